@@ -1,0 +1,59 @@
+# TPU Studio, one command each. `make env` and `make engine` are made by whatever needs them.
+#
+#   make demo    train a small model from photographs, in the window; exits 0 when the run is finished
+#   make app     the window
+#   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
+#   make bench   the figures of the README, measured on this machine
+#   make pictures  docs/pictures, from the real window
+#   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu (packaging/README.md)
+#
+# PYTHON=/path/to/python3 chooses the Python that .venv is made with (3.11 to 3.13).
+
+SHELL := /bin/sh
+BIN := .venv/bin
+TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
+JOBS ?= 2
+
+.PHONY: env engine demo app test lint pytest bench pictures package clean
+
+env: .venv/.made
+
+.venv/.made: pyproject.toml constraints/app.txt constraints/dev.txt
+	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
+	@$(BIN)/python tools/system_libraries.py --install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
+	    -c constraints/dev.txt --editable '.[dev]'
+	@touch $@
+
+# Does nothing, in a second, when a healthy engine is there (TPU_STUDIO_ENGINE says where).
+engine: env
+	@$(BIN)/tpu-studio engine --install
+
+demo: env engine
+	$(BIN)/python tools/demo.py
+
+app: env
+	$(BIN)/tpu-studio
+
+test: lint pytest
+
+lint: env
+	$(BIN)/ruff check .
+	$(BIN)/mypy --strict $(TYPED)
+	$(BIN)/lint-imports
+
+pytest: env engine
+	$(BIN)/pytest -q -n $(JOBS) $(ARGS)
+
+bench: env engine
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+pictures: env engine
+	$(BIN)/python tools/pictures.py
+
+# Needs no .venv: it builds in an environment of its own, with exact versions.
+package:
+	@python=$$(sh tools/find_python.sh) && "$$python" packaging/linux/build.py $(ARGS)
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

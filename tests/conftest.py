@@ -1,0 +1,116 @@
+"""Rules that hold for every test, and what tests of all kinds share.
+
+* The window is drawn offscreen, unless QT_QPA_PLATFORM says otherwise (`QT_QPA_PLATFORM=xcb xvfb-run -a make test`).
+* A test never sees the person's own runs or settings: TPU_STUDIO_HOME is a fresh folder.
+* Sockets reach this machine only.
+* A test that leaves a thread behind fails.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from tpu_studio.local.engine import Engine, engine_root
+
+settings.register_profile("ci", derandomize=True, deadline=None)  # what lands is judged on the same examples each time
+if os.environ.get("CI"):
+    settings.load_profile("ci")
+
+ROOT = Path(__file__).resolve().parent.parent
+ENGINE_ROOT = engine_root()  # before any test moves TPU_STUDIO_HOME
+THREAD_PATIENCE_S = 2.0
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty TPU_STUDIO_HOME; the engine stays the one of this machine."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(folder))
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", str(ENGINE_ROOT))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def engine_python() -> Path:
+    """The training engine's interpreter (`make engine`)."""
+    state = Engine(ENGINE_ROOT).state()
+    if not state.is_ready:
+        pytest.skip(f"the training engine is {state.status}: make engine")
+    return Engine(ENGINE_ROOT).python()
+
+
+@pytest.fixture(scope="session")
+def samples() -> Path:
+    """The full sample data, which the repository does not carry."""
+    folder = Path(os.environ.get("TPU_STUDIO_SAMPLES") or ROOT.parent / "shared" / "samples")
+    if not folder.is_dir():
+        pytest.skip("no full samples: set TPU_STUDIO_SAMPLES")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def no_thread_outlives_its_test() -> Iterator[None]:
+    before = set(threading.enumerate())
+    yield
+    give_up = time.monotonic() + THREAD_PATIENCE_S
+    left = _threads_since(before)
+    while left and time.monotonic() < give_up:
+        left[0].join(0.05)
+        left = _threads_since(before)
+    if left:
+        pytest.fail(f"threads left running: {', '.join(thread.name for thread in left)}")
+
+
+def _threads_since(before: set[threading.Thread]) -> list[threading.Thread]:
+    # Qt's own threads show up as dummies once they have called into Python; Qt ends them.
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and thread.is_alive() and not isinstance(thread, threading._DummyThread)
+    ]
+
+
+@pytest.fixture(autouse=True, scope="session")
+def sockets_reach_this_machine_only() -> Iterator[None]:
+    connect, connect_ex, getaddrinfo = socket.socket.connect, socket.socket.connect_ex, socket.getaddrinfo
+
+    def check(address: Any) -> None:
+        if isinstance(address, tuple) and not _is_here(str(address[0])):
+            raise AssertionError(f"a test reached for the network: {address}")
+
+    def checked_connect(self: socket.socket, address: Any) -> None:
+        check(address)
+        connect(self, address)
+
+    def checked_connect_ex(self: socket.socket, address: Any) -> int:
+        check(address)
+        return connect_ex(self, address)
+
+    def checked_getaddrinfo(host: Any, *rest: Any, **more: Any) -> Any:
+        check((host.decode() if isinstance(host, bytes) else host or "localhost",))
+        return getaddrinfo(host, *rest, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", checked_connect)
+        patch.setattr(socket.socket, "connect_ex", checked_connect_ex)
+        patch.setattr(socket, "getaddrinfo", checked_getaddrinfo)
+        yield
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in ("localhost", "localhost.localdomain")

@@ -1,0 +1,154 @@
+"""An honest fake of the training program: counts steps instead of training, but speaks and obeys like the real one.
+
+    python trainer.py train --run FOLDER --attempt N --worker 0 [--steps N] [--step-s S] [--save-every N] [--result-s S]
+        [--at STEP:WHAT]…
+
+Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
+can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
+WHAT is one of kill, raise, exit, silence (says nothing and hears nothing more), flood (of stderr), print (to stdout),
+memory-error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+STEPS_PER_EPOCH = 10
+
+
+class Commands:
+    """What the guardian has sent; end of file means that it is gone."""
+
+    def __init__(self) -> None:
+        self.stop: bool | None = None  # keep?
+        self.extended = 0
+        self.counted: set[int] = set()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in sys.stdin:
+            command = json.loads(line)
+            if command["verb"] == "stop":
+                self.stop = bool(command["keep"])
+            elif command["verb"] == "extend" and command["number"] not in self.counted:
+                self.extended += int(command["epochs"] * STEPS_PER_EPOCH)
+        os._exit(9)
+
+
+def say(kind: str, **fields: object) -> None:
+    sys.stdout.write(json.dumps({"t": round(time.time(), 3), "kind": kind, **fields}) + "\n")
+    sys.stdout.flush()
+
+
+def outcome(status: str, reason: str, step: int, **facts: object) -> None:
+    final = {"loss": 1.0 / step} if step else {}
+    say("outcome", status=status, reason=reason, steps=step, final=final, facts=facts)
+
+
+def last_checkpoint(run: Path) -> int | None:
+    found = sorted(path.parent.name for path in (run / "checkpoints").glob("*/COMMITTED"))
+    return int(found[-1]) if found else None
+
+
+def save(run: Path, step: int) -> None:
+    folder = run / "checkpoints" / f"{step:08d}"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "state.safetensors").write_bytes(b"state" * 2000)
+    (folder / "COMMITTED").write_text("")
+    say("checkpoint", step=step, path=f"checkpoints/{step:08d}", seconds=0.01)
+
+
+def do(what: str) -> None:
+    if what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if what == "raise":
+        raise RuntimeError("the fake trainer was asked to fail")
+    if what == "memory-error":
+        raise MemoryError
+    if what == "exit":
+        sys.exit(7)
+    if what == "silence":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            time.sleep(0.05)
+    if what == "flood":
+        for number in range(5000):
+            sys.stderr.write(f"warning {number} {'x' * 3000}\n")
+        sys.stderr.flush()
+    if what == "print":
+        sys.stdout.write("a model prints here\n")
+        sys.stdout.flush()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("verb")
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--attempt", type=int, required=True)
+    parser.add_argument("--worker", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--step-s", type=float, default=0.01)
+    parser.add_argument("--save-every", type=int, default=5)
+    parser.add_argument("--result-s", type=float, default=0.0)
+    parser.add_argument("--at", action="append", default=[])
+    arguments = parser.parse_args()
+    run: Path = arguments.run
+    happens = {int(step): what for step, _, what in (at.partition(":") for at in arguments.at)}
+
+    commands = Commands()
+    for path in sorted((run / "control").glob("*.json")):
+        record = json.loads(path.read_text())
+        if record["verb"] == "extend":
+            commands.counted.add(int(path.stem))
+            commands.extended += int(record["epochs"] * STEPS_PER_EPOCH)
+
+    say("phase", phase="compiling", detail="")
+    step = last_checkpoint(run) or 0
+    if step:
+        if (run / f"checkpoints/{step:08d}/state.safetensors").read_bytes() == b"broken":
+            outcome("failed", "checkpoint-corrupt", step, path=f"checkpoints/{step:08d}")
+            return 3
+        say("resume", step=step, attempt=arguments.attempt)
+    say("phase", phase="training", detail="")
+    target = -1
+    while True:
+        if target != arguments.steps + commands.extended:
+            target = arguments.steps + commands.extended
+            say("target", steps=target)
+        if step >= target or commands.stop is not None:
+            break
+        step += 1
+        time.sleep(arguments.step_s)
+        say("metric", step=[step], loss=[1.0 / step])
+        if step % arguments.save_every == 0:
+            try:
+                save(run, step)
+            except OSError as error:
+                outcome("failed", "disk-full" if error.errno == 28 else "folder-unwritable", step, raw=str(error))
+                return 3
+        if step in happens:
+            do(happens[step])
+    if commands.stop is False:
+        outcome("stopped", "discarded", step)
+        return 0
+    say("phase", phase="saving", detail="")
+    save(run, step)
+    time.sleep(arguments.result_s)
+    (run / "result").mkdir(exist_ok=True)
+    (run / "result" / "model.keras").write_bytes(b"model" * 100)
+    if commands.stop:
+        outcome("stopped", "stopped-by-user", step)
+    else:
+        outcome("finished", "completed", step)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

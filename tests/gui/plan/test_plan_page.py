@@ -1,0 +1,393 @@
+"""The Plan page as a person uses it: with the mouse, with the keyboard alone, wide, narrow and with large text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import shiboken6
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.planning import World
+from tests.fakes.tasks import LaterTasks
+from tpu_studio.data.looked import Finding
+from tpu_studio.gui.kit import theme
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.explainer import Explainer
+from tpu_studio.gui.plan.consent import AGREE, DECLINE, ConsentDialog
+from tpu_studio.gui.plan.notes import TallNote
+from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.viewmodels.shell import PlanRequest
+from tpu_studio.wire.errors import DataError, RunError
+
+
+@pytest.fixture(autouse=True, scope="module")
+def dress(qapp: QApplication) -> None:
+    theme.install(qapp, mode="light")
+
+
+@pytest.fixture(autouse=True)
+def usual_text_size() -> Iterator[None]:
+    yield
+    if theme.controller().text_scale != 1.0:
+        theme.controller().set_text_scale(1.0)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, world: World) -> PlanPage:
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    page.resize(1216, 900)
+    page.show()
+    page.window().setMinimumWidth(1)
+    return page
+
+
+def as_wide_as(page: PlanPage, width: int, height: int = 900) -> None:
+    page.resize(width, height)
+    QApplication.processEvents()
+
+
+def shown_notes(widget: QWidget) -> list[str]:
+    QApplication.processEvents()
+    return [note.title.text() for note in widget.findChildren(TallNote) if note.isVisible()]
+
+
+def test_from_nothing_to_a_started_run_with_the_mouse(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    qtbot.mouseClick(page.data_section.kinds.card("digits"), Qt.MouseButton.LeftButton)
+    assert page.card.figures.headline.text() != "–"
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert world.launched[0][0] == world.view.plan
+    assert world.started
+
+
+def test_from_nothing_to_a_started_run_with_the_keyboard_alone(qtbot: QtBot, page: PlanPage, world: World):
+    page.activateWindow()
+    cards = [page.data_section.kinds.card(kind) for kind in ("images", "table", "text", "digits")]
+    for _ in range(40):
+        if page.focusWidget() in cards:
+            break
+        qtbot.keyClick(page.focusWidget() or page, Qt.Key.Key_Tab)
+    for _ in range(6):
+        if page.focusWidget() is cards[3]:
+            break
+        qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Down)
+    qtbot.keyClick(page.focusWidget(), Qt.Key.Key_Space)
+    assert world.view.job["data.kind"] == "digits"
+    qtbot.keyClick(page.focusWidget() or page, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert world.started
+
+
+def test_a_file_to_begin_with_opens_folded_and_can_be_changed(
+    qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+):
+    file = tmp_path / "digits.tpujob"
+    file.write_text('format = 1\nname = "digits"\n[model]\nname = "small-cnn"\n[data]\nkind = "digits"\n')
+    page.start(PlanRequest(1, job=file))
+    assert page.model_section.row.isVisible()
+    assert page.data_section.row.isVisible()
+    qtbot.mouseClick(page.model_section.row.button, Qt.MouseButton.LeftButton)
+    assert page.model_section.card.isVisible()
+    qtbot.mouseClick(page.model_section.group.card("mlp"), Qt.MouseButton.LeftButton)
+    assert world.view.job["model.name"] == "mlp"
+    assert page.model_section.row.isVisible()
+
+
+def test_dropped_data_begins_a_plan(page: PlanPage, world: World, tmp_path: Path):
+    page.start(PlanRequest(1, data=tmp_path, data_kind="images"))
+    assert world.view.job["data.path"] == str(tmp_path)
+    assert world.view.plan is not None
+
+
+def test_typing_into_a_field_changes_the_estimate_with_every_letter(qtbot: QtBot, page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    box = page.settings_section.box("training.epochs")
+    assert box is not None
+    assert box.line is not None
+    before = world.view.plan
+    box.line.setFocus()
+    box.line.selectAll()
+    qtbot.keyClicks(box.line, "9")
+    assert world.view.job["training.epochs"] == 9
+    assert world.view.plan != before
+    qtbot.keyClicks(box.line, "9")
+    assert world.view.job["training.epochs"] == 99
+    assert box.line.text() == "99"
+
+
+def test_a_wrong_value_is_told_under_its_field_and_start_says_why_it_does_not(
+    qtbot: QtBot, page: PlanPage, world: World
+):
+    as_wide_as(page, 1300)
+    world.model.choose_data("digits", None)
+    box = page.settings_section.box("training.global_batch")
+    assert box is not None
+    assert box.line is not None
+    assert box.field is not None
+    box.line.setFocus()
+    box.line.selectAll()
+    qtbot.keyClicks(box.line, "0")
+    assert box.field.error == "It may be 1 to 1,048,576."
+    assert page.card.start.note.text() == "A value needs correcting."
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert not world.launched
+    assert box.line.hasFocus()
+
+
+def test_start_leads_to_a_wrong_value_also_behind_more_settings(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    world.model.choose_data("digits", None)
+    more = page.settings_section.more
+    more.unfold(True)
+    box = page.settings_section.box("training.seed")
+    assert box is not None
+    assert box.line is not None
+    box.line.setFocus()
+    box.line.selectAll()
+    qtbot.keyClicks(box.line, "x")
+    more.unfold(False)
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert more.is_unfolded
+    assert box.line.hasFocus()
+
+
+def test_clearing_a_field_brings_the_recommended_value_back(qtbot: QtBot, page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    box = page.settings_section.box("training.learning_rate")
+    assert box is not None
+    assert box.line is not None
+    box.line.setFocus()
+    box.line.selectAll()
+    qtbot.keyClicks(box.line, "0.5")
+    assert world.view.job["training.learning_rate"] == 0.5
+    box.line.selectAll()
+    qtbot.keyClick(box.line, Qt.Key.Key_Delete)
+    assert "training.learning_rate" not in world.view.job.given
+    box.line.clearFocus()
+    assert box.line.text() == "0.001"
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support")
+def test_the_explainer_says_what_is_recommended_and_why_and_brings_it_back(qtbot: QtBot, page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    world.model.set("training.learning_rate", 0.5)
+    box = page.settings_section.box("training.learning_rate")
+    assert box is not None
+    assert box.line is not None
+    box.line.setFocus()
+    assert page.explain()
+    explainer = page.findChild(Explainer)
+    assert explainer is not None
+    use = next(button for button in explainer.findChildren(Button) if button.text() == "Use it")
+    qtbot.mouseClick(use, Qt.MouseButton.LeftButton)
+    assert "training.learning_rate" not in world.view.job.given
+
+
+def test_more_settings_hold_every_other_key_and_work(qtbot: QtBot, page: PlanPage, world: World):
+    world.model.choose_data("images", Path("/hands"))
+    qtbot.mouseClick(page.settings_section.more.button, Qt.MouseButton.LeftButton)
+    combo = page.settings_section.box("training.optimizer")
+    assert combo is not None
+    assert combo.combo is not None
+    combo.combo.setCurrentIndex(combo.combo.findData("sgd"))
+    combo.combo.activated.emit(combo.combo.currentIndex())
+    assert world.view.job["training.optimizer"] == "sgd"
+    switch = page.settings_section.box("data.augment")
+    assert switch is not None
+    assert switch.switch is not None
+    assert switch.switch.isChecked()
+    switch.switch.switch.click()
+    assert world.view.job["data.augment"] is False
+
+
+def test_a_warning_is_repaired_with_one_press(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    world.model.choose_data("images", Path("/hands"))
+    page.where_section.framework.segment("jax").click()
+    assert shown_notes(page.card) == ["JAX is about three times slower here with pictures"]
+    note = next(note for note in page.card.findChildren(TallNote) if note.isVisible())
+    assert note.button is not None
+    qtbot.mouseClick(note.button, Qt.MouseButton.LeftButton)
+    assert world.view.plan is not None
+    assert world.view.plan.framework == "tensorflow"
+    assert shown_notes(page.card) == []
+
+
+def test_places_of_later_versions_cannot_be_chosen_and_say_why(page: PlanPage):
+    for key in ("practice", "cloud", "colab"):
+        segment = page.where_section.place.segment(key)
+        assert not segment.isEnabled()
+        assert segment.toolTip() == "Comes with a later version"
+
+
+def test_data_that_cannot_be_read_is_told_with_a_way_out(qtbot: QtBot, page: PlanPage, world: World):
+    world.trouble = DataError("data-empty", path="/hands")
+    world.model.choose_data("images", Path("/hands"))
+    assert page.data_section.problem.isVisible()
+    assert page.data_section.problem.title.text() == "“hands” holds nothing to learn from"
+    world.trouble = None
+    assert page.data_section.problem.button is not None
+    qtbot.mouseClick(page.data_section.problem.button, Qt.MouseButton.LeftButton)
+    assert not page.data_section.problem.isVisible()
+    assert world.view.plan is not None
+
+
+def test_a_slow_look_shows_how_far_it_is_and_can_be_stopped(qtbot: QtBot):
+    tasks = LaterTasks()
+    world = World(tasks)
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    page.resize(1216, 900)
+    page.show()
+    world.model.choose_data("images", Path("/hands"))
+    world.model.tick()
+    assert not page.data_section._looking.isVisible()  # under 300 ms nothing changes
+    world.time += 1
+    world.model.tick()
+    assert page.data_section.bar.isVisible()
+    qtbot.mouseClick(page.data_section.stop, Qt.MouseButton.LeftButton)
+    assert world.model._looks._now is not None
+    assert world.model._looks._now.cancelled
+    world.model.close()
+
+
+def test_findings_stand_beside_the_data(page: PlanPage, world: World, monkeypatch: pytest.MonkeyPatch):
+    from tests.fakes import planning
+
+    finding = Finding("leak-id", "warning", {"column": "id", "target": "price"})
+    look = replace(planning.LOOKS["table"], findings=(finding,))
+    monkeypatch.setitem(planning.LOOKS, "table", look)
+    world.model.choose_data("table", Path("/d.csv"))
+    note = next(note for note in page.data_section.findChildren(TallNote))
+    assert note.title.text() == "“id” looks like a number of the row"
+    assert note.button is not None
+    note.button.click()
+    assert world.view.job["data.columns"] == {"id": "ignore"}
+
+
+def test_an_own_model_is_shown_before_it_runs_and_no_is_the_safe_answer(
+    qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+):
+    file = tmp_path / "model.py"
+    file.write_text("def build_model(job): ...\n")
+    world.model.choose_data("digits", None)
+    world.model.choose_file(file)
+    world.model.start()
+    dialog = page.window().findChild(ConsentDialog)
+    assert dialog is not None
+    assert "build_model" in dialog.code.toPlainText()
+    assert dialog.buttons[DECLINE].isDefault()
+    qtbot.mouseClick(dialog.buttons[DECLINE], Qt.MouseButton.LeftButton)
+    assert not world.launched
+    world.model.start()
+    dialog = next(found for found in page.window().findChildren(ConsentDialog) if found.isVisible())
+    qtbot.mouseClick(dialog.buttons[AGREE], Qt.MouseButton.LeftButton)
+    assert world.launched
+
+
+def test_without_an_engine_start_offers_to_create_it(qtbot: QtBot):
+    world = World(engine="missing")
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    page.resize(1300, 900)
+    page.show()
+    world.model.choose_data("digits", None)
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert page.card.start.engine.isVisible()
+    assert "350 MB" in page.card.start.engine.text.text()
+    assert not world.launched
+
+
+def test_a_launch_that_fails_is_told_above_the_button(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    world.launch_trouble = RunError("disk-full", folder="/runs", raw="x")
+    world.model.choose_data("digits", None)
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert page.card.start.problem.isVisible()
+    assert page.card.start.problem.title.text() == "The disk is full"
+
+
+def test_the_limit_is_moved_with_the_arrow_keys(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    world.model.choose_data("text", Path("/plays.txt"))
+    world.model.set("where.usd_per_hour", 3.0)
+    track = page.card.figures.limit.track
+    assert world.view.plan is not None
+    before = world.view.plan.limits["money_usd"]
+    track.setFocus()
+    qtbot.keyClick(track, Qt.Key.Key_Right)
+    assert world.view.plan.limits["money_usd"] > before
+    assert world.view.job["limits.money_usd"] == world.view.plan.limits["money_usd"]
+
+
+def test_the_rail_folds_first_and_the_estimate_becomes_a_bar_next(page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    as_wide_as(page, 1300)
+    assert page.rail.isVisible()
+    assert page.card.isVisible()
+    as_wide_as(page, 1200)
+    assert not page.rail.isVisible()
+    assert page.card.isVisible()
+    as_wide_as(page, 1100, 700)
+    assert not page.card.isVisible()
+    assert page.bar.isVisible()
+    assert page.bar.headline.text() == world.view.headline
+
+
+@pytest.mark.parametrize(("width", "scale"), [(1440, 1.0), (1216, 1.5), (1100, 1.0), (1036, 1.3)])
+def test_nothing_is_wider_than_its_place(page: PlanPage, world: World, width: int, scale: float):
+    theme.controller().set_text_scale(scale)
+    for kind in ("images", "table", "text"):
+        world.model.choose_data(kind, Path("/a folder with quite a long name for what is in it"))
+        as_wide_as(page, width)
+        assert page.width() == width
+        assert page._sheet.minimumSizeHint().width() <= page.scroller.viewport().width()
+
+
+def test_ctrl_z_takes_an_edit_back(qtbot: QtBot, page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    world.model.set("training.epochs", 9)
+    page.activateWindow()
+    page.rail._rows[0].setFocus()
+    qtbot.keyClick(page.rail._rows[0], Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert world.view.job["training.epochs"] is None
+
+
+def test_pressing_a_step_goes_to_its_section(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300, 600)
+    world.model.choose_data("digits", None)
+    qtbot.mouseClick(page.rail._rows[3], Qt.MouseButton.LeftButton)
+    where = page.where_section.card
+    top = where.mapTo(page.scroller.viewport(), QPoint(0, 0)).y()
+    assert 0 <= top < page.scroller.viewport().height()
+    assert page.where_section.isAncestorOf(page.focusWidget())
+
+
+def test_every_control_has_a_name_for_screen_readers(page: PlanPage, world: World):
+    world.model.choose_data("table", Path("/d.csv"))
+    page.settings_section.more.unfold(True)
+    nameless = [
+        widget for widget in page.findChildren(QWidget)
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
+        and not widget.accessibleName() and not (getattr(widget, "text", None) and widget.text())
+    ]  # fmt: skip
+    assert nameless == []
+
+
+def test_the_page_lets_go_of_its_model_when_it_is_gone(qtbot: QtBot, world: World):
+    before = world.model.state.listeners
+    page = PlanPage(world.model)
+    assert world.model.state.listeners == before + 1
+    page.deleteLater()
+    qtbot.waitUntil(lambda: not shiboken6.isValid(page))
+    assert world.model.state.listeners == before

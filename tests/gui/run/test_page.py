@@ -1,0 +1,239 @@
+"""The Run page as a person uses it: a real guardian and run folder behind it, a trainer that counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from tests.fakes.plans import plan
+from tests.fakes.studio import Studio
+from tpu_studio.gui.bridge import QtTasks
+from tpu_studio.gui.kit import theme
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.run.page import RunPage
+from tpu_studio.gui.run.trying import PicturePanel, RowPanel, TextPanel
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.workflow.background import BackgroundLoop
+
+
+class Oracle:
+    """Answers every question at once."""
+
+    def __init__(self, *answers: Mapping[str, Any]) -> None:
+        self.answers, self.asked = answers, list[Mapping[str, Any]]()
+
+    def ask(self, question: Mapping[str, Any], on_answer: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
+        self.asked.append(question)
+        for answer in self.answers:
+            on_answer(answer)
+        return lambda: None
+
+    def close(self) -> None:
+        pass
+
+
+class Shown:
+    """A page in its window."""
+
+    def __init__(self, qtbot: Any, studio: Studio, run: str, oracle: Oracle) -> None:
+        self.tasks = QtTasks(BackgroundLoop)
+        folder = studio.runs.folder(run)
+        self.model = RunViewModel(
+            run, folder, studio.runs.plan(run), lambda: studio.runs.follow(run), studio.runs, self.tasks, lambda: oracle
+        )
+        self.window = QWidget()
+        self.page = RunPage(self.model, self.window)
+        self.window.resize(1200, 900)
+        self.page.resize(1200, 900)
+        qtbot.addWidget(self.window)
+        self.window.show()
+        qtbot.waitUntil(lambda: not self.model.state.value.loading)
+
+    @property
+    def sheet(self) -> Sheet | None:
+        return next((sheet for sheet in self.window.findChildren(Sheet) if sheet.isVisible()), None)
+
+    def answer(self, qtbot: Any, words: str) -> None:
+        assert self.sheet is not None
+        button = next(one for one in self.sheet.findChildren(Button) if one.text() == words)
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    def close(self) -> None:
+        self.page.close_run()
+        assert self.tasks.stop()
+
+
+@pytest.fixture
+def studio(tmp_path: Path, qapp: Any) -> Iterator[Studio]:
+    theme.install(qapp)
+    studio = Studio(tmp_path, "--steps", "400", "--step-s", "0.01", "--save-every", "50")
+    yield studio
+    for row in studio.runs.list():
+        if not row.over:
+            studio.runs.stop(row.run, keep=False)
+            studio.wait(row.run)
+    studio.close()
+
+
+@pytest.fixture
+def open_page(qtbot: Any, studio: Studio) -> Iterator[Callable[..., Shown]]:
+    shown: list[Shown] = []
+
+    def show(run: str, oracle: Oracle | None = None) -> Shown:
+        shown.append(Shown(qtbot, studio, run, oracle or Oracle()))
+        return shown[-1]
+
+    yield show
+    for one in shown:
+        one.close()
+
+
+def test_a_live_run_moves_and_is_stopped_and_kept_after_asking(
+    qtbot: Any, studio: Studio, open_page: Callable[..., Shown]
+):
+    run = studio.runs.launch(plan(steps=400))
+    shown = open_page(run)
+    qtbot.waitUntil(lambda: shown.model.state.value.view.step > 20, timeout=10_000)
+    assert shown.page.pill.text().startswith("Training")
+
+    qtbot.mouseClick(shown.page.stop_button, Qt.MouseButton.LeftButton)
+    assert shown.sheet is not None
+    shown.answer(qtbot, "Stop & keep model")
+
+    qtbot.waitUntil(lambda: shown.model.state.value.over, timeout=15_000)
+    assert shown.page.pill.text() == "Stopped by you"
+    assert not shown.page.stop_button.isVisible()
+    assert shown.page.ending.isVisible()
+
+
+def test_keep_training_is_the_safe_answer(qtbot: Any, studio: Studio, open_page: Callable[..., Shown]):
+    shown = open_page(studio.runs.launch(plan(steps=400)))
+    shown.page.stop_asked()
+    sheet = shown.sheet
+    assert sheet is not None
+    qtbot.keyClick(sheet, Qt.Key.Key_Escape)
+    assert shown.sheet is None and not shown.model.state.value.view.stopping
+
+
+def test_a_run_that_is_over_is_trained_longer_from_its_page(
+    tmp_path: Path, qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "20", "--save-every", "10"]
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    assert shown.page.pill.text() == "Finished"
+
+    qtbot.mouseClick(shown.page.extend_button, Qt.MouseButton.LeftButton)
+    shown.answer(qtbot, "Train longer")
+
+    qtbot.waitUntil(lambda: shown.model.state.value.view.step > 20 and shown.model.state.value.over, timeout=15_000)
+    assert [step for step, _ in studio.points(run)] == list(range(1, shown.model.state.value.view.step + 1))
+
+
+def test_a_failed_run_says_what_happened_and_can_be_carried_on(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "40", "--save-every", "10", "--at", "25:raise"]
+    run = studio.runs.launch(plan(steps=40))
+    studio.wait(run)
+    shown = open_page(run)
+    assert shown.page.pill.text() == "Failed"
+    assert shown.page.ending.isVisible() and shown.page.ending.title.text()
+    assert "Traceback" not in shown.page.ending.text.text()
+
+
+def test_a_run_that_failed_before_its_first_step_waits_for_nothing_and_offers_nothing_dead(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "40", "--at", "1:raise"]
+    run = studio.runs.launch(plan(steps=40))
+    studio.wait(run)
+    page = open_page(run).page
+    assert page.pill.text() == "Failed"
+    words = [plot.canvas.waits_for for plot in (page.charts.loss, page.charts.quality, page.charts.split)]
+    assert not [sentence for sentence in words if "Waits" in sentence]
+    assert page.numbers.tile("third").context.text() == "it ended before"
+    assert not page.export_button.isVisible()
+    assert not page.extend_button.isVisible()
+
+
+def test_the_page_folds_to_one_column_and_every_card_stays(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
+    shown = open_page(studio.runs.launch(plan(steps=400)))
+    for width, columns in ((1200, 3), (700, 1), (1036, 2), (1200, 3)):
+        shown.page.resize(width, 900)
+        qtbot.waitUntil(lambda columns=columns: shown.page._columns == columns)
+        assert all(card.isVisible() for card in [*shown.page.charts.cards, shown.page.happened])
+
+
+def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    shown = open_page(run)
+    qtbot.mouseClick(shown.page.happened.log, Qt.MouseButton.LeftButton)
+    from PySide6.QtWidgets import QPlainTextEdit
+
+    text = shown.window.findChild(QPlainTextEdit)
+    assert text is not None
+    qtbot.waitUntil(lambda: "[end]" in text.toPlainText())
+    shown.answer(qtbot, "Close")
+
+
+def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    oracle = Oracle({"classes": [{"name": "seven", "probability": 0.9}, {"name": "one", "probability": 0.1}]})
+    shown = open_page(run, oracle)
+    panel = PicturePanel(shown.model, [])
+    qtbot.addWidget(panel)
+    panel.ask("/pictures/7.png")
+    panel.show_trial(shown.model.state.value.trial)
+    assert oracle.asked == [{"image": "/pictures/7.png"}]
+    assert panel.answers.head.text() == "This is seven"
+    panel.show_trial(replace(shown.model.state.value.trial, classes=(("seven", 0.6), ("one", 0.4))))
+    assert panel.answers.head.text() == "Probably seven"
+
+
+def test_tab_goes_from_the_head_through_the_trial_to_the_curves(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    page = open_page(run).page
+    panel = PicturePanel(page.model, [])
+    page.column.addWidget(panel)
+    page._tab_through(panel)
+    stops, at = [], page.folder_button.nextInFocusChain()
+    while at is not page.folder_button:
+        stops.append(at)
+        at = at.nextInFocusChain()
+    places = [stops.index(one) for one in (page.stop_button, panel.choose, page.charts.loss._more)]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("panel", [RowPanel, TextPanel])
+def test_a_problem_with_an_answer_is_told_in_words(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, panel: type
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    shown = open_page(run, Oracle({"error": {"id": "predict-stopped", "facts": {"code": -9}}}))
+    made = panel(shown.model)
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.mouseClick(made.button, Qt.MouseButton.LeftButton)
+    made.show_trial(shown.model.state.value.trial)
+    assert made.problem.isVisible() and made.problem.title.text()

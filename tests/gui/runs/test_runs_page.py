@@ -1,0 +1,138 @@
+"""The Runs page: finding, sorting, opening, choosing, deleting with undo."""
+
+import pytest
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QImage, QPainter
+
+from tests.unit.viewmodels.test_runs import DONE
+from tpu_studio.gui.runs.model import CHOOSE, LOSS, METRIC, NAME
+from tpu_studio.gui.runs.spark import paint_spark
+from tpu_studio.gui.shell.sheet import Sheet
+
+
+@pytest.fixture
+def page(studio, qtbot):
+    """The Runs page with two finished runs, "apple" and "birch"."""
+    for run in [studio.launch(name, "--step-s", "0.001", steps=5) for name in ("apple", "birch")]:
+        studio.wait_over(run)
+    studio.shell.go("runs")
+    qtbot.waitUntil(lambda: len(studio.page.table.runs.rows) == 2)
+    return studio.page
+
+
+def click(qtbot, table, row, column):
+    table.scrollTo(table.runs.index(row, NAME))
+    place = table.visualRect(table.runs.index(row, column)).center()
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_the_newest_run_stands_first_and_a_click_opens_it(studio, page, qtbot):
+    assert [row.name for row in page.table.runs.rows] == ["birch", "apple"]
+    click(qtbot, page.table, 0, NAME)
+    assert studio.shell.state.value.page == "run"
+    assert studio.shell.state.value.run_name == "birch"
+
+
+def test_typing_finds_runs_and_says_when_there_is_none(page, qtbot):
+    qtbot.keyClicks(page.filter, "app")
+    assert [row.name for row in page.table.runs.rows] == ["apple"]
+    qtbot.keyClicks(page.filter, "xyz")
+    assert page._nothing.isVisible() and "appxyz" in page._nothing.text()
+
+
+def test_a_head_sorts_and_sorts_the_other_way_when_pressed_again(page, qtbot):
+    header = page.table.horizontalHeader()
+    spot = QPoint(header.sectionViewportPosition(NAME) + 20, header.height() // 2)
+    qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    assert [row.name for row in page.table.runs.rows] == ["apple", "birch"]
+    qtbot.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=spot)
+    assert [row.name for row in page.table.runs.rows] == ["birch", "apple"]
+
+
+def test_several_are_chosen_by_their_boxes_deleted_and_brought_back(studio, page, qtbot):
+    assert not page.delete.isVisible()
+    click(qtbot, page.table, 0, CHOOSE)
+    click(qtbot, page.table, 1, CHOOSE)
+    assert page.chosen.text() == "2 chosen"
+    qtbot.mouseClick(page.delete, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: studio.runs.state.value.rows == ())
+    assert page.empty.isVisible()
+    undo = next(card.action for card in studio.window.notices.cards if card.notice.action == "Undo")
+    qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: len(studio.runs.state.value.rows or ()) == 2)
+
+
+def test_the_keyboard_alone_walks_chooses_opens_and_deletes(studio, page, qtbot):
+    studio.window.activateWindow()
+    page.table.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(page.table.hasFocus)
+    qtbot.keyClick(page.table, Qt.Key.Key_Down)
+    qtbot.keyClick(page.table, Qt.Key.Key_Space)
+    assert page.table.runs.chosen == {page.table.runs.rows[1].run}
+    qtbot.keyClick(page.table, Qt.Key.Key_Delete)
+    qtbot.waitUntil(lambda: len(studio.runs.state.value.rows) == 1)
+    page.table.setFocus(Qt.FocusReason.TabFocusReason)
+    page.table.setCurrentIndex(page.table.runs.index(0, NAME))
+    qtbot.keyClick(page.table, Qt.Key.Key_Return)
+    assert studio.shell.state.value.page == "run"
+
+
+def test_a_run_that_goes_on_cannot_be_deleted_and_the_button_says_why(studio, page, qtbot):
+    run = studio.launch("cedar", "--step-s", "0.2", steps=100)
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run) is not None, timeout=10_000)
+    page.table.runs.toggle(run)
+    assert not page.delete.isEnabled() and "stop it first" in page.delete.toolTip()
+    studio.studio.services.runs.stop(run, keep=False)
+    studio.wait_over(run)
+
+
+def test_training_longer_asks_how_much_and_leads_to_the_run(studio, page, qtbot):
+    run = page.table.runs.rows[0].run
+    page.table.runs.toggle(run)
+    qtbot.mouseClick(page.extend, Qt.MouseButton.LeftButton)
+    sheet = studio.window.findChild(Sheet)
+    assert "Train birch longer?" in sheet.title.text()
+    go = next(button for button in sheet.findChildren(type(page.extend)) if button.text() == "Train longer")
+    qtbot.mouseClick(go, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(
+        lambda: studio.shell.state.value.run == run and studio.shell.state.value.page == "run", timeout=15_000
+    )
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(run).seconds > 0)
+    studio.wait_over(run)
+
+
+def test_a_screen_reader_hears_the_whole_row(page):
+    said = page.table.runs.index(0, NAME).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said.startswith("birch") and "Finished" in said and "cost $0.00" in said
+    assert "Loss from" in page.table.runs.index(0, LOSS).data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+def test_columns_give_way_to_the_name_in_a_narrow_window_the_least_needed_first(studio, page):
+    table = page.table
+    studio.window.resize(1440, 900)
+    assert not table.isColumnHidden(LOSS)
+    table.resize(560, 300)
+    assert table.isColumnHidden(LOSS) and not table.isColumnHidden(METRIC)
+    assert table.columnWidth(NAME) >= 150
+
+
+def test_a_small_curve_with_a_gap_is_painted_and_one_point_draws_nothing(qapp):
+    def dots(values):
+        image = QImage(100, 30, QImage.Format.Format_ARGB32)
+        image.fill(0)
+        painter = QPainter(image)
+        paint_spark(painter, QRectF(0, 0, 100, 30), values)
+        painter.end()
+        return sum(image.pixelColor(x, y).alpha() > 100 for x in range(100) for y in range(30))
+
+    assert dots([1.0]) == 0
+    assert dots([3.0, float("nan"), 1.0, 2.0]) > 20
+    assert dots([1.0, 1.0, 1.0]) > 50
+
+
+def test_rows_that_only_change_keep_the_chosen_ones(page):
+    model = page.table.runs
+    model.toggle(model.rows[0].run)
+    kept = set(model.chosen)
+    model.set_rows(tuple(model.rows))
+    assert model.chosen == kept and DONE.run not in model.chosen

@@ -1,0 +1,279 @@
+"""Killing things: whatever dies, a run goes on or ends with its reason; no point is missing, none is there twice.
+
+With the trainer that counts instead of training these take seconds; one uses the real one when the engine is there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.plans import plan
+from tests.fakes.studio import Studio, loss_points
+from tpu_studio.wire.claims import is_guarded, read_claim
+from tpu_studio.wire.runfolder import claim_file, events_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+APP = textwrap.dedent("""
+    import sys, time
+    from pathlib import Path
+    from tests.fakes.plans import plan
+    from tests.fakes.studio import Studio
+    studio = Studio(Path(sys.argv[1]), *sys.argv[2:])
+    run = studio.runs.launch(plan(steps=120))
+    print(run, flush=True)
+    following = studio.runs.follow(run)
+    while True:
+        following.poll()
+        time.sleep(0.01)
+""")
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Studio]:
+    made = Studio(tmp_path / "home", "--steps", "120", "--step-s", "0.01")
+    yield made
+    for row in made.runs.list():
+        if row.alive and not row.over:
+            made.runs.stop(row.run, keep=False)
+            made.wait(row.run)
+    made.close()
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def guardian_of(studio: Studio, run: str, attempt: int = 1) -> int:
+    claim = read_claim(claim_file(studio.runs.folder(run), attempt))
+    assert claim is not None
+    return int(claim["pid"])
+
+
+def trainer_of(guardian: int) -> int:
+    return int(Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()[0])
+
+
+def lives(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("after_steps", [1, 15, 40])
+def test_the_app_is_killed_and_the_run_goes_on_for_whoever_watches_next(studio: Studio, after_steps: int) -> None:
+    app = subprocess.Popen(
+        [sys.executable, "-c", APP, str(studio.home), "--steps", "120", "--step-s", "0.01"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert app.stdout is not None
+    run = app.stdout.readline().strip()
+    studio.wait(run, lambda row: row.step >= after_steps)
+    app.kill()
+    app.wait()
+    app.stdout.close()
+    assert is_guarded(claim_file(studio.runs.folder(run), 1))
+    assert list(studio.runs.reconcile()) == []
+    row = studio.wait(run)
+    assert (row.status, row.step) == ("finished", 120)
+    assert studio.points(run) == loss_points(1, 120)
+
+
+def test_the_follower_is_killed_at_any_instant_and_the_next_one_has_every_point_once(studio: Studio) -> None:
+    run = studio.runs.launch(plan(steps=120))
+    watcher = (
+        "import sys; from pathlib import Path; from tpu_studio.store.index import Index\n"
+        "f = Index(Path(sys.argv[1])).follow(Path(sys.argv[2]))\n"
+        "while True: f.poll()"
+    )
+    folder = studio.runs.folder(run)
+    for _ in range(6):
+        process = subprocess.Popen([sys.executable, "-c", watcher, str(studio.home), str(folder)], cwd=ROOT)
+        time.sleep(0.35)
+        process.kill()
+        process.wait()
+    studio.wait(run)
+    assert studio.points(run) == loss_points(1, 120)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
+def test_the_guardian_is_killed_the_trainer_ends_and_resume_makes_one_curve(studio: Studio) -> None:
+    studio.trainer = ["--steps", "60", "--step-s", "0.02", "--save-every", "5"]
+    run = studio.runs.launch(plan(steps=60))
+    studio.wait(run, lambda row: row.step > 12)
+    guardian = guardian_of(studio, run)
+    trainer = trainer_of(guardian)
+    os.kill(guardian, signal.SIGKILL)
+    wait_until(lambda: not lives(trainer), 5)
+    assert list(studio.runs.reconcile()) == [run]
+    assert list(studio.runs.reconcile()) == []
+    row = studio.runs.summary(run)
+    assert (row.status, row.reason) == ("failed", "guardian-gone")
+    studio.runs.resume(run)
+    row = studio.wait(run, lambda row: row.over and row.attempt == 2)
+    assert (row.status, row.step) == ("finished", 60)
+    assert studio.points(run) == loss_points(1, 60)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds the trainer by /proc")
+def test_the_trainer_is_killed_and_started_again_from_its_last_copy(studio: Studio) -> None:
+    run = studio.runs.launch(plan(steps=120))
+    studio.wait(run, lambda row: row.step > 12)
+    os.kill(trainer_of(guardian_of(studio, run)), signal.SIGKILL)
+    row = studio.wait(run)
+    assert (row.status, row.step, row.attempt) == ("finished", 120, 1)
+    assert studio.points(run) == loss_points(1, 120)
+
+
+def test_a_trainer_that_is_killed_before_its_first_copy_ends_with_its_reason_and_can_be_resumed(studio: Studio) -> None:
+    studio.trainer = ["--steps", "20", "--at", "3:kill"]
+    run = studio.runs.launch(plan())
+    row = studio.wait(run)
+    assert (row.status, row.reason, row.step) == ("failed", "trainer-killed", 3)
+    studio.trainer = ["--steps", "20"]
+    studio.runs.resume(run)
+    row = studio.wait(run, lambda row: row.over and row.attempt == 2)
+    assert row.status == "finished"
+    assert studio.points(run) == loss_points(1, 20)
+
+
+def test_a_corrupt_checkpoint_ends_with_its_reason(studio: Studio) -> None:
+    run = studio.runs.launch(plan(steps=120))
+    studio.wait(run, lambda row: row.step > 7)
+    studio.runs.stop(run)
+    studio.wait(run)
+    last = sorted((studio.runs.folder(run) / "checkpoints").iterdir())[-1]
+    (last / "state.safetensors").write_bytes(b"broken")
+    studio.runs.resume(run)
+    row = studio.wait(run, lambda row: row.over and row.attempt == 2)
+    assert (row.status, row.reason) == ("failed", "checkpoint-corrupt")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.getuid() != 0 or not shutil.which("mount"):
+        pytest.skip("a small disk can be mounted by root only")
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk could be mounted: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_ends_with_its_reason_and_never_hangs(studio: Studio, small_disk: Path) -> None:
+    studio.trainer = ["--steps", "100000", "--step-s", "0.005", "--save-every", "1000000"]
+    (studio.home / "runs").symlink_to(small_disk / "runs")
+    (small_disk / "runs").mkdir(parents=True)
+    run = studio.runs.launch(plan(steps=100000))
+    studio.wait(run, lambda row: row.step > 5)
+    filler = small_disk / "filler"
+    with pytest.raises(OSError, match="No space left"), open(filler, "wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 512)
+    row = studio.wait(run, seconds=40)
+    assert (row.status, row.reason) == ("failed", "disk-full")
+    lines = events_file(studio.runs.folder(run), 1).read_bytes().splitlines()
+    assert json.loads(lines[-1])["kind"] == "end"
+    steps = [step for step, _ in studio.points(run)]
+    assert steps == list(range(1, len(steps) + 1))
+    filler.unlink()
+    studio.trainer = ["--steps", "20", "--step-s", "0"]
+    studio.runs.resume(run)
+    assert studio.wait(run, lambda row: row.over and row.attempt == 2).status == "finished"
+
+
+def test_a_checkpoint_that_does_not_fit_ends_as_disk_full(studio: Studio, small_disk: Path) -> None:
+    studio.trainer = ["--steps", "100000", "--step-s", "0.001", "--save-every", "1"]
+    (studio.home / "runs").symlink_to(small_disk / "runs")
+    (small_disk / "runs").mkdir(parents=True)
+    run = studio.runs.launch(plan(steps=100000))
+    row = studio.wait(run, seconds=40)
+    assert (row.status, row.reason) == ("failed", "disk-full")
+
+
+def test_a_folder_that_becomes_unwritable_is_told_where_it_can_be_told(studio: Studio, tmp_path: Path) -> None:
+    studio.trainer = ["--steps", "100000", "--step-s", "0.005", "--save-every", "10"]
+    run = studio.runs.launch(plan(steps=100000))
+    studio.wait(run, lambda row: row.step > 5)
+    checkpoints = studio.runs.folder(run) / "checkpoints"
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    checkpoints.write_text("a file where the folder was")
+    row = studio.wait(run)
+    assert (row.status, row.reason) == ("failed", "folder-unwritable")
+
+
+def test_the_home_cannot_be_written_and_nothing_is_launched(studio: Studio) -> None:
+    from tpu_studio.wire.errors import RunError
+
+    (studio.home / "runs").write_text("a file where the folder should be")
+    with pytest.raises(RunError) as caught:
+        studio.runs.launch(plan())
+    assert caught.value.id == "folder-unwritable"
+    (studio.home / "runs").unlink()
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
+def test_with_the_real_trainer_a_killed_guardian_and_a_killed_trainer_leave_one_curve(tmp_path: Path) -> None:
+    from tpu_studio.data.look import look
+    from tpu_studio.local.computer import Computer
+    from tpu_studio.local.engine import Engine, engine_root
+    from tpu_studio.planner.make import make_plan
+    from tpu_studio.wire.job import parse
+    from tpu_studio.workflow.runs import Runs
+
+    engine = Engine(engine_root())
+    if not engine.state().is_ready:
+        pytest.skip("the training engine is not installed")
+    studio = Studio(tmp_path / "home")
+    studio.runs = Runs(
+        studio.home, places={"computer": Computer(studio.home, engine)}, journal=studio.journal, index=studio.index
+    )
+    job = parse(
+        {
+            "name": "digits",
+            "model": {"name": "mlp"},
+            "data": {"kind": "digits"},
+            "training": {"steps": 6000, "checkpoint_every": 200, "global_batch": 16},
+            "limits": {"hours": 0.2},
+        }
+    )
+    run = studio.runs.launch(make_plan(job, look(job), now=time.time()))
+    checkpoints = studio.runs.folder(run) / "checkpoints"
+    studio.wait(run, lambda row: row.over or (row.step > 600 and any(checkpoints.glob("*/COMMITTED"))), 120)
+    guardian = guardian_of(studio, run)
+    os.kill(guardian, signal.SIGKILL)
+    wait_until(lambda: not is_guarded(claim_file(studio.runs.folder(run), 1)))
+    assert list(studio.runs.reconcile()) == [run]
+    assert studio.runs.summary(run).reason == "guardian-gone"
+    reached = studio.runs.summary(run).step
+    studio.runs.resume(run)
+    studio.wait(run, lambda row: row.over or row.step > reached + 600, 120)
+    os.kill(trainer_of(guardian_of(studio, run, 2)), signal.SIGKILL)
+    row = studio.wait(run, seconds=180)
+    assert (row.status, row.step, row.attempt) == ("finished", 6000, 2)
+    assert [step for step, _ in studio.points(run)] == list(range(1, 6001))
+    studio.close()

@@ -1,0 +1,69 @@
+"""Builds every model of the catalogue and prints what is seen: run by test_build in each framework."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import keras
+import numpy as np
+from programs_plans import DIGITS, PICTURES, ROWS, TEXT, plan
+
+from tpu_studio.trainer.models import build, count_params
+
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "mlp rows": ("mlp", ROWS, {"options": {"dropout": 0.1}}),
+    "mlp digits": ("mlp", DIGITS, {}),
+    "mlp pictures": ("mlp", PICTURES, {"precision": "bfloat16"}),
+    "small-cnn": ("small-cnn", PICTURES, {}),
+    "small-cnn bfloat16": ("small-cnn", PICTURES, {"precision": "bfloat16"}),
+    "small-cnn digits": ("small-cnn", DIGITS, {"options": {"blocks": 6}}),
+    "gpt-nano": ("gpt-nano", TEXT, {}),
+    "gpt-nano seed 1": ("gpt-nano", TEXT, {"seed": 1}),
+    "gpt-nano bfloat16": ("gpt-nano", TEXT, {"precision": "bfloat16"}),
+    "gpt-mini": ("gpt-mini", TEXT, {}),
+}
+
+
+def main() -> None:
+    found = {}
+    for name, (model_name, description, changes) in CASES.items():
+        plan_ = plan(model_name, description, **changes)
+        model = build(plan_, description)
+        again = weights_of(build(plan_, description))
+        x = example(model.input.shape[1:], str(model.input.dtype))
+        before = np.asarray(model(x, training=False))
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(Path(folder) / "model.keras")
+            loaded = keras.models.load_model(Path(folder) / "model.keras", compile=False)
+        found[name] = {
+            "params": count_params(model),
+            "sha256": weights_of(model),
+            "same_twice": again == weights_of(model),
+            "output": list(before.shape[1:]),
+            "dtype": str(before.dtype),
+            "mean": float(np.abs(before).mean()),
+            "reload_difference": float(np.abs(np.asarray(loaded(x, training=False)) - before).max()),
+            "weights_float32": all(str(w.dtype) == "float32" for w in model.trainable_weights),
+            "paths": [w.path for w in model.weights],
+            "standard": all(type(layer).__module__.startswith("keras.") for layer in model._flatten_layers()),
+        }
+    print(json.dumps(found))
+
+
+def weights_of(model: keras.Model) -> str:
+    return hashlib.sha256(b"".join(np.asarray(weight).tobytes() for weight in model.trainable_weights)).hexdigest()
+
+
+def example(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    drawn = np.random.default_rng(0).random((3, *shape))
+    return (drawn * 200).astype(dtype) if "int" in dtype else drawn.astype(dtype)
+
+
+main()

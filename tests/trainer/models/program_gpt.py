@@ -1,0 +1,102 @@
+"""Looks at the GPT family more closely: size, causality, recomputing. Run by test_gpt in each framework."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import keras
+import numpy as np
+from programs_plans import TEXT, plan
+
+from tpu_studio.trainer.models import build, count_params
+
+SMALL = {"layers": 2, "width": 32, "heads": 4}
+
+
+def main() -> None:
+    big = build(plan("gpt-124m", {**TEXT, "outputs": 50_257}), {**TEXT, "outputs": 50_257})
+    found: dict[str, Any] = {"params_124m": count_params(big), "output_124m": list(big.output.shape[1:])}
+    del big
+    model = build(plan("gpt-nano", TEXT, options=SMALL), TEXT)
+    x = np.random.default_rng(0).integers(0, 256, (2, 64)).astype("int32")
+    changed = x.copy()
+    changed[:, 40:] = 7
+    one, other = np.asarray(model(x)), np.asarray(model(changed))
+    found["before"], found["after"] = float(np.abs(one - other)[:, :40].max()), float(np.abs(one - other)[:, 40:].max())
+    found["by_hand"] = float(np.abs(by_hand(model, x) - one).max())
+    deviations = {weight.path: float(np.std(np.asarray(weight))) for weight in model.weights}
+    found["deviations"] = deviations
+    for share in (0.0, 0.2):
+        kept, again = (
+            gradients(build(plan("gpt-nano", TEXT, options={**SMALL, "dropout": share}, rematerialize=remat), TEXT), x)
+            for remat in (False, True)
+        )
+        found[f"recomputed_{share}"] = max(float(np.abs(a - b).max()) for a, b in zip(kept, again, strict=True))
+        found[f"gradient_{share}"] = max(float(np.abs(a).max()) for a in kept)
+    print(json.dumps(found))
+
+
+def by_hand(model: keras.Model, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The same function in numpy, written from GPT-2's description."""
+    w = {weight.path: np.asarray(weight, np.float64) for weight in model.weights}
+
+    def norm(h: Any, name: str) -> Any:
+        return (h - h.mean(-1, keepdims=True)) / np.sqrt(h.var(-1, keepdims=True) + 1e-5) * w[f"{name}/gamma"] + w[
+            f"{name}/beta"
+        ]
+
+    def dense(h: Any, name: str) -> Any:
+        return h @ w[f"{name}/kernel"] + w[f"{name}/bias"]
+
+    h = w["tokens/embeddings"][x] + w["positions/embeddings"]
+    for block in range(2):
+        q, k, v = np.split(dense(norm(h, key(w, block, "attention_norm")), key(w, block, "attention_in")), 3, axis=-1)
+        mixed = []
+        for head in range(4):
+            part = slice(8 * head, 8 * head + 8)
+            scores = q[..., part] @ k[..., part].transpose(0, 2, 1) / np.sqrt(8)
+            scores[:, np.triu(np.ones((64, 64), bool), 1)] = -np.inf
+            shares = np.exp(scores - scores.max(-1, keepdims=True))
+            mixed.append(shares / shares.sum(-1, keepdims=True) @ v[..., part])
+        h = h + dense(np.concatenate(mixed, -1), key(w, block, "attention_out"))
+        inner = dense(norm(h, key(w, block, "mlp_norm")), key(w, block, "mlp_in"))
+        inner = 0.5 * inner * (1 + np.tanh(np.sqrt(2 / np.pi) * (inner + 0.044715 * inner**3)))
+        h = h + dense(inner, key(w, block, "mlp_out"))
+    return norm(h, "norm") @ w["tokens/embeddings"].T  # type: ignore[no-any-return]
+
+
+def key(weights: dict[str, Any], block: int, layer: str) -> str:
+    (found,) = {path.rpartition("/")[0] for path in weights if f"block_{block}_{layer}/" in path}
+    return found
+
+
+def gradients(model: keras.Model, x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    weights = [np.asarray(variable) for variable in model.trainable_variables]
+    others = [np.asarray(variable) for variable in model.non_trainable_variables]
+
+    def loss(weights: Any, others: Any) -> Any:
+        logits, _ = model.stateless_call(weights, others, x, training=True)
+        return keras.ops.mean(keras.ops.square(logits))
+
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return [np.asarray(gradient) for gradient in jax.jit(jax.grad(loss))(weights, others)]
+    import tensorflow as tf
+
+    @tf.function(jit_compile=True)
+    def run(weights: Any, others: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            value = loss(weights, others)
+        return [tf.convert_to_tensor(gradient) for gradient in tape.gradient(value, weights)]
+
+    return [gradient.numpy() for gradient in run([tf.constant(a) for a in weights], [tf.constant(a) for a in others])]
+
+
+main()

@@ -1,0 +1,43 @@
+"""Plans and descriptions of data for the programs that these tests start in the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
+
+PICTURES = {
+    "kind": "images",
+    "task": "classification",
+    "classes": ["cat", "dog", "owl"],
+    "input_shape": [32, 32, 3],
+    "outputs": 3,
+}
+DIGITS = {
+    "kind": "digits",
+    "task": "classification",
+    "classes": list("0123456789"),
+    "input_shape": [8, 8, 1],
+    "value_max": 16,
+    "outputs": 10,
+}
+ROWS = {"kind": "table", "task": "regression", "input_shape": [26], "outputs": 1}
+TEXT = {"kind": "text", "task": "language-model", "input_shape": [64], "outputs": 256}
+
+
+def plan(
+    model: str,
+    description: dict[str, Any],
+    *,
+    options: dict[str, Any] | None = None,
+    consent: str = "",
+    **training: Any,
+) -> Plan:
+    """A plan for *model*, a name of the catalogue or the path of a Python file."""
+    which = {"file": model} if model.endswith(".py") else {"name": model}
+    data = {"kind": description["kind"]} | ({} if description["kind"] == "digits" else {"path": "/data"})
+    job = parse(
+        {"model": which | {"options": options or {}}, "data": data, "training": {"precision": "float32", **training}}
+    )
+    return Plan(job=job, task=str(description["task"]), framework="tensorflow", consent=consent)

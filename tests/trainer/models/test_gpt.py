@@ -1,0 +1,47 @@
+"""The GPT family is GPT-2: its size, its formula, and no token that sees the future."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.in_engine import run_in_engine
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+PROGRAM = Path(__file__).with_name("program_gpt.py")
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+def found(request: pytest.FixtureRequest) -> Any:
+    return run_in_engine(PROGRAM, backend=request.param)
+
+
+def test_gpt_124m_has_as_many_weights_as_gpt2_small(found: Any) -> None:
+    assert found["params_124m"] == 124_439_808
+    assert found["output_124m"] == [1024, 50_257]
+
+
+def test_no_token_sees_a_later_one(found: Any) -> None:
+    assert found["before"] == 0.0
+    assert found["after"] > 1e-3
+
+
+def test_answers_agree_with_the_formula_written_out_in_numpy(found: Any) -> None:
+    assert found["by_hand"] < 1e-5
+
+
+def test_initial_weights_spread_as_in_gpt2(found: Any) -> None:
+    for path, deviation in found["deviations"].items():
+        if path.endswith(("gamma", "beta", "bias", "seed_generator_state")):
+            continue
+        into_stream = "attention_out" in path or "mlp_out" in path
+        wanted = 0.01 if path.startswith("positions") else 0.02 / 2 if into_stream else 0.02  # 1/sqrt(2 · 2 blocks)
+        assert deviation == pytest.approx(wanted, rel=0.05), path
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.2])
+def test_recomputing_a_block_changes_no_gradient_not_even_with_dropout(found: Any, dropout: float) -> None:
+    assert found[f"gradient_{dropout}"] > 0
+    assert found[f"recomputed_{dropout}"] < 1e-6

@@ -1,0 +1,51 @@
+"""Writes results of untrained models for run folders with a plan, and looks at what was written.
+
+program_write.py RUN…       → {run name: {…}}
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tpu_studio.data.sources import open_data
+from tpu_studio.trainer import models, result
+from tpu_studio.trainer.result import loading
+from tpu_studio.wire import plan as plans
+
+
+def main() -> None:
+    found = {}
+    for name in sys.argv[1:]:
+        run = Path(name)
+        plan = plans.loads((run / "plan.json").read_bytes())
+        opened = open_data(plan.job, None, memory_budget_bytes=2**30, workers=1)
+        model = models.build(plan, opened.description)
+        x = opened.validation.batch(np.arange(4), rng=np.random.default_rng(0))["x"]
+        before = np.asarray(model(x, training=False))
+        card = result.write(
+            run, plan, opened.description, model, [{"step": 20, "val_loss": 0.25}], reason="stopped-by-user"
+        )
+        saved = tf.saved_model.load(str(run / "result" / "saved_model"))  # kept: its variables live as long as it does
+        found[run.name] = {
+            "card": card,
+            "entries": sorted(path.name for path in (run / "result").iterdir()),
+            "left_over": sorted(path.name for path in run.glob(".result*")),
+            "saved_model": difference(saved.serve(x), before),
+            "keras": difference(loading.load(run / "result", consent=plan.consent)(x, training=False), before),
+            "backend": keras.backend.backend(),
+        }
+    print(json.dumps(found))
+
+
+def difference(one: Any, other: Any) -> float:
+    return float(np.abs(np.asarray(one) - np.asarray(other)).max())
+
+
+main()

@@ -1,0 +1,77 @@
+"""A run's result: every format there, both models answering as the trained one, whole or as it was before."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import resource
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.in_engine import engine_python, environment
+from tests.trainer.results_of import PROGRAM, make
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+KINDS = ["pictures", "rows", "text", "own"]
+
+
+@pytest.fixture(scope="module", params=["tensorflow", "jax"])
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
+    folder = tmp_path_factory.mktemp(request.param)
+    for name in KINDS:
+        (folder / name / "result").mkdir(parents=True)
+        (folder / name / "result" / "receipt.json").write_text("{}")
+        (folder / name / "result" / "metrics.csv").write_text("of an earlier attempt")
+    return folder, make(folder, request.param)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_result_has_every_format_and_nothing_half_done(made: tuple[Path, Any], name: str) -> None:
+    wanted = {"metrics.csv", "model.json", "model.keras", "report.html", "saved_model", "tensorboard", "receipt.json"}
+    assert set(made[1][name]["entries"]) == wanted | ({"own_model.py"} if name == "own" else set())
+    assert made[1][name]["left_over"] == []
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_saved_model_answers_as_the_model_did_in_either_framework(made: tuple[Path, Any], name: str) -> None:
+    assert made[1][name]["saved_model"] < 1e-4
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_keras_file_answers_exactly_as_the_model_did(made: tuple[Path, Any], name: str) -> None:
+    assert made[1][name]["keras"] < 1e-6
+
+
+def test_the_curves_of_the_run_replace_those_of_an_earlier_attempt(made: tuple[Path, Any]) -> None:
+    with open(made[0] / "rows" / "result" / "metrics.csv", newline="") as file:
+        assert [row["loss"] for row in csv.DictReader(file)] == ["2.0", "1.0"]
+
+
+def test_the_card_says_what_goes_in_and_comes_out_and_how_well_it_did(made: tuple[Path, Any]) -> None:
+    card = json.loads((made[0] / "pictures" / "result" / "model.json").read_bytes())
+    assert card["input"] == {"shape": [None, 8, 8, 1], "dtype": "uint8", "largest": 16.0}
+    assert card["classes"] == list("0123456789")
+    assert card["trained"]["final"] == {"loss": 1.0, "val_loss": 0.25}
+    assert (card["trained"]["steps"], card["trained"]["ended"]) == (20, "stopped-by-user")
+    assert {"keras", "tensorflow", "jax", "numpy", "python"} <= set(card["versions"])
+
+
+def test_a_full_disk_is_told_and_leaves_the_result_before_it(made: tuple[Path, Any], tmp_path: Path) -> None:
+    folder, _ = made
+    before = (folder / "rows" / "result" / "model.keras").read_bytes()
+
+    def small_files() -> None:  # a limit on file sizes fails like a full disk: write() stops half-way with an error
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    argv = [str(engine_python()), str(PROGRAM), str(folder / "rows")]
+    backend = environment(folder.name.rstrip("0123456789"))
+    done = subprocess.run(
+        argv, env=backend, capture_output=True, text=True, timeout=200, check=False, preexec_fn=small_files
+    )
+    assert "disk-full" in done.stderr
+    assert (folder / "rows" / "result" / "model.keras").read_bytes() == before
+    assert [name for name in os.listdir(folder / "rows") if name.startswith(".result")] == []

@@ -1,0 +1,18 @@
+"""Both ways to feed a training give the same batches, from any step on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.in_engine import run_in_engine
+
+pytestmark = [pytest.mark.engine]
+
+
+def test_memory_and_grain_give_the_same_batches_and_go_on_at_any_step() -> None:
+    told = run_in_engine(Path(__file__).with_name("program_feed.py"))
+    assert told["steps"] == 60
+    assert told["found"] == dict.fromkeys(told["found"], True)
+    assert len(told["found"]) == 6

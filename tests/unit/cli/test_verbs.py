@@ -1,0 +1,324 @@
+"""The command line as scripts and people meet it: JSON keys, words, exit codes, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+JOB = ROOT / "resources" / "examples" / "digits.tpujob"
+RESULT_KEYS = {"run", "status", "reason", "steps", "final", "examples_per_s", "cost_usd", "folder"}
+PLAN_KEYS = {"place", "framework", "accelerator", "fits", "memory", "examples_per_s", "time_s", "cost_usd", "price"}
+PLAN_KEYS |= {"checks", "alternatives", "verdict"}
+
+
+class Terminal:
+    """Runs verbs in one home folder."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.environment = {
+            **os.environ,
+            "TPU_STUDIO_HOME": str(home),
+            "TPU_STUDIO_ENGINE": str(home / "no-engine"),
+            "PYTHONPATH": str(ROOT),
+        }
+        self.trainer: tuple[str, ...] = ("--steps", "20")
+
+    def argv(self, *arguments: str | Path) -> list[str]:
+        return [sys.executable, "-m", "tests.unit.cli.driver", *self.trainer, "--", *map(str, arguments)]
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.argv(*arguments), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=60
+        )
+
+    def json(self, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
+        done = self.run(*arguments, "--json")
+        return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+    def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.argv(*arguments),
+            cwd=ROOT,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    made = Terminal(tmp_path / "home")
+    yield made
+    for row in made.json("runs")[1]["runs"]:
+        if row["alive"]:
+            made.run("stop", row["run"], "--discard")
+
+
+def step_of(terminal: Terminal, run: str = "digits") -> int:
+    code, told = terminal.json("show", run)
+    return int(told["steps"]) if code == 0 else 0
+
+
+def wait_for_steps(terminal: Terminal, steps: int) -> None:
+    deadline = time.monotonic() + 30
+    while step_of(terminal) < steps:
+        assert time.monotonic() < deadline
+
+
+def test_run_watches_to_the_end_and_answers_with_exactly_the_promised_keys(terminal: Terminal) -> None:
+    code, told = terminal.json("run", JOB)
+    assert code == 0
+    assert set(told) == RESULT_KEYS
+    assert (told["status"], told["reason"], told["steps"], told["final"]) == (
+        "finished",
+        "completed",
+        20,
+        {"loss": 0.05},
+    )
+    assert Path(told["folder"]).is_dir()
+
+
+def test_while_watching_with_json_every_line_is_an_object(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "60", "--step-s", "0.05")
+    done = terminal.run("run", JOB, "--json")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) >= 3
+    assert {"run", "phase", "step", "steps", "metrics", "examples_per_s", "time_left_s", "cost_usd"} <= set(lines[1])
+    assert set(lines[-1]) == RESULT_KEYS
+
+
+def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Terminal) -> None:
+    code, told = terminal.json("plan", JOB, "--set", "training.epochs=2", "--no-measure")
+    assert code == 0
+    assert set(told) == PLAN_KEYS
+    assert set(told["time_s"]) == {"low", "expected", "high"}
+    assert terminal.json("runs")[1] == {"runs": []}
+
+
+@pytest.mark.parametrize(("arguments", "id"), [
+    (("plan", "nowhere.tpujob"), "job-file-missing"),
+    (("plan", JOB, "--set", "training.epoch=2"), "job-unknown-key"),
+    (("run", JOB, "--set", "training.epochs=-2"), "job-out-of-range"),
+    (("run", JOB, "--set", "nonsense"), "job-setting"),
+    (("run", JOB, "--on", "cloud"), "place-not-available"),
+    (("plan", JOB, "--on", "mars"), "command-line"),
+    (("convert", "nowhere", "out"), "data-missing"),
+    (("frobnicate",), "command-line"),
+    (("predict", "digits"), "command-line"),
+])  # fmt: skip
+def test_bad_input_is_exit_2_with_its_id_and_words(
+    terminal: Terminal, arguments: tuple[str | Path, ...], id: str
+) -> None:
+    done = terminal.run(*arguments, "--json")
+    error = json.loads(done.stdout.splitlines()[-1])["error"]
+    assert (done.returncode, error["id"]) == (2, id)
+    assert set(error) == {"id", "title", "meaning", "action", "facts"}
+    assert error["title"] in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_unknown_run_is_exit_1_and_names_the_nearest(terminal: Terminal) -> None:
+    assert terminal.json("run", JOB)[0] == 0
+    code, told = terminal.json("show", "digist")
+    assert (code, told["error"]["id"]) == (1, "run-unknown")
+    assert str(told["error"]["facts"]["nearest"]).startswith("digits-")
+
+
+def test_without_an_engine_run_says_how_to_get_it(terminal: Terminal) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tpu_studio", "run", str(JOB), "--json"],
+        cwd=ROOT,
+        env=terminal.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 4
+    assert json.loads(done.stdout.splitlines()[-1])["error"]["id"] == "engine-not-ready"
+    assert "engine" in done.stderr
+    assert terminal.json("runs")[1] == {"runs": []}
+
+
+def test_a_failed_run_is_exit_1_with_its_reason(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "20", "--at", "3:raise")
+    done = terminal.run("run", JOB, "--json")
+    assert (done.returncode, json.loads(done.stdout.splitlines()[-1])["reason"]) == (1, "trainer-failed")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_limit_is_exit_3(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "100000", "--step-s", "0.01")
+    code, told = terminal.json("run", JOB, "--set", "where.usd_per_hour=3.6", "--set", "limits.money_usd=0.001")
+    assert (code, told["reason"], told["status"]) == (3, "money-limit", "stopped")
+    assert told["cost_usd"] >= 0.001
+
+
+def test_ctrl_c_leaves_it_running_and_says_how_to_stop_it(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "100000", "--step-s", "0.01")
+    process = terminal.start("run", JOB)
+    wait_for_steps(terminal, 3)
+    process.send_signal(signal.SIGINT)
+    _, words = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "goes on without this window" in words
+    assert "tpu-studio stop digits-" in words
+    before = step_of(terminal)
+    assert terminal.json("runs")[1]["runs"][0]["alive"]
+    wait_for_steps(terminal, before + 5)
+    code, told = terminal.json("stop", "digits")
+    assert (code, told["status"], told["reason"]) == (0, "stopped", "stopped-by-user")
+
+
+def test_stop_on_interrupt_stops_and_keeps(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "100000", "--step-s", "0.01")
+    process = terminal.start("run", JOB, "--stop-on-interrupt", "--json")
+    wait_for_steps(terminal, 3)
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert json.loads(said.splitlines()[-1])["reason"] == "stopped-by-user"
+
+
+def test_the_life_of_a_run(terminal: Terminal, tmp_path: Path) -> None:
+    run = terminal.json("run", JOB)[1]["run"]
+    assert terminal.json("extend", run, "--epochs", "1") == (0, {"run": run, "epochs": 1.0})
+    code, told = terminal.json("watch", run)
+    assert (code, told["steps"]) == (0, 30)
+    rows = terminal.json("runs")[1]["runs"]
+    assert [(row["run"], row["status"], row["steps"], row["attempt"]) for row in rows] == [(run, "finished", 30, 2)]
+    assert terminal.json("export", run, tmp_path / "out") == (0, {"run": run, "folder": str(tmp_path / "out")})
+    assert (tmp_path / "out" / "model.keras").exists()
+    assert terminal.json("delete", run)[0] == 0
+    assert terminal.json("runs")[1]["runs"] == []
+    assert terminal.json("delete", "--undo", run)[0] == 0
+    assert terminal.json("show", run)[1]["plan"]["run"] == run
+    assert terminal.run("show", run).stdout.startswith("Run")
+
+
+def test_a_damaged_job_is_told_by_line(terminal: Terminal, tmp_path: Path) -> None:
+    job = tmp_path / "broken.tpujob"
+    job.write_text('format = 1\nname = "x"\n[model\n')
+    code, told = terminal.json("plan", job)
+    assert (code, told["error"]["id"], told["error"]["facts"]["line"]) == (2, "job-file-syntax", 3)
+
+
+VERBS = "plan run runs show watch stop extend resume delete export import convert engine predict"
+
+
+@pytest.mark.parametrize("verb", VERBS.split())
+def test_every_verb_has_help_with_an_example(verb: str) -> None:
+    from tpu_studio.cli.parser import parser
+
+    subparsers = next(action for action in parser()._actions if action.dest == "verb")
+    text = subparsers.choices[verb].format_help()  # type: ignore[index,union-attr,call-overload]
+    assert f"example:\n  tpu-studio {verb}" in text
+    assert "--json" in text
+
+
+def test_the_command_line_loads_neither_qt_nor_a_framework(terminal: Terminal) -> None:
+    code = (
+        "import sys; from tpu_studio.cli.main import main; main(['runs'])\n"
+        "import tpu_studio.cli.running, tpu_studio.cli.planning, tpu_studio.cli.engine, tpu_studio.local.computer\n"
+        "print([name for name in ('PySide6','pyqtgraph','tensorflow','jax','keras') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=terminal.environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+OWN = "[model]\nfile = 'model.py'\n[data]\nkind = 'digits'\n[training]\nepochs = 1\n"
+
+
+def test_run_names_what_stands_in_the_way_and_what_to_do(terminal: Terminal) -> None:
+    done = terminal.run("run", JOB, "--set", "training.global_batch=5000")
+    assert done.returncode == 2
+    assert "A step of 5,000 is more than the 1,438 pictures there are" in done.stderr
+    assert "Take fewer per step." in done.stderr
+
+
+def test_an_own_model_that_ends_its_program_is_named_as_what_stands_in_the_way(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "model.py").write_text("import os\nos._exit(0)\n")
+    (tmp_path / "own.tpujob").write_text(OWN)
+    code, told = terminal.json("run", tmp_path / "own.tpujob", "--trust-code")
+    assert (code, told["error"]["id"]) == (2, "plan-has-errors")
+    assert "model.py" in told["error"]["meaning"]
+    assert terminal.json("runs")[1] == {"runs": []}
+
+
+def test_planning_an_own_model_nobody_agreed_to_builds_nothing_and_tells_how_to_agree(
+    terminal: Terminal, tmp_path: Path
+) -> None:
+    (tmp_path / "model.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    (tmp_path / "own.tpujob").write_text(OWN)
+    code, told = terminal.json("plan", tmp_path / "own.tpujob")
+    assert code == 0
+    assert "model-file-consent" in {check["id"] for check in told["checks"]}
+    assert "--trust-code" in terminal.run("plan", tmp_path / "own.tpujob").stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_terminal_that_knows_few_letters_gets_codes_for_the_others(terminal: Terminal) -> None:
+    terminal.environment["PYTHONIOENCODING"] = "ascii:strict"
+    done = terminal.run("plan", JOB, "--no-measure")
+    assert done.returncode == 0
+    assert "17 s" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("more", [(), ("--json",)])
+@pytest.mark.parametrize(("verb", "code"), [(("runs",), 1), (("show", "nowhere"), 1), (("plan", "nowhere"), 2)])
+def test_an_answer_that_cannot_be_written_is_told_without_a_traceback(
+    terminal: Terminal, verb: tuple[str, ...], code: int, more: tuple[str, ...]
+) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(terminal.argv(*verb, *more), cwd=ROOT, env=terminal.environment, stdout=full,
+                              stderr=subprocess.PIPE, text=True, timeout=60)  # fmt: skip
+    assert "Traceback" not in done.stderr
+    assert "went wrong" not in done.stderr
+    assert done.returncode == code
+
+
+def test_ctrl_c_while_a_run_is_being_started_tells_which_run_goes_on(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "3000", "--step-s", "0.02")
+    process = terminal.start("run", JOB, "--json")
+    runs = terminal.home / "runs"
+    deadline = time.monotonic() + 30
+    while not (runs.exists() and any(runs.iterdir())):
+        assert time.monotonic() < deadline
+    process.send_signal(signal.SIGINT)
+    said, words = process.communicate(timeout=60)
+    run = next(runs.iterdir()).name
+    assert process.returncode == 130
+    assert json.loads(said.splitlines()[-1])["run"] == run
+    assert f"{run} goes on without this window" in words
+
+
+@pytest.mark.parametrize(("arguments", "id"), [
+    (("--prompt", "hello"), "predict-wrong-kind"),
+    (("--row", "a=1"), "predict-wrong-kind"),
+    (("x.png", "--length", "0"), "predict-bad-question"),
+    (("x.png", "--temperature", "nan"), "predict-bad-question"),
+    (("x.png", "--seed=-1"), "predict-bad-question"),
+])  # fmt: skip
+def test_a_question_that_the_model_cannot_take_is_refused_before_it_is_woken(
+    terminal: Terminal, arguments: tuple[str, ...], id: str
+) -> None:
+    terminal.json("run", JOB)
+    code, told = terminal.json("predict", "digits", *arguments)
+    assert (code, told["error"]["id"]) == (2, id)

@@ -1,0 +1,221 @@
+"""The bad input of the manual: tables that are not as they should be, each with its clear answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tpu_studio.data.look import Look, look
+from tpu_studio.data.sources import open_data
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+GOOD = "".join(f"{number},{number * 7 % 13},{'ab'[number % 2]}\n" for number in range(100))
+
+
+@pytest.fixture
+def table_job(job_of, tmp_path):
+    def make(content: bytes | str, **data: object) -> Job:
+        path = Path(tmp_path / "table.csv")
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return job_of("table", path, **data)
+
+    return make
+
+
+def both(job: Job) -> Look:
+    """The look; opening must come to the same counts."""
+    seen, opened = look(job), open_data(job)
+    assert len(opened.train) + len(opened.validation) == seen.examples
+    assert opened.train.spec["x"][0] == seen.input_shape
+    assert opened.broken_count == seen.broken_count
+    return seen
+
+
+def refused(job: Job) -> DataError:
+    with pytest.raises(DataError) as by_look:
+        look(job)
+    with pytest.raises(DataError) as by_opening:
+        open_data(job)
+    assert by_look.value.id == by_opening.value.id
+    return by_look.value
+
+
+def test_an_empty_file_and_one_with_a_header_only(table_job):
+    assert refused(table_job("")).id == "data-empty"
+    assert refused(table_job(" \n\n")).id == "data-empty"
+    assert refused(table_job("a,b,label\n")).id == "data-empty"
+
+
+def test_a_binary_file(table_job):
+    assert refused(table_job(np.random.default_rng(0).bytes(5000))).id == "data-not-text"
+    assert refused(table_job(b"\x89PNG\r\n\x1a\n" + b"x" * 100)).id == "data-not-text"
+    assert refused(table_job(bytes(1000))).id in ("data-empty", "data-not-text")
+
+
+def test_a_folder_in_place_of_a_file(job_of, tmp_path):
+    assert refused(job_of("table", tmp_path)).id == "data-not-a-file"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(table_job):
+    seen = both(table_job(b"\xef\xbb\xbf" + b"first,second,label\n" + GOOD.encode()))
+
+    assert seen.columns[0].name == "first"
+
+
+def test_a_table_without_a_header_gets_numbered_names(table_job):
+    seen = both(table_job(GOOD))
+
+    assert [item.name for item in seen.columns] == ["column_1", "column_2", "column_3"]
+    assert seen.examples == 100
+    assert "no-header" in {finding.id for finding in seen.findings}
+
+
+def test_ragged_rows_are_counted_named_and_left_out(table_job):
+    seen = both(table_job("x1,x2,label\n" + GOOD + "1,2\n1,2,3,4\n"))
+
+    assert (seen.examples, seen.broken_count) == (100, 2)
+    assert [(item.item, item.why) for item in seen.broken] == [("line 102", "fields"), ("line 103", "fields")]
+
+
+def test_too_many_ragged_rows_stop_it(table_job):
+    error = refused(table_job("x1,x2,label\n" + GOOD + "1,2\n" * 20))
+
+    assert (error.id, error.facts["count"], error.facts["of"]) == ("data-too-broken", 20, 120)
+
+
+def test_a_delimiter_at_the_end_of_each_row_is_no_column_of_its_own(table_job):
+    seen = both(table_job("x1,x2,label\n" + GOOD.replace("\n", ",\n")))
+
+    assert (len(seen.columns), seen.broken_count, seen.examples) == (3, 0, 100)
+
+
+def test_one_column(table_job):
+    assert refused(table_job("value\n" + "\n".join(map(str, range(100))))).id == "data-one-column"
+
+
+def test_a_column_that_is_all_missing_is_left_out(table_job):
+    rows = "".join(f"{number},NA,{'ab'[number % 2]}\n" for number in range(50))
+    seen = both(table_job("x1,gone,label\n" + rows))
+
+    assert [item.kind for item in seen.columns] == ["number", "ignore", "category"]
+    assert "empty-column" in {finding.id for finding in seen.findings}
+
+
+def test_a_target_that_is_all_missing(table_job):
+    rows = "".join(f"{number},\n" for number in range(50))
+
+    assert refused(table_job("x1,label\n" + rows, target="label")).id == "data-target-empty"
+
+
+def test_a_constant_target(table_job):
+    rows = "".join(f"{number},7\n" for number in range(50))
+
+    error = refused(table_job("x1,label\n" + rows, target="label"))
+
+    assert (error.id, error.facts["value"]) == ("data-target-constant", "7")
+
+
+def test_nothing_to_predict_from(table_job):
+    rows = "".join(f"5,{number % 2}\n" for number in range(50))
+
+    error = refused(table_job("always,label\n" + rows))
+
+    assert (error.id, error.facts["left_out"]) == ("data-no-inputs", [["always", "constant"]])
+
+
+def test_words_cannot_be_a_regression_and_ids_cannot_be_classes(table_job):
+    assert refused(table_job("x1,x2,label\n" + GOOD, task="regression")).id == "data-target-not-number"
+    rows = "".join(f"{number % 7},word{number}\n" for number in range(100))
+    assert refused(table_job("x1,name\n" + rows, target="name")).id == "data-too-many-classes"
+
+
+def test_too_few_rows(table_job):
+    error = refused(table_job("x1,label\n1,a\n2,b\n3,a\n"))
+
+    assert (error.id, error.facts["count"]) == ("data-too-few", 3)
+
+
+def test_unknown_columns_and_kinds_in_the_job(table_job):
+    error = refused(table_job("x1,x2,label\n" + GOOD, columns={"lable": "number"}))
+    assert (error.id, error.facts["nearest"]) == ("data-column-unknown", "label")
+    assert refused(table_job("x1,x2,label\n" + GOOD, columns={"x1": "colour"})).id == "data-column-kind"
+
+
+def test_a_field_of_ten_million_characters_is_a_broken_row(table_job):
+    seen = both(table_job("x1,x2,label\n" + GOOD + "1," + "x" * 10_000_000 + ",a\n"))
+
+    assert seen.examples == 100
+    assert [(item.item, item.why) for item in seen.broken] == [("line 102", "cell-too-long")]
+
+
+def test_a_quotation_mark_that_is_never_closed_counts_every_line_it_swallows(table_job):
+    error = refused(table_job("x1,x2,label\n" + GOOD + '1,"2,a\n' + GOOD))
+
+    assert (error.id, error.facts["count"]) == ("data-too-broken", 101)
+    assert error.facts["first"] == [["line 102", "quote-not-closed"]]
+
+
+def test_344_rows_with_dates_and_comment_lines(table_job):
+    lines = ["# measured by hand, with a pen", "day,length,species"]
+    for number in range(344):
+        lines.append(f"2007-11-{number % 28 + 1:02d},{30 + number % 20}.5,{('Adelie', 'Gentoo')[number % 2]}")
+        if number == 100:
+            lines.append("# the second day, of three, begins")
+    seen = both(table_job("\n".join(lines)))
+
+    assert (seen.examples, seen.broken_count, seen.numbers["comments"]) == (344, 0, 2)
+    assert [(item.name, item.kind) for item in seen.columns] == [
+        ("day", "date"), ("length", "number"), ("species", "category"),
+    ]
+
+
+def test_a_header_that_is_written_as_a_comment(table_job):
+    seen = both(table_job("#x1,x2,label\n" + GOOD))
+
+    assert ([item.name for item in seen.columns], seen.examples) == (["x1", "x2", "label"], 100)
+
+
+def test_hash_signs_in_values_are_no_comments(table_job):
+    rows = "".join(f"#{number % 5}ff00a,{number},{'ab'[number % 2]}\n" for number in range(50))
+    seen = both(table_job("colour,x2,label\n" + rows))
+
+    assert (seen.examples, seen.columns[0].kind) == (50, "category")
+
+
+def test_commas_quotes_and_line_ends_inside_quotes_belong_to_the_value(table_job):
+    rows = "".join(f'"a, ""{number % 4}""\nsecond line",{number},{"ab"[number % 2]}\n' for number in range(50))
+    seen = both(table_job("note,x2,label\n" + rows))
+
+    assert (seen.examples, seen.columns[0].distinct) == (50, 4)
+    assert seen.columns[0].examples[0] == 'a, "0"\nsecond line'
+
+
+def test_names_that_occur_twice_or_not_at_all_are_made_unique(table_job):
+    seen = both(table_job("x,x,,label\n" + "".join(f"{n},{n % 5},{n % 3},{'ab'[n % 2]}\n" for n in range(50))))
+
+    assert [item.name for item in seen.columns] == ["x", "x_2", "column_3", "label"]
+
+
+def test_row_names_without_a_name_of_their_own_as_r_writes_them(table_job):
+    rows = "".join(f"{number + 1},{number * 7 % 13},{'ab'[number % 2]}\n" for number in range(60))
+    seen = both(table_job("x2,label\n" + rows))
+
+    assert [item.name for item in seen.columns] == ["column_1", "x2", "label"]
+    assert seen.columns[0].leak == "row-number"
+
+
+def test_a_number_column_with_a_few_words_in_it_stays_one_and_the_words_count_as_missing(table_job):
+    rows = "".join(f"{'oops' if number == 50 else number * 3 % 101},{'ab'[number % 2]}\n" for number in range(100))
+    seen = both(table_job("x1,label\n" + rows))
+
+    assert seen.columns[0].kind == "number"
+    assert [finding.facts["count"] for finding in seen.findings if finding.id == "unreadable-cells"] == [1]
+
+
+def test_lines_that_end_as_on_an_old_mac_are_lines(table_job):
+    seen = both(table_job(("a,b,c\n" + GOOD).replace("\n", "\r")))
+
+    assert (seen.examples, [column.name for column in seen.columns]) == (100, ["a", "b", "c"])

@@ -1,0 +1,269 @@
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tpu_studio.data import tables
+from tpu_studio.data.look import ColumnLook, Look, look
+from tpu_studio.data.sources import open_data, untransform
+from tpu_studio.wire.errors import DataError
+
+ROWS = 60
+
+
+@pytest.fixture
+def table(tmp_path) -> Callable[..., Path]:
+    """table(["a", "b"], rows): a comma-separated UTF-8 file."""
+
+    def make(names: list[str] | None, rows: list[list[object]], name: str = "table.csv") -> Path:
+        path = tmp_path / name
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([*([names] if names else []), *rows])
+        return path
+
+    return make
+
+
+@pytest.fixture
+def houses(table) -> Path:
+    """Area and kind give the price: 1000·area, doubled for a villa."""
+    rows: list[list[object]] = []
+    for number in range(ROWS):
+        area, kind = 30 + number * 37 % 101, ("flat", "villa", "hut")[number % 3]
+        rows.append([area, kind, 1000 * area * (2 if kind == "villa" else 1)])
+    return table(["area", "kind", "price"], rows)
+
+
+def column(seen: Look, name: str) -> ColumnLook:
+    return next(item for item in seen.columns if item.name == name)
+
+
+def ids(seen: Look) -> set[str]:
+    return {finding.id for finding in seen.findings}
+
+
+def test_columns_are_told_apart_and_the_target_is_proposed(job_of, houses):
+    seen = look(job_of("table", houses))
+
+    assert (seen.task, seen.target, seen.outputs) == ("regression", "price", 1)
+    assert [(item.name, item.kind) for item in seen.columns] == [
+        ("area", "number"), ("kind", "category"), ("price", "number"),
+    ]
+    assert column(seen, "kind").top[0] == ("flat", 20)
+    assert (column(seen, "area").minimum, column(seen, "area").distinct) == (30.0, ROWS)
+    assert (seen.examples, seen.train, seen.validation) == (60, 48, 12)
+    assert seen.input_shape == (1 + 3 + 1,)  # area, three kinds, any other kind
+    assert seen.preview["columns"] == ["area", "kind", "price"]
+    assert seen.preview["rows"][0] == ["30", "flat", "30000"]
+    assert Look.from_json(json.loads(json.dumps(seen.to_json()))) == seen
+
+
+def test_a_word_to_predict_makes_it_a_classification(job_of, houses):
+    seen = look(job_of("table", houses, target="kind"))
+
+    assert (seen.task, seen.outputs) == ("classification", 3)
+    assert seen.classes == (("flat", 20), ("hut", 20), ("villa", 20))
+
+
+def test_a_few_whole_numbers_to_predict_are_classes_and_many_are_a_number(job_of, table):
+    rows = [[number, number % 3, number * 7 % 50] for number in range(90)]
+    path = table(["x1", "grade", "points"], rows)
+
+    assert look(job_of("table", path, target="grade")).classes == (("0", 30), ("1", 30), ("2", 30))
+    assert look(job_of("table", path, target="points")).task == "regression"
+    assert look(job_of("table", path, target="grade", task="regression")).outputs == 1
+
+
+def test_numbers_are_standardised_and_categories_one_hot(job_of, houses):
+    opened = open_data(job_of("table", houses))
+    rows = opened.train.batch(np.arange(len(opened.train)))
+
+    assert opened.train.spec == {"x": ((5,), "float32"), "y": ((), "float32")}
+    np.testing.assert_allclose([rows["x"][:, 0].mean(), rows["x"][:, 0].std()], [0, 1], atol=1e-5)
+    np.testing.assert_array_equal(rows["x"][:, 1:].sum(axis=1), 1)
+    np.testing.assert_allclose([rows["y"].mean(), rows["y"].std()], [0, 1], atol=1e-5)
+
+
+def test_the_inverse_of_the_target_transform_gives_the_target_back(job_of, houses):
+    opened = open_data(job_of("table", houses))
+    x, y = (opened.train.batch(np.arange(len(opened.train)))[name] for name in ("x", "y"))
+    area = opened.description["columns"][0]
+    villa = x[:, 1 + opened.description["columns"][1]["categories"].index("villa")]
+
+    prices = untransform(y, opened.description)
+
+    np.testing.assert_allclose(prices, 1000 * (x[:, 0] * area["std"] + area["mean"]) * (1 + villa), rtol=1e-4)
+
+
+def test_the_logarithm_is_taken_of_a_positive_number_with_a_long_tail_only(job_of, table):
+    rng = np.random.default_rng(0)
+    rows = [[f"{a:.3f}", f"{np.exp(2 * b):.4f}", f"{b:.4f}"] for a, b in rng.normal(size=(300, 2))]
+    path = table(["a", "tailed", "even"], rows)
+
+    assert open_data(job_of("table", path, target="tailed")).description["target_transform"]["log"]
+    assert not open_data(job_of("table", path, target="even")).description["target_transform"]["log"]
+
+
+def test_missing_values_are_filled_and_marked(job_of, table):
+    missing = ["", "NA", "N/A", "null", "?", "-"]
+    rows = [[missing[number // 10 % 6] if number % 10 == 0 else number, number % 7, number % 2]
+            for number in range(120)]
+    job = job_of("table", table(["a", "b", "label"], rows))
+
+    seen, opened = look(job), open_data(job)
+    encoder = opened.description["columns"][0]
+    x = opened.train.batch(np.arange(len(opened.train)))["x"]
+
+    assert column(seen, "a").missing == 12
+    assert encoder["missing"]
+    assert seen.input_shape == opened.train.spec["x"][0] == (3,)
+    filled = x[x[:, 1] == 1, 0]
+    np.testing.assert_allclose(filled, (encoder["median"] - encoder["mean"]) / encoder["std"], rtol=1e-5)
+
+
+def test_dates_become_year_month_weekday_and_days(job_of, table):
+    days = np.arange("2023-01-01", "2023-04-01", dtype="datetime64[D]")
+    forms: dict[str, Callable[[str, str, str], str]] = {
+        "iso": lambda y, m, d: f"{y}-{m}-{d}", "dots": lambda y, m, d: f"{d}.{m}.{y}",
+        "slashes": lambda y, m, d: f"{int(m)}/{int(d)}/{y}", "european": lambda y, m, d: f"{d}/{m}/{y}",
+        "timed": lambda y, m, d: f"{y}-{m}-{d}T12:30:00Z",
+    }
+    vectors = {}
+    for name, form in forms.items():
+        rows = [[form(*str(day).split("-")), number % 2] for number, day in enumerate(days)]
+        job = job_of("table", table(["when", "label"], rows, f"{name}.csv"))
+        seen, opened = look(job), open_data(job)
+        assert column(seen, "when").kind == "date", name
+        assert "date-column" in ids(seen)
+        assert list(opened.description["columns"][0]["parts"])[:4] == ["year", "month", "day-of-week", "days"]
+        vectors[name] = opened.train.batch(np.arange(len(opened.train)))["x"]
+    for name in ("dots", "slashes", "european"):
+        np.testing.assert_array_equal(vectors["iso"], vectors[name], err_msg=name)
+    assert vectors["timed"].shape[1] == 5  # the hour as well
+
+
+def test_decimal_commas_thousands_and_currency_are_numbers(job_of, table):
+    rows = [[f"{number},{number % 10}5", f"1.{number:03d},50", f"${number},000.25", number % 2]
+            for number in range(1, 60)]
+    seen = look(job_of("table", table(["comma", "german", "dollars", "label"], rows)))
+
+    assert [item.kind for item in seen.columns[:3]] == ["number"] * 3
+    assert column(seen, "comma").minimum == pytest.approx(1.15)
+    assert column(seen, "german").minimum == pytest.approx(1001.5)
+    assert column(seen, "dollars").maximum == pytest.approx(59000.25)
+
+
+def test_the_job_says_what_a_column_is(job_of, table):
+    rows = [[number % 5, number, number % 2] for number in range(50)]
+    path = table(["zip", "b", "label"], rows)
+
+    seen = look(job_of("table", path, columns={"zip": "category", "b": "ignore"}))
+
+    assert [(item.kind, item.proposed) for item in seen.columns] == [
+        ("category", False), ("ignore", False), ("category" if seen.columns[2].kind == "category" else "number", True),
+    ]
+    assert seen.input_shape == (6,)
+
+
+def test_a_rare_category_shares_a_place_with_what_was_never_seen(job_of, table):
+    rows = [[f"c{number % 100}", number, number % 2] for number in range(1000)]
+    opened = open_data(job_of("table", table(["many", "b", "label"], rows), columns={"many": "category"}))
+
+    encoder = opened.description["columns"][0]
+    assert (len(encoder["categories"]), encoder["width"]) == (64, 65)
+
+
+def test_ids_row_numbers_copies_constants_and_free_text_are_left_out_and_told(job_of, table):
+    rows = [[number, f"u{number * 7919 % 10007}", 5, number % 3 * 1.5, f"some long words about {number} and more of it",
+             "abc"[number % 3], number % 11] for number in range(100)]
+    names = ["row", "user_id", "always", "same_thing", "comment", "label", "honest"]
+    seen = look(job_of("table", table(names, rows)))
+
+    assert {item.name: item.leak for item in seen.columns if item.leak} == {
+        "row": "row-number", "user_id": "id", "same_thing": "copy",
+    }
+    assert column(seen, "comment").kind == "text"
+    assert seen.target == "label"
+    assert {"leak-id", "leak-row-number", "leak-copy", "constant-column", "text-column"} <= ids(seen)
+
+
+def test_a_column_that_is_the_answer_in_other_words_is_left_out(job_of, table):
+    words = {"a": "alpha", "b": "beta", "c": "gamma"}
+    rows = [["abc"[number % 3], words["abc"[number % 3]], number % 17] for number in range(90)]
+    seen = look(job_of("table", table(["label", "spelled", "x1"], rows)))
+    assert (column(seen, "spelled").leak, column(seen, "spelled").kind) == ("copy", "ignore")
+
+    rows = [[number * 2.54 + 1, number, number * 31 % 47] for number in (place * 37 % 101 for place in range(90))]
+    seen = look(job_of("table", table(["cm", "price", "x1"], rows)))
+    assert column(seen, "cm").leak == "copy"
+
+
+def test_rows_without_a_target_are_left_out_and_told(job_of, table):
+    rows = [[number, "" if number < 5 else "ab"[number % 2]] for number in range(100)]
+    job = job_of("table", table(["x1", "label"], rows))
+    seen, opened = look(job), open_data(job)
+
+    assert seen.examples == len(opened.train) + len(opened.validation) == 95
+    assert "rows-without-target" in ids(seen)
+
+
+def test_the_same_file_gives_the_same_arrays_and_the_same_split(job_of, houses):
+    one, other = open_data(job_of("table", houses)), open_data(job_of("table", houses))
+
+    for part, again in ((one.train, other.train), (one.validation, other.validation)):
+        for name, array in part.batch(np.arange(len(part))).items():
+            np.testing.assert_array_equal(array, again.batch(np.arange(len(part)))[name])
+
+
+def test_a_table_beyond_the_memory_budget_is_paged_from_the_disk_to_the_same_arrays(job_of, houses):
+    one, other = open_data(job_of("table", houses)), open_data(job_of("table", houses), memory_budget_bytes=100)
+
+    assert (one.train.in_memory, other.train.in_memory) == (True, False)
+    np.testing.assert_array_equal(one.train.batch(np.arange(10))["x"], other.train.batch(np.arange(10))["x"])
+
+
+def test_a_large_table_is_sampled_for_the_look_and_read_whole_for_training(job_of, table, monkeypatch):
+    rows = [[number * 17 % 1000, "abc"[number % 3], number % 2] for number in range(20_000)]
+    job = job_of("table", table(["x1", "kind", "label"], rows))
+    monkeypatch.setattr(tables.csvfile, "SMALL", 10_000)
+    monkeypatch.setattr(tables.csvfile, "_STRETCH", 4_000)
+
+    seen, opened = look(job), open_data(job)
+
+    assert seen.sampled
+    assert seen.examples == pytest.approx(20_000, rel=0.03)
+    assert len(opened.train) + len(opened.validation) == 20_000
+    assert opened.train.spec["x"][0] == seen.input_shape
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_any_delimiter_and_encoding_gives_the_same_columns(job_of, tmp_path, delimiter, encoding):
+    rows = [["größe", "label"]] + [[str(number), "süß" if number % 2 else "über"] for number in range(40)]
+    path = tmp_path / "table.csv"
+    path.write_bytes("\n".join(delimiter.join(row) for row in rows).encode(encoding))
+
+    seen = look(job_of("table", path))
+
+    assert [item.name for item in seen.columns] == ["größe", "label"]
+    assert [name for name, _ in seen.classes] == ["süß", "über"]
+
+
+def test_the_target_given_by_name_must_be_there_and_the_nearest_is_named(job_of, houses):
+    with pytest.raises(DataError) as caught:
+        look(job_of("table", houses, target="prize"))
+
+    assert (caught.value.id, caught.value.facts["nearest"]) == ("data-target-missing", "price")
+
+
+@pytest.mark.samples
+def test_diamonds_give_a_price_to_predict_from_nine_columns(job_of, samples):
+    seen = look(job_of("table", samples / "diamonds.csv"))
+
+    assert (seen.target, seen.task, seen.examples) == ("price", "regression", 53940)
+    assert seen.input_shape == (6 + (5 + 1) + (7 + 1) + (8 + 1),)

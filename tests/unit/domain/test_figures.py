@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tpu_studio.domain import figures
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.42, "0.4 s"),
+        (8.2, "8 s"),
+        (59.7, "1 min"),
+        (102, "1 min 42 s"),
+        (34 * 60, "34 min"),
+        (11520, "3 h 12"),
+        (7200, "2 h"),
+        (187200, "2 days 4 h"),
+        (None, "–"),
+        (math.inf, "–"),
+        (3599, "60 min"),
+        (599.6, "10 min"),
+    ],
+)
+def test_durations_read_as_people_say_them(seconds: float | None, text: str):
+    assert figures.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.412345, "0.412"),
+        (3184.2, "3,184"),
+        (12.345, "12.3"),
+        (0.0999999, "0.100"),
+        (0.0000012, "1.20e-06"),
+        (0, "0"),
+        (math.nan, "not a number"),
+        (None, "–"),
+    ],
+)
+def test_figures_keep_three_digits(value: float | None, text: str):
+    assert figures.figure(value) == text
+
+
+def test_shares_money_and_sizes():
+    assert [figures.share(x) for x in (0.5, 0.986, 1.0, None)] == ["50%", "98.6%", "100%", "–"]
+    assert figures.money(1234.5) == "$1,234.50"
+    assert [figures.size(x) for x in (12, 1500, 2.1e9, 999_600)] == ["12 bytes", "1.5 kB", "2.1 GB", "1.0 MB"]

@@ -1,0 +1,92 @@
+"""The job file: mistakes are named with their line, comments survive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpu_studio.domain import jobfile
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.job import set_values
+
+TEXT = """# what I try on Sunday
+format = 1
+name = "hands"
+
+[model]
+name = "small-cnn"  # the small one
+
+[data]
+kind = "images"
+path = "pictures"
+
+[training]
+epochs = 3  # three is enough
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "id", "line"),
+    [
+        ("", "job-file-empty", None),
+        ("a = ", "job-file-syntax", 1),
+        (TEXT + "epoch = 3\n", "job-unknown-key", 14),
+        (TEXT.replace("epochs = 3", "epochs = -3"), "job-out-of-range", 13),
+        (TEXT.replace("[model]", "[modle]"), "job-unknown-table", 5),
+        (TEXT.replace("format = 1", "format = 99"), "job-format", 2),
+        (TEXT.replace('"images"', "7"), "job-wrong-type", 9),
+        (TEXT + "model.x = 1\n", "job-unknown-key", None),
+    ],
+)
+def test_a_mistake_is_named_with_its_line(text: str, id: str, line: int | None):
+    with pytest.raises(JobError) as caught:
+        jobfile.loads(text, file="a.tpujob")
+    assert caught.value.id == id
+    if line:
+        assert caught.value.facts["line"] == line
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path):
+    binary = tmp_path / "b.tpujob"
+    binary.write_bytes(bytes(range(256)))
+    for path, id in (
+        (tmp_path / "none.tpujob", "job-file-missing"),
+        (tmp_path, "job-file-unreadable"),
+        (binary, "job-file-not-text"),
+    ):
+        with pytest.raises(JobError) as caught:
+            jobfile.load(path)
+        assert caught.value.id == id
+
+
+def test_saving_keeps_comments_and_changes_only_what_changed(tmp_path: Path):
+    file = tmp_path / "a.tpujob"
+    file.write_text(TEXT)
+    jobfile.save(set_values(jobfile.load(file), {"training.epochs": 5}), file)
+    assert file.read_text() == TEXT.replace("epochs = 3", "epochs = 5")
+
+
+def test_a_job_saved_elsewhere_still_finds_its_data(tmp_path: Path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (here / "a.tpujob").write_text(TEXT)
+    jobfile.save(jobfile.load(here / "a.tpujob"), there / "a.tpujob")
+    assert jobfile.load(there / "a.tpujob")["data.path"] == str(here / "pictures")
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_job_or_a_named_mistake(text: str):
+    try:
+        jobfile.loads(text, file="x")
+    except JobError as error:
+        assert error.id.startswith("job-")
+
+
+@given(st.text(min_size=1, max_size=30).filter(lambda name: name.strip() and "\0" not in name), st.floats(0.001, 1e4))
+def test_what_is_saved_reads_back_equal(name: str, epochs: float):
+    job = set_values(jobfile.loads(TEXT), {"name": name, "training.epochs": epochs})
+    assert jobfile.loads(jobfile.dumps(job)).values == job.values

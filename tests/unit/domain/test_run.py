@@ -1,0 +1,82 @@
+"""The fold over a run's events."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.run import RunView, apply
+from tpu_studio.wire.events import decode, encode, event
+from tpu_studio.wire.phases import Phase
+
+
+def fold(*records: dict[str, object]) -> RunView:
+    view = RunView()
+    for record in records:
+        seen = decode(encode(record))
+        assert seen is not None
+        view = apply(view, seen)
+    return view
+
+
+def test_a_finished_run_shows_its_end_and_how_long_each_phase_lasted():
+    view = fold(
+        event("phase", t=10, phase="setting-up", attempt=1),
+        event("target", t=11, steps=4),
+        event("phase", t=13, phase="training"),
+        event("metric", t=14, step=[1, 2], loss=[2.0, 1.0]),
+        event("speed", t=14, step=2, steps=2, examples=64, seconds=0.5, waiting_for_data_s=0.1, device_s=0.3),
+        event("end", t=20, status="finished", reason="completed", steps=4, final={"loss": 0.5}),
+    )
+    assert view.over and view.status == "finished"
+    assert view.spans[Phase.SETTING_UP].seconds(99) == 3
+    assert view.spans[Phase.TRAINING].seconds(99) == 7
+    assert view.examples_per_s == 128
+    assert view.waiting_share == 0.2
+    assert view.end is not None and view.end.final == {"loss": 0.5}
+
+
+def test_time_left_follows_the_present_pace():
+    view = fold(event("target", t=1, steps=100), event("speed", t=2, step=20, steps=10, examples=1, seconds=2.0))
+    assert view.time_left_s() == 80 / 5
+
+
+def test_time_left_counts_the_checks_that_come_between_the_steps():
+    view = fold(
+        event("phase", t=10, phase="training"),
+        event("target", t=10, steps=100),
+        event("speed", t=15, step=20, steps=20, examples=1, seconds=5.0),
+        event("metric", t=20, step=[20], val_loss=[1.0]),  # looking at unseen data took as long as the steps
+    )
+    assert view.time_left_s() == 80 / 4 * 2
+
+
+def test_speed_of_an_ended_run_is_the_average_of_all_of_it_in_steps_as_in_examples():
+    slow = [event("speed", t=n, step=n, steps=1, examples=32, seconds=2.0) for n in range(1, 31)]
+    fast = [event("speed", t=30 + n, step=30 + n, steps=1, examples=32, seconds=0.5) for n in range(1, 31)]
+    running = fold(*slow, *fast)
+    assert running.steps_per_s is not None and running.steps_per_s > 1.9
+    over = fold(*slow, *fast, event("end", t=99, status="finished", reason="completed"))
+    assert over.examples_per_s == 60 * 32 / 75
+    assert over.steps_per_s == 60 / 75
+
+
+def test_an_end_declared_by_the_desktop_outlasts_older_events_of_the_attempt():
+    view = fold(event("end", t=50, status="failed", reason="guardian-gone"), event("phase", t=40, phase="training"))
+    assert view.end is not None and view.end.reason == "guardian-gone"
+
+
+def test_a_new_attempt_takes_the_run_up_again_and_forgets_the_best_values_after_its_checkpoint():
+    view = fold(
+        event("phase", t=1, phase="training", attempt=1),
+        event("metric", t=2, step=[100], val_loss=[0.9]),
+        event("metric", t=3, step=[200], val_loss=[0.5]),
+        event("end", t=4, status="failed", reason="trainer-killed"),
+        event("phase", t=9, phase="setting-up", attempt=2),
+        event("resume", t=10, step=150, attempt=2),
+    )
+    assert not view.over and view.attempt == 2 and view.step == 150
+    assert "val_loss" not in view.best
+
+
+def test_values_that_are_no_numbers_survive_the_line_and_never_become_the_best():
+    view = fold(event("metric", t=1, step=[1], loss=[float("nan")], val_loss=[float("inf")]))
+    assert view.last["loss"] != view.last["loss"]
+    assert view.best == {}

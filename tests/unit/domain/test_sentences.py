@@ -1,0 +1,143 @@
+"""Every error, finding, notice, reason and check has words: what happened, what it means, what to do.
+
+The source itself is searched, so that an id added anywhere fails here until it has its sentence.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tpu_studio.domain import sentences
+from tpu_studio.domain.sentences import ERRORS, FINDINGS, NOTICES, say, say_finding, say_notice, say_reason, why_broken
+from tpu_studio.domain.sentences import data as data_words
+from tpu_studio.domain.sentences.sentence import Sentence, tell
+from tpu_studio.wire.errors import BadInput, DataError, JobError, ModelError, NotReady, RunError, StudioError
+from tpu_studio.wire.reasons import Reason
+
+SOURCE = Path(sentences.__file__).parents[2]
+OUR_ERRORS = {kind.__name__ for kind in (StudioError, BadInput, JobError, DataError, ModelError, NotReady, RunError)}
+
+
+def calls() -> Iterator[tuple[str, ast.Call, Path]]:
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call):
+                yield str(getattr(node.func, "id", getattr(node.func, "attr", ""))), node, path
+
+
+def literals(node: ast.expr | None) -> Iterator[str]:
+    """The texts that *node* can be: itself, or both sides of an `a if b else c`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.IfExp):
+        yield from literals(node.body)
+        yield from literals(node.orelse)
+
+
+def ids_of(names: set[str]) -> dict[str, Path]:
+    return {id: path for name, call, path in calls() if name in names and call.args for id in literals(call.args[0])}
+
+
+def notice_ids() -> dict[str, Path]:
+    found = {}
+    for _, call, path in calls():
+        if call.args and "notice" in literals(call.args[0]):
+            found |= {id: path for word in call.keywords if word.arg == "id" for id in literals(word.value)}
+    return found
+
+
+def test_the_search_finds_what_it_looks_for():
+    assert "job-file-missing" in ids_of(OUR_ERRORS)
+    assert "class-imbalance" in ids_of({"Finding"})
+    assert "input-bound" in notice_ids()
+
+
+def test_every_error_that_is_raised_has_a_sentence():
+    assert {id: str(path) for id, path in ids_of(OUR_ERRORS).items() if id not in ERRORS} == {}
+
+
+def test_every_finding_and_every_check_has_a_sentence():
+    found = ids_of({"Finding", "Check"})
+    assert {id: str(path) for id, path in found.items() if id not in FINDINGS and id not in ERRORS} == {}
+
+
+def test_every_notice_has_a_sentence():
+    assert {id: str(path) for id, path in notice_ids().items() if id not in NOTICES} == {}
+
+
+def test_every_reason_why_a_picture_is_left_out_has_words():
+    found = ids_of({"BrokenImage"}) | {
+        why: path for name, call, path in calls() if name == "breaks" for why in literals(call.args[1])
+    }
+    assert {"truncated", "fields"} <= set(found)
+    assert {id for id in found if id not in data_words.WHY_BROKEN} == set()
+
+
+@pytest.mark.parametrize("reason", list(Reason))
+def test_every_reason_has_title_meaning_and_action(reason: Reason):
+    said = say_reason(reason, {})
+    assert said.title
+    assert said.meaning
+    assert said.action
+
+
+@pytest.mark.parametrize("id", sorted(ERRORS))
+def test_every_error_says_what_happened_and_what_it_means_even_without_facts(id: str):
+    said = say(StudioError(id))
+    assert said.title
+    assert said.meaning
+    assert (
+        "charged" in said.meaning or "charged" in said.action or "untouched" in said.meaning or "still" in said.meaning
+    )
+
+
+EVERYTHING = [*ERRORS.values(), *FINDINGS.values(), *NOTICES.values(), *sentences.REASONS.values()]
+
+
+@pytest.mark.parametrize("number", range(len(EVERYTHING)))
+def test_words_are_calm_whole_and_without_codes(number: int):
+    said = tell(EVERYTHING[number], {})
+    text = f"{said.title} {said.meaning} {said.action}"
+    assert not said.title.endswith(".")
+    assert said.title[0] == said.title[0].upper()
+    assert "!" not in text
+    assert not re.search(r"\bNone\b|\{|\}|Errno|Traceback|  ", text)
+    for part in (said.meaning, said.action):
+        assert not part or part.rstrip().endswith((".", "?")), part
+
+
+def test_a_job_error_names_file_line_key_and_the_nearest_known_key():
+    said = say(
+        JobError(
+            "job-unknown-key", file="/home/me/digits.tpujob", line=7, key="training.epoch", nearest="training.epochs"
+        )
+    )
+    assert said.title == "digits.tpujob, line 7: there is no setting called “training.epoch”"
+    assert said.action == "Did you mean “training.epochs”?"
+
+
+def test_a_number_out_of_range_is_told_its_range():
+    said = say(JobError("job-out-of-range", key="training.epochs", value=-3, minimum=0.0, maximum=100_000, above=True))
+    assert said.title == "“Times through the data” (training.epochs) cannot be -3"
+    assert "more than 0, and at most 100,000" in said.meaning
+
+
+def test_an_id_of_a_newer_version_still_gets_decent_words():
+    said = say(RunError("moon-in-the-way", raw="x"))
+    assert said == Sentence(
+        "Moon in the way", "Nothing was charged.", "Try again; if it stays, the details help whoever looks into it."
+    )
+    assert say_notice("solar-wind", {}).title == "Solar wind"
+    assert say_finding("purple-pictures", {}).title == "Purple pictures"
+    assert why_broken("half-eaten") == "half eaten"
+
+
+def test_findings_speak_of_the_data():
+    said = say_finding("class-imbalance", {"most": "cats", "most_count": 900, "least": "dogs", "least_count": 90})
+    assert said.title == "“cats” is 10 times as frequent as “dogs”"
+    assert say_finding("broken-items", {"count": 1, "first": "a.jpg"}).title == "1 broken item is left out"

@@ -1,0 +1,68 @@
+"""How an attempt ended, from what was said, how it died and what it had been told."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tpu_studio.trainer.guardian.ending import Death, ending, may_restart
+from tpu_studio.wire.reasons import Reason
+
+DONE = {"status": "finished", "reason": "completed", "steps": 100, "final": {"loss": 0.1}, "facts": {}}
+STOPPED = {**DONE, "status": "stopped", "reason": "stopped-by-user", "steps": 40}
+KILLED = Death(-signal.SIGKILL)
+
+
+def test_what_the_trainer_says_is_the_end() -> None:
+    end = ending(DONE, Death(0), asked=None)
+    assert (end.status, end.reason, end.steps, end.final) == ("finished", "completed", 100, {"loss": 0.1})
+
+
+@pytest.mark.parametrize("limit", [Reason.TIME_LIMIT, Reason.MONEY_LIMIT, Reason.DISK_FULL, Reason.TRAINER_STUCK])
+def test_a_stop_that_the_guardian_asked_for_carries_its_reason(limit: Reason) -> None:
+    assert ending(STOPPED, Death(0), asked=limit).reason == limit.value
+    assert ending(STOPPED, Death(0), asked=limit).status == limit.status.value
+
+
+def test_a_run_that_was_done_before_the_stop_arrived_is_done() -> None:
+    assert ending(DONE, Death(0), asked=Reason.MONEY_LIMIT).reason == "completed"
+
+
+def test_a_reason_of_a_newer_trainer_is_kept_with_the_status_it_says() -> None:
+    end = ending({**DONE, "reason": "grew-wings", "status": "stopped"}, Death(0), asked=None)
+    assert (end.status, end.reason) == ("stopped", "grew-wings")
+
+
+@pytest.mark.parametrize(
+    ("death", "reason"),
+    [
+        (KILLED, "trainer-killed"),
+        (Death(-signal.SIGSEGV), "trainer-killed"),
+        (Death(-signal.SIGKILL, out_of_memory=True), "out-of-memory"),
+        (Death(1, ["Traceback", "MemoryError"]), "out-of-memory"),
+        (Death(-signal.SIGABRT, ["terminate called", "  what():  std::bad_alloc"]), "out-of-memory"),
+        (Death(1, ["OSError: [Errno 28] No space left on device"]), "disk-full"),
+        (Death(1, ["RuntimeError: what"]), "trainer-failed"),
+        (Death(0), "trainer-failed"),
+    ],
+)
+def test_a_trainer_that_says_nothing_is_judged_by_its_death(death: Death, reason: str) -> None:
+    end = ending(None, death, asked=None, steps=7)
+    assert (end.status, end.reason, end.steps) == ("failed", reason, 7)
+
+
+def test_a_silent_death_after_a_stop_is_still_that_stop_and_says_how() -> None:
+    end = ending(None, Death(-signal.SIGKILL, killed_by_us=True), asked=Reason.STOPPED_BY_USER, steps=3)
+    assert (end.status, end.reason) == ("stopped", "stopped-by-user")
+    assert (end.facts["killed"], end.facts["signal"]) == (True, "SIGKILL")
+
+
+def test_bad_luck_is_tried_again_twice_and_only_after_progress() -> None:
+    assert may_restart(KILLED, asked=None, restarts=0, saved_since_start=True)
+    assert may_restart(KILLED, asked=None, restarts=1, saved_since_start=True)
+    assert not may_restart(KILLED, asked=None, restarts=2, saved_since_start=True)
+    assert not may_restart(KILLED, asked=None, restarts=0, saved_since_start=False)
+    assert not may_restart(KILLED, asked=Reason.STOPPED_BY_USER, restarts=0, saved_since_start=True)
+    assert not may_restart(Death(-9, out_of_memory=True), asked=None, restarts=0, saved_since_start=True)
+    assert not may_restart(Death(1), asked=None, restarts=0, saved_since_start=True)

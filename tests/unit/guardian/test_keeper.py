@@ -1,0 +1,337 @@
+"""The guardian as its callers see it: a process, a run folder, and what stands in it afterwards.
+
+These start real processes (a Python that counts instead of training); each lasts well under a second or two.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.plans import plan
+from tpu_studio.domain.sentences import say_reason
+from tpu_studio.wire.claims import is_guarded, read_claim
+from tpu_studio.wire.plan import dumps
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import claim_file, control_file, create_once, events_file, ledger_file, write_atomically
+
+ROOT = Path(__file__).resolve().parents[3]
+FAKE = ROOT / "tests" / "fakes" / "trainer.py"
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "digits-k3f7"
+    write_atomically(folder / "plan.json", dumps(plan()))
+    return folder
+
+
+def command(run: Path, *trainer: str, attempt: int = 1, options: tuple[str, ...] = ()) -> list[str]:
+    return [
+        sys.executable,
+        "-m",
+        "tpu_studio.trainer.guardian",
+        "--run",
+        str(run),
+        "--attempt",
+        str(attempt),
+        *options,
+        "--",
+        sys.executable,
+        str(FAKE),
+        "train",
+        "--run",
+        str(run),
+        "--attempt",
+        str(attempt),
+        *trainer,
+    ]
+
+
+def guard(run: Path, *trainer: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(run, *trainer, **more), cwd=ROOT, timeout=60, capture_output=True, text=True)
+
+
+def started(run: Path, *trainer: str, **more: Any) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command(run, *trainer, **more), cwd=ROOT, stderr=subprocess.DEVNULL)
+
+
+def events(run: Path, attempt: int = 1) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in events_file(run, attempt).read_bytes().splitlines()]
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.02)
+
+
+def said(run: Path, kind: str, attempt: int = 1) -> list[dict[str, Any]]:
+    if not events_file(run, attempt).exists():
+        return []
+    lines = events_file(run, attempt).read_bytes().split(b"\n")[:-1]
+    return [event for line in lines if (event := json.loads(line))["kind"] == kind]
+
+
+def test_a_run_to_its_end_has_every_point_once_and_the_end_as_its_last_line(run: Path) -> None:
+    assert guard(run, "--steps", "20").returncode == 0
+
+    lines = events(run)
+    assert [step for line in lines if line["kind"] == "metric" for step in line["step"]] == list(range(1, 21))
+    assert lines[-1]["kind"] == "end"
+    assert (lines[-1]["status"], lines[-1]["reason"], lines[-1]["steps"]) == ("finished", "completed", 20)
+    assert lines[-1]["final"] == {"loss": 0.05}
+    assert not [line for line in lines if line["kind"] == "outcome"]
+
+
+def test_the_claim_says_who_guards_and_its_lock_whether_it_lives(run: Path) -> None:
+    process = started(run, "--steps", "100", "--step-s", "0.02")
+    wait_until(lambda: is_guarded(claim_file(run, 1)))
+    claim = read_claim(claim_file(run, 1))
+    assert claim is not None
+    assert claim["pid"] == process.pid
+    process.kill()
+    process.wait()
+    assert not is_guarded(claim_file(run, 1))
+
+
+def test_a_second_guardian_of_the_same_attempt_leaves_without_harm(run: Path) -> None:
+    first = started(run, "--steps", "30", "--step-s", "0.02")
+    wait_until(lambda: said(run, "metric"))
+    assert guard(run, "--steps", "30").returncode == 5
+    assert first.wait(30) == 0
+    assert [step for line in said(run, "metric") for step in line["step"]] == list(range(1, 31))
+
+
+def test_stop_and_keep_ends_the_run_with_its_result(run: Path) -> None:
+    process = started(run, "--steps", "10000", "--step-s", "0.01")
+    wait_until(lambda: said(run, "metric"))
+    create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+    assert process.wait(20) == 0
+    assert (events(run)[-1]["status"], events(run)[-1]["reason"]) == ("stopped", "stopped-by-user")
+    assert (run / "result" / "model.keras").exists()
+    assert said(run, "control")[0]["number"] == 1
+
+
+def test_a_run_that_was_stopped_while_it_waited_says_that_there_is_no_result(run: Path, tmp_path: Path) -> None:
+    with open(tmp_path / "turnstile", "wb") as turnstile:
+        fcntl.flock(turnstile, fcntl.LOCK_EX)
+        process = started(run, options=("--turnstile", str(tmp_path / "turnstile")))
+        wait_until(lambda: any(line.get("detail") == "waiting for its turn" for line in said(run, "phase")))
+        create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+        assert process.wait(20) == 0
+    end = events(run)[-1]
+    assert (end["reason"], end["facts"]["result"]) == ("stopped-by-user", False)
+    assert say_reason(Reason(end["reason"]), end["facts"]).title == "You stopped it before a model was written"
+
+
+def test_stop_and_discard_leaves_no_result(run: Path) -> None:
+    process = started(run, "--steps", "10000", "--step-s", "0.01")
+    wait_until(lambda: said(run, "metric"))
+    create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": False, "attempt": 1}).encode())
+    assert process.wait(20) == 0
+    assert events(run)[-1]["reason"] == "discarded"
+    assert not (run / "result").exists()
+
+
+def test_an_extension_while_it_runs_is_counted_once(run: Path) -> None:
+    process = started(run, "--steps", "60", "--step-s", "0.02")
+    wait_until(lambda: said(run, "metric"))
+    create_once(control_file(run, 1), json.dumps({"verb": "extend", "epochs": 2}).encode())
+    assert process.wait(30) == 0
+    assert events(run)[-1]["steps"] == 60 + 2 * 10
+
+
+def test_an_extension_that_comes_while_the_result_is_saved_is_not_lost(run: Path) -> None:
+    process = started(run, "--steps", "10", "--result-s", "1")
+    wait_until(lambda: any(line["phase"] == "saving" for line in said(run, "phase")))
+    create_once(control_file(run, 1), json.dumps({"verb": "extend", "epochs": 2}).encode())
+    assert process.wait(30) == 0
+    assert (events(run)[-1]["reason"], events(run)[-1]["steps"]) == ("completed", 10 + 2 * 10)
+    assert [step for line in said(run, "metric") for step in line["step"]] == list(range(1, 31))
+
+
+def test_an_old_stop_does_not_stop_a_later_attempt(run: Path) -> None:
+    create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+    assert guard(run, "--steps", "5", attempt=2).returncode == 0
+    assert events(run, 2)[-1]["reason"] == "completed"
+
+
+def test_a_later_attempt_that_starts_over_says_so_before_its_first_point(run: Path) -> None:
+    assert guard(run, "--steps", "3", attempt=2).returncode == 0
+    kinds = [line["kind"] for line in events(run, 2)]
+    assert kinds.index("resume") < kinds.index("metric")
+    assert said(run, "resume", 2)[0]["step"] == 0
+
+
+def test_the_money_limit_stops_and_keeps(run: Path) -> None:
+    write_atomically(run / "plan.json", dumps(plan(limits={"money_usd": 0.001}, usd_per_hour=3.6)))  # 1 s
+    assert guard(run, "--steps", "10000", "--step-s", "0.01").returncode == 0
+    end = events(run)[-1]
+    assert (end["status"], end["reason"], end["facts"]["money_usd"]) == ("stopped", "money-limit", 0.001)
+    assert (run / "result" / "model.keras").exists()
+    assert said(run, "money")[-1]["usd"] == pytest.approx(0.001, abs=0.002)
+    assert json.loads(ledger_file(run, 1).read_bytes())["usd"] >= 0.001
+
+
+def test_the_time_limit_counts_earlier_attempts(run: Path) -> None:
+    write_atomically(run / "plan.json", dumps(plan(limits={"hours": 1.0})))
+    write_atomically(ledger_file(run, 1), json.dumps({"elapsed_s": 3599.5}).encode())
+    assert guard(run, "--steps", "10000", "--step-s", "0.01", attempt=2).returncode == 0
+    assert events(run, 2)[-1]["reason"] == "time-limit"
+    assert len(said(run, "metric", 2)) < 1000
+
+
+def test_a_trainer_that_falls_silent_is_stuck_and_is_killed(run: Path) -> None:
+    write_atomically(run / "plan.json", dumps(plan(limits={"idle_minutes": 0.02})))
+    assert guard(run, "--steps", "50", "--at", "5:silence", options=("--grace", "0.5")).returncode == 0
+    end = events(run)[-1]
+    assert (end["status"], end["reason"], end["steps"]) == ("failed", "trainer-stuck", 5)
+
+
+def test_a_trainer_that_ignores_stop_is_killed_and_the_end_says_so(run: Path) -> None:
+    process = started(run, "--steps", "50", "--at", "5:silence", options=("--grace", "0.5"))
+    wait_until(lambda: len(said(run, "metric")) == 5)
+    create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+    assert process.wait(20) == 0
+    end = events(run)[-1]
+    assert (end["reason"], end["facts"]["killed"], end["facts"]["signal"]) == ("stopped-by-user", True, "SIGKILL")
+
+
+def test_an_exception_in_the_trainer_is_trainer_failed_with_its_last_words(run: Path) -> None:
+    assert guard(run, "--at", "3:raise").returncode == 0
+    end = events(run)[-1]
+    assert (end["status"], end["reason"], end["steps"], end["facts"]["exit_code"]) == ("failed", "trainer-failed", 3, 1)
+    assert end["facts"]["raw"].endswith("RuntimeError: the fake trainer was asked to fail")
+    assert any("RuntimeError" in line["text"] for line in said(run, "log"))
+
+
+def test_running_out_of_memory_in_python_is_out_of_memory(run: Path) -> None:
+    assert guard(run, "--at", "3:memory-error").returncode == 0
+    assert events(run)[-1]["reason"] == "out-of-memory"
+
+
+def test_a_killed_trainer_without_a_checkpoint_ends_as_trainer_killed(run: Path) -> None:
+    assert guard(run, "--at", "3:kill").returncode == 0
+    end = events(run)[-1]
+    assert (end["reason"], end["facts"]["signal"], end["steps"]) == ("trainer-killed", "SIGKILL", 3)
+
+
+def test_a_killed_trainer_is_started_again_from_its_checkpoint(run: Path) -> None:
+    assert guard(run, "--steps", "30", "--at", "7:kill").returncode == 0  # checkpoint at 5, so step 7 comes twice
+    end = events(run)[-1]
+    assert end["reason"] == "trainer-killed"  # the fake dies at step 7 each time, and saves nothing in between
+    assert [line["id"] for line in said(run, "notice")] == ["trainer-restarted"]
+    assert said(run, "resume")[0]["step"] == 5
+
+
+def test_what_a_model_prints_becomes_a_log_line_and_no_event(run: Path) -> None:
+    assert guard(run, "--at", "3:print").returncode == 0
+    assert {"stream": "stdout", "text": "a model prints here"}.items() <= said(run, "log")[0].items()
+    assert events(run)[-1]["reason"] == "completed"
+
+
+def test_a_flood_on_stderr_is_cut_and_counted(run: Path) -> None:
+    assert guard(run, "--at", "3:flood").returncode == 0
+    texts = [line["text"] for line in said(run, "log")]
+    assert len(texts) < 400
+    assert max(len(text) for text in texts) < 2100
+    assert any("left out" in text for text in texts)
+    assert events(run)[-1]["reason"] == "completed"
+
+
+def test_a_torn_last_line_of_an_earlier_guardian_is_cut_off(run: Path) -> None:
+    path = events_file(run, 1)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"t":1,"kind":"phase","phase":"queued"}\n{"t":2,"kind":"met')
+    assert guard(run, "--steps", "3").returncode == 0
+    assert events(run)[0]["phase"] == "queued"
+    assert events(run)[1]["phase"] == "setting-up"
+
+
+def test_sigterm_to_the_guardian_stops_and_keeps(run: Path) -> None:
+    process = started(run, "--steps", "10000", "--step-s", "0.01")
+    wait_until(lambda: said(run, "metric"))
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 0
+    end = events(run)[-1]
+    assert (end["reason"], end["facts"]["signal"]) == ("stopped-by-user", "SIGTERM")
+    assert (run / "result" / "model.keras").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
+def test_a_killed_guardian_takes_its_trainer_with_it(run: Path) -> None:
+    process = started(run, "--steps", "10000", "--step-s", "0.01")
+    wait_until(lambda: said(run, "metric"))
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert children
+    process.kill()
+    process.wait()
+    wait_until(lambda: not any(alive(int(pid)) for pid in children), 5.0)
+
+
+def test_a_run_waits_for_its_turn_and_can_be_stopped_while_it_waits(run: Path, tmp_path: Path) -> None:
+    turnstile = ("--turnstile", str(tmp_path / "computer.lock"))
+    other = tmp_path / "other-aaaa"
+    write_atomically(other / "plan.json", dumps(plan()))
+    first = started(other, "--steps", "10000", "--step-s", "0.01", options=turnstile)
+    wait_until(lambda: said(other, "metric"))
+    second = started(run, "--steps", "5", options=turnstile)
+    wait_until(lambda: said(run, "phase"))
+    assert said(run, "phase")[0]["phase"] == "queued"
+    create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+    assert second.wait(20) == 0
+    assert events(run)[-1]["reason"] == "stopped-by-user"
+    assert first.poll() is None
+    first.terminate()
+    assert first.wait(20) == 0
+
+
+def test_the_next_in_line_starts_when_the_one_before_it_is_over(run: Path, tmp_path: Path) -> None:
+    turnstile = ("--turnstile", str(tmp_path / "computer.lock"))
+    other = tmp_path / "other-aaaa"
+    write_atomically(other / "plan.json", dumps(plan()))
+    first = started(other, "--steps", "40", "--step-s", "0.02", options=turnstile)
+    wait_until(lambda: said(other, "metric"))
+    assert guard(run, "--steps", "5", options=turnstile).returncode == 0
+    assert first.wait(20) == 0
+    assert said(run, "metric")[0]["t"] >= events(other)[-1]["t"] - 0.01
+
+
+def test_an_unreadable_plan_ends_the_run_with_its_reason(run: Path) -> None:
+    (run / "plan.json").write_text("{")
+    assert guard(run).returncode == 0
+    assert events(run)[-1]["reason"] == "plan-unreadable"
+
+
+def test_a_program_that_is_not_there_is_start_failed(run: Path) -> None:
+    argv = [*command(run)[: command(run).index("--") + 1], "/no/such/python"]
+    assert subprocess.run(argv, cwd=ROOT, timeout=30).returncode == 0
+    assert events(run)[-1]["reason"] == "start-failed"
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_the_log_and_by_the_exit_code(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "run"
+    in_the_way.mkdir()
+    (in_the_way / "claims").write_text("a file where a folder should be")
+    result = guard(in_the_way)
+    assert result.returncode == 6
+    assert "folder-unwritable" in result.stderr
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state != "Z"

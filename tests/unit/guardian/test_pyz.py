@@ -1,0 +1,77 @@
+"""guardian.pyz: small, the same bytes each time, and at home on a Python 3.10 with nothing installed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.plans import plan
+from tools.build_guardian import LIMIT_BYTES, build
+from tpu_studio.wire.plan import dumps
+from tpu_studio.wire.runfolder import events_file, write_atomically
+
+FAKE = Path(__file__).resolve().parents[2] / "fakes" / "trainer.py"
+
+
+def oldest_python() -> str | None:
+    """A Python 3.10 that starts, wherever this machine has one."""
+    for candidate in (
+        os.environ.get("TPU_STUDIO_PYTHON310"),
+        shutil.which("python3.10"),
+        *map(str, Path.home().glob(".pyenv/versions/3.10*/bin/python3.10")),
+    ):
+        if (
+            candidate
+            and subprocess.run(
+                [candidate, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 10))"], capture_output=True
+            ).returncode
+            == 0
+        ):
+            return candidate
+    return None
+
+
+def test_it_is_small_and_the_same_bytes_each_time(tmp_path: Path) -> None:
+    one, two = build(tmp_path / "one.pyz"), build(tmp_path / "two.pyz")
+    assert one.stat().st_size < LIMIT_BYTES
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("which", ["this Python", "Python 3.10"])
+def test_it_guards_a_run_with_nothing_installed(tmp_path: Path, which: str) -> None:
+    python = sys.executable if which == "this Python" else oldest_python()
+    if python is None:
+        pytest.skip("no Python 3.10 on this machine")
+    run = tmp_path / "digits-k3f7"
+    write_atomically(run / "plan.json", dumps(plan()))
+    archive = build(tmp_path / "guardian.pyz")
+    argv = [
+        python,
+        "-I",
+        "-S",
+        str(archive),
+        "--run",
+        str(run),
+        "--attempt",
+        "1",
+        "--",
+        sys.executable,
+        str(FAKE),
+        "train",
+        "--run",
+        str(run),
+        "--attempt",
+        "1",
+        "--steps",
+        "10",
+    ]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    last = json.loads(events_file(run, 1).read_bytes().splitlines()[-1])
+    assert (last["kind"], last["reason"], last["steps"]) == ("end", "completed", 10)

@@ -1,0 +1,136 @@
+"""What "auto" becomes on well-known data sets, and that every choice is explained."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
+from tpu_studio.data.looked import Look
+from tpu_studio.planner.make import make_plan
+from tpu_studio.planner.timing import Timing
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.schema import AUTO, KEYS
+
+EVERY = [
+    (job("small-cnn", "digits", training={"epochs": 30}), DIGITS),
+    (job("small-cnn", "images", training={"epochs": 30}), HANDS),
+    (job("mlp", "table", data={"target": "price"}, training={"epochs": 30}), DIAMONDS),
+    (job("gpt-nano", "text"), PLAYS),
+    (job("mlp", "digits"), DIGITS),
+    (job(None, "images", model={"file": "model.py"}), HANDS),
+]
+NAMES = ["digits", "hands", "diamonds", "plays", "digits-mlp", "own"]
+
+
+def planned(job: Job, look: Look, **more: object) -> Plan:
+    return make_plan(job, look, now=NOW, computer=LAPTOP, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("job", "look"), EVERY, ids=NAMES)
+def test_no_auto_is_left_but_the_cost_limit_where_nothing_costs(job: Job, look: Look):
+    plan = planned(job, look)
+    left = [path for path, value in plan.job.values.items() if value == AUTO]
+    assert left == ["limits.money_usd"]
+
+
+@pytest.mark.parametrize(("job", "look"), EVERY, ids=NAMES)
+def test_every_auto_is_explained_in_a_plain_sentence(job: Job, look: Look):
+    plan = planned(job, look)
+    autos = [key.path for key in KEYS if job[key.path] == AUTO]
+    assert [path for path in autos if not plan.reasons.get(path, "").endswith(".")] == []
+
+
+@pytest.mark.parametrize(("job", "look"), EVERY, ids=NAMES)
+def test_a_plan_survives_its_file(job: Job, look: Look):
+    plan = planned(job, look)
+    assert plans.loads(plans.dumps(plan)) == plan
+
+
+@pytest.mark.parametrize(("job", "look"), EVERY, ids=NAMES)
+def test_bundles_of_steps_fit_between_checks_and_copies(job: Job, look: Look):
+    values = planned(job, look, timing=Timing(0.013)).job
+    bundle = values["training.steps_per_call"]
+    assert values["training.evaluate_every"] % bundle == 0
+    assert values["training.checkpoint_every"] % bundle == 0
+
+
+def test_what_the_person_gave_is_never_touched():
+    given = {
+        "framework": "jax",
+        "global_batch": 48,
+        "learning_rate": 0.5,
+        "epochs": 2,
+        "evaluate_every": 7,
+        "warmup": 0.0,
+    }
+    plan = planned(job("small-cnn", "digits", training=given), DIGITS)
+    assert {name: plan.job[f"training.{name}"] for name in given} == given
+    assert not any(f"training.{name}" in plan.reasons for name in given)
+
+
+def test_a_fixed_interval_makes_the_bundles_fit_it():
+    plan = planned(job("mlp", "table", training={"epochs": 30, "evaluate_every": 50}), DIAMONDS)
+    assert plan.job["training.steps_per_call"] == 25
+
+
+def test_this_computer_takes_tensorflow_and_a_tpu_takes_jax():
+    assert planned(job("mlp", "digits"), DIGITS).framework == "tensorflow"
+    practice = planned(job("mlp", "digits", where={"place": "practice"}), DIGITS)
+    assert practice.framework == "jax"
+    assert "place-later" in [check.id for check in practice.blocking]
+
+
+def test_convolutions_on_a_processor_go_one_step_a_call_and_small_models_thirty_two():
+    assert planned(EVERY[1][0], HANDS).job["training.steps_per_call"] == 1
+    assert planned(EVERY[2][0], DIAMONDS).job["training.steps_per_call"] == 32
+
+
+def test_steps_follow_from_epochs_and_whole_batches_only():
+    plan = planned(job("small-cnn", "images", training={"epochs": 30, "global_batch": 32}), HANDS)
+    assert plan.steps_per_epoch == 51  # 1,650 // 32
+    assert plan.steps == 30 * 51
+
+
+def test_large_pictures_are_made_smaller_and_small_ones_stay():
+    assert planned(EVERY[1][0], HANDS).job["data.image_size"] == 64
+    assert planned(EVERY[0][0], DIGITS).job["data.image_size"] == 8
+    assert planned(job("mlp", "images"), HANDS).job["data.image_size"] == 32
+
+
+def test_few_pictures_are_varied_but_not_those_of_eight_pixels():
+    assert planned(EVERY[1][0], HANDS).job["data.augment"] is True
+    assert planned(EVERY[0][0], DIGITS).job["data.augment"] is False
+
+
+def test_the_learning_rate_grows_with_the_square_root_of_the_batch():
+    small = planned(job("mlp", "table", training={"global_batch": 64}), DIAMONDS).job["training.learning_rate"]
+    large = planned(job("mlp", "table", training={"global_batch": 1024}), DIAMONDS).job["training.learning_rate"]
+    assert large / small == pytest.approx(4, rel=0.05)
+
+
+def test_a_handful_of_examples_still_makes_a_plan():
+    tiny = Look("images", "classification", examples=6, train=4, validation=2, input_shape=(64, 64, 3), outputs=2)
+    plan = planned(job("small-cnn", "images"), tiny)
+    assert plan.job["training.global_batch"] == 1
+    assert "tiny-data" in [check.id for check in plan.checks]
+
+
+def test_copies_come_about_every_forty_five_seconds_once_the_speed_is_known():
+    every = planned(job("gpt-nano", "text"), PLAYS, timing=Timing(0.03)).job["training.checkpoint_every"]
+    assert 30 <= every * 0.03 <= 60
+
+
+def test_relative_paths_become_absolute():
+    assert planned(EVERY[1][0], HANDS).job["data.path"] == "/jobs/somewhere"
+
+
+def test_converted_data_is_planned_as_what_it_was_converted_from():
+    from dataclasses import replace
+
+    converted = replace(HANDS, kind="tfrecord", image_sizes=None, input_shape=(100, 100, 3))
+    plan = planned(job("small-cnn", "tfrecord"), converted)
+    assert plan.blocking == ()
+    assert plan.job["data.augment"] is True
+    assert plan.job["data.image_size"] == 100

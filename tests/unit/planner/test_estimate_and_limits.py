@@ -1,0 +1,101 @@
+"""Time, cost and limits: wide before a timing, narrow after it, and always low ≤ expected ≤ high."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.looks import DIAMONDS, HANDS, LAPTOP, NOW, PLAYS, job
+from tpu_studio.planner.make import estimate_of, make_plan
+from tpu_studio.planner.timing import Timing
+
+TIMED = Timing(step_time_s=0.1, compile_s=4.0, setup_s=6.0, examples_per_s=320.0, evaluation_s=0.5, checkpoint_s=0.1)
+
+
+def test_a_timing_makes_the_estimate_narrow():
+    hands = job("small-cnn", "images", training={"epochs": 30})
+    wide = make_plan(hands, HANDS, now=NOW, computer=LAPTOP).time_s
+    narrow = make_plan(hands, HANDS, now=NOW, computer=LAPTOP, timing=TIMED).time_s
+    assert wide and narrow
+    assert wide.high / wide.low > 4
+    assert narrow.high / narrow.low < 1.75
+
+
+def test_a_measured_estimate_counts_start_steps_checks_copies_and_saving():
+    # 1,530 steps of 0.1 s, 30 checks of 0.5 s, 1,530 / 450 = 4 copies of 0.1 s, 5 s to save the model, 10 s before
+    plan = make_plan(job("small-cnn", "images", training={"epochs": 30}), HANDS, now=NOW, computer=LAPTOP, timing=TIMED)
+    assert plan.job["training.checkpoint_every"] == 450
+    assert plan.time_s and plan.time_s.expected == pytest.approx(153 + 15 + 0.4 + 5 + 10)
+    assert plan.examples_per_s and plan.examples_per_s.expected == 320
+
+
+def test_the_time_limit_is_one_and_a_half_times_the_high_end():
+    plan = make_plan(job("gpt-nano", "text"), PLAYS, now=NOW, computer=LAPTOP, timing=Timing(0.1))
+    assert plan.time_s and plan.limits["hours"] == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.05)
+    assert plan.job["limits.hours"] == plan.limits["hours"]
+
+
+def test_a_short_run_has_three_minutes_at_least():
+    plan = make_plan(
+        job("mlp", "table", training={"steps": 10}), DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001)
+    )
+    assert plan.limits["hours"] == 0.05
+
+
+def test_without_a_price_nothing_costs_and_there_is_no_cost_limit():
+    plan = make_plan(job("mlp", "table"), DIAMONDS, now=NOW, computer=LAPTOP)
+    assert plan.price is None
+    assert plan.limits["money_usd"] is None
+    assert plan.cost_usd and plan.cost_usd.high == 0
+
+
+def test_a_pretended_price_makes_cost_and_limit_follow_the_time():
+    priced = job("gpt-nano", "text", where={"usd_per_hour": 3.6})
+    plan = make_plan(priced, PLAYS, now=NOW, computer=LAPTOP, timing=Timing(0.1))
+    assert plan.price == {"usd_per_hour": 3.6, "as_of": "2026-11-21", "source": "pretended"}
+    assert plan.time_s and plan.cost_usd and plan.cost_usd.expected == pytest.approx(plan.time_s.expected / 1000)
+    assert plan.limits["money_usd"] == pytest.approx(1.5 * plan.cost_usd.high, abs=0.01)
+
+
+def test_limits_that_a_person_sets_are_kept_and_a_short_one_is_told():
+    short = job("gpt-nano", "text", limits={"hours": 0.01, "money_usd": 0.01}, where={"usd_per_hour": 3.6})
+    plan = make_plan(short, PLAYS, now=NOW, computer=LAPTOP, timing=Timing(0.1))
+    assert plan.limits == {"hours": 0.01, "money_usd": 0.01}
+    fixes = {check.id: check.fix for check in plan.checks}
+    assert fixes["time-limit-short"] == {"limits.hours": "auto"}
+    assert fixes["money-limit-short"] == {"limits.money_usd": "auto"}
+
+
+def test_the_longest_run_is_29_days_and_that_is_told():
+    plan = make_plan(job("gpt-124m", "text", training={"steps": 100_000}), PLAYS, now=NOW, computer=LAPTOP)
+    assert plan.limits["hours"] == 29 * 24 - 4
+    assert {"very-long", "time-limit-longest"} <= {check.id for check in plan.checks}
+
+
+def test_the_parts_of_the_estimate_add_up_to_its_time():
+    hands = job("small-cnn", "images")
+    parts = estimate_of(hands, HANDS, computer=LAPTOP)
+    plan = make_plan(hands, HANDS, now=NOW, computer=LAPTOP)
+    assert plan.time_s == parts.time_s
+    assert parts.setup_s.expected + parts.training_s.expected == pytest.approx(parts.time_s.expected)
+
+
+@pytest.mark.parametrize(
+    "tree", [{}, {"step_time_s": 0}, {"step_time_s": float("nan")}, {"step_time_s": "0.1"}, {"step_time_s": True}]
+)
+def test_a_timing_without_a_step_time_is_refused(tree: dict[str, object]):
+    with pytest.raises(ValueError, match="step_time_s"):
+        Timing.from_json(tree)
+
+
+def test_a_timing_reads_the_trainers_object_and_keeps_what_is_told():
+    timing = Timing.from_json(
+        {
+            "step_time_s": 0.02,
+            "compile_s": 3,
+            "setup_s": 5.5,
+            "examples_per_s": 1600,
+            "params": 9,
+            "peak_memory_bytes": 7e8,
+        }
+    )
+    assert timing == Timing(0.02, 3.0, 5.5, 1600.0, 9, 700_000_000)

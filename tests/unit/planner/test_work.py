@@ -1,0 +1,62 @@
+"""Weights and operations of our models against numbers worked out by hand or published."""
+
+from __future__ import annotations
+
+from tpu_studio.planner import work
+from tpu_studio.wire.models import options
+
+
+def test_gpt_124m_has_the_124_439_808_weights_of_gpt_2_small():
+    assert work.gpt(options("gpt-124m", {}), tokens=1024).params == 124_439_808
+
+
+def test_gpt_nano_by_hand():
+    # tokens 256 x 128 = 32,768; positions 64 x 128 = 8,192; a block 12 x 128² + 13 x 128 = 198,272; last norm 256
+    assert work.gpt(options("gpt-nano", {}), tokens=64).params == 32_768 + 8_192 + 3 * 198_272 + 256 == 636_032
+
+
+def test_gpt_nano_operations_of_one_sequence_by_hand():
+    # a token: 6 x (32,768 + 3 x 196,608) = 3,735,552 and 12 x 3 x 128 x 64 = 294,912; 64 tokens
+    assert work.gpt(options("gpt-nano", {}), tokens=64).flops == 64 * (3_735_552 + 294_912)
+
+
+def test_mlp_by_hand():
+    # 26 -> 256 -> 256 -> 256 -> 1: 6,656 + 65,536 + 65,536 + 256 weights, 769 biases
+    counted = work.mlp(options("mlp", {}), inputs=26, answers=1)
+    assert counted.params == 137_984 + 769
+    assert counted.flops == 6 * 137_984
+
+
+def test_small_cnn_by_hand():
+    # on 64 x 64 x 3 with 32, 64, 128, 256 channels: 9 x in x out and 2 x out each; then 256 x 10 + 10
+    convolutions = 9 * (3 * 32 + 32 * 64 + 64 * 128 + 128 * 256)
+    counted = work.small_cnn(options("small-cnn", {}), size=64, channels=3, answers=10)
+    assert counted.params == convolutions + 2 * (32 + 64 + 128 + 256) + 2_570 == 391_466
+    # multiplications: 64² and 32² and 16² and 8² places; a multiply-add is 2 operations, training 3 times forward
+    places = 9 * (3 * 32 * 4096 + 32 * 64 * 1024 + 64 * 128 * 256 + 128 * 256 * 64)
+    assert counted.flops == 6 * (places + 2_560)
+    assert counted.convolutions
+
+
+def test_a_small_picture_has_room_for_fewer_blocks():
+    assert work.blocks_that_fit(4, 8) == 3
+    assert work.blocks_that_fit(4, 64) == 4
+
+
+def test_memory_counts_weights_gradients_and_moments_in_float32():
+    model = work.Work(params=1_000_000, flops=1.0, activation_bytes=1_000)
+    adam = work.memory(
+        model, batch=32, accumulate=1, optimizer="adamw", precision="float32", data_bytes=7, framework="jax"
+    )
+    assert (adam.weights, adam.optimizer, adam.activations, adam.data) == (8_000_000, 8_000_000, 32_000, 7)
+    sgd = work.memory(
+        model, batch=32, accumulate=4, optimizer="sgd", precision="bfloat16", data_bytes=0, framework="jax"
+    )
+    assert (sgd.optimizer, sgd.activations) == (4_000_000, 4_000)
+
+
+def test_recomputing_trades_memory_for_a_third_more_work():
+    big = options("gpt-124m", {})
+    plain, recomputed = work.gpt(big, tokens=1024), work.gpt(big, tokens=1024, rematerialize=True)
+    assert recomputed.activation_bytes < plain.activation_bytes / 3
+    assert abs(recomputed.flops / plain.flops - 4 / 3) < 1e-9

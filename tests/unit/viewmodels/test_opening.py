@@ -1,0 +1,49 @@
+"""What a path is: the one place that decides what dropping, opening or handing over a file does."""
+
+import pytest
+
+from tpu_studio.viewmodels.opening import what_is
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "data_kind"),
+    [
+        ("flowers.tpujob", "job", ""),
+        ("FLOWERS.TPUJOB", "job", ""),
+        ("prices.csv", "data", "table"),
+        ("prices.TSV", "data", "table"),
+        ("plays.txt", "data", "text"),
+        ("dataset.json", "data", "tfrecord"),
+        ("plan.json", "run", ""),
+        ("movie.mp4", "unknown", ""),
+        ("no ending", "unknown", ""),
+    ],
+)
+def test_a_file_is_known_by_its_name(tmp_path, name, kind, data_kind):
+    (tmp_path / name).write_text("x")
+    opened = what_is(tmp_path / name)
+    assert (opened.kind, opened.data_kind) == (kind, data_kind)
+
+
+def test_a_folder_with_a_plan_is_a_run_and_so_is_the_plan_itself(tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    assert what_is(tmp_path).kind == "run"
+    assert what_is(tmp_path / "plan.json").path == tmp_path
+
+
+def test_a_folder_of_folders_holds_pictures_and_a_folder_of_texts_holds_text(tmp_path):
+    (tmp_path / "hands" / "0").mkdir(parents=True)
+    assert what_is(tmp_path / "hands").data_kind == "images"
+    plays = tmp_path / "plays"
+    plays.mkdir()
+    (plays / "hamlet.txt").write_text("To be")
+    (plays / ".hidden").write_text("")
+    assert what_is(plays).data_kind == "text"
+
+
+def test_what_has_gone_and_what_is_unknown_each_say_so_in_a_sentence(tmp_path):
+    assert "not there any more" in what_is(tmp_path / "gone.tpujob").sentence
+    (tmp_path / "song.mp3").write_text("")
+    assert "nothing TPU Studio can open" in what_is(tmp_path / "song.mp3").sentence
+    (tmp_path / "job.tpujob").write_text("")
+    assert what_is(tmp_path / "job.tpujob").sentence == ""

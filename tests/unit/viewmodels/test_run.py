@@ -1,0 +1,318 @@
+"""The Run page's state: what it says while a run goes on, when it is over, and when its model is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.tasks import InlineTasks
+from tpu_studio.domain.run import RunView, apply
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runwords import extension_s
+from tpu_studio.wire.errors import NotReady, RunError
+from tpu_studio.wire.events import decode, encode, event
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.ports import Changes, Curve
+
+PLAN = Plan(
+    job=parse(
+        {
+            "name": "hands",
+            "model": {"name": "small-cnn"},
+            "data": {"kind": "images", "path": "/d/hands"},
+            "training": {"epochs": 5, "global_batch": 32},
+        }
+    ),
+    task="classification",
+    framework="tensorflow",
+    steps=100,
+    steps_per_epoch=20,
+    data={"classes": [["one", 10], ["two", 12]]},
+    limits={"hours": 1.0, "money_usd": None},
+)
+
+
+class Watched:
+    """A run whose events are told one by one."""
+
+    def __init__(self) -> None:
+        self.view = RunView()
+        self.folder = Path("/nowhere")
+        self.plan = PLAN
+        self.metrics: Sequence[str] = ()
+        self.waiting: list[dict[str, Any]] = []
+        self.closed = False
+
+    def tell(self, *records: dict[str, Any]) -> None:
+        self.waiting += records
+
+    def poll(self) -> Changes:
+        for record in self.waiting:
+            seen = decode(encode(record))
+            assert seen is not None
+            self.view = apply(self.view, seen)
+        self.waiting = []
+        return Changes()
+
+    def curve(self, metric: str) -> Curve:
+        raise KeyError(metric)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Verbs:
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, ...]] = []
+        self.refuse: RunError | None = None
+
+    def stop(self, run: str, keep: bool = True) -> None:
+        self._do("stop", run, keep)
+
+    def extend(self, run: str, epochs: float) -> None:
+        self._do("extend", run, epochs)
+
+    def resume(self, run: str) -> None:
+        self._do("resume", run)
+
+    def export(self, run: str, destination: Path) -> None:
+        self._do("export", run, destination)
+
+    def _do(self, *what: Any) -> None:
+        if self.refuse:
+            raise self.refuse
+        self.done.append(what)
+
+
+class Oracle:
+    """A predictor that answers when told to."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Mapping[str, Any], Callable[[Mapping[str, Any]], None]]] = []
+        self.cancelled = 0
+        self.closed = False
+
+    def ask(self, question: Mapping[str, Any], on_answer: Callable[[Mapping[str, Any]], None]) -> Callable[[], None]:
+        self.asked.append((question, on_answer))
+
+        def cancel() -> None:
+            self.cancelled += 1
+
+        return cancel
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def watched() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def oracle() -> Oracle:
+    return Oracle()
+
+
+@pytest.fixture
+def verbs() -> Verbs:
+    return Verbs()
+
+
+@pytest.fixture
+def page(watched: Watched, verbs: Verbs, oracle: Oracle) -> RunViewModel:
+    return RunViewModel(
+        "hands-ab12", Path("/nowhere"), PLAN, lambda: watched, verbs, InlineTasks(), lambda: oracle, clock=lambda: 200.0
+    )
+
+
+def training(step: int = 40) -> list[dict[str, Any]]:
+    return [
+        event("phase", t=100, phase="setting-up", attempt=1),
+        event("target", t=101, steps=100),
+        event("phase", t=110, phase="compiling"),
+        event("phase", t=115, phase="training"),
+        event("metric", t=190, step=[step], loss=[0.5]),
+        event(
+            "speed",
+            t=190,
+            step=step,
+            steps=step,
+            examples=32 * step,
+            seconds=10.0,
+            waiting_for_data_s=4.0,
+            device_s=5.0,
+        ),
+    ]
+
+
+def test_a_live_run_tells_its_stage_its_speed_and_the_time_left(page: RunViewModel, watched: Watched):
+    watched.tell(*training())
+    page.open()
+    state = page.state.value
+    assert [stage.state for stage in state.stages] == ["done", "done", "done", "current", "ahead"]
+    assert state.pill == ("Training 40%", "accent")
+    loss, speed, _, left = state.numbers
+    assert loss.value == "0.500"
+    assert (speed.value, speed.unit, speed.tone) == (
+        "128",
+        "pictures/s",
+        "warn",
+    )  # 1,280 pictures in 10 s, 40 % of it waiting
+    assert left.value == "1 min 52 s"  # 60 steps at 4 a second, in 75 s for every 10 s of steps
+
+
+def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watched):
+    page.open()
+    watched.tell(
+        *training(),
+        event("end", t=195, status="finished", reason="completed", steps=100, final={"val_accuracy": 0.987}),
+    )
+    page.tick()
+    state = page.state.value
+    assert state.over and state.pill == ("Finished", "ok")
+    assert "98.7% of unseen pictures" in state.finding
+    assert state.may_extend and not state.may_stop and not state.may_resume
+
+
+def test_a_killed_run_says_why_and_may_be_resumed(page: RunViewModel, watched: Watched, verbs: Verbs):
+    watched.tell(*training(), event("end", t=195, status="failed", reason="trainer-killed", steps=40))
+    page.open()
+    state = page.state.value
+    assert state.may_resume and state.ending is not None and state.ending.action
+    assert state.stages[3].state == "failed"
+    page.resume()
+    assert verbs.done == [("resume", "hands-ab12")]
+
+
+def test_numbers_that_stand_still_are_called_old(page: RunViewModel, watched: Watched):
+    watched.tell(*training()[:-2], event("metric", t=150, step=[3], loss=[1.0]))
+    page.open()
+    assert page.state.value.stale and page.state.value.silent_s == 50
+
+
+def test_a_verb_that_is_refused_says_so_and_nothing_stays_busy(page: RunViewModel, watched: Watched, verbs: Verbs):
+    watched.tell(*training())
+    page.open()
+    verbs.refuse = RunError("run-elsewhere", run="hands-ab12")
+    page.stop()
+    assert page.state.value.problem is not None and page.state.value.busy == ""
+
+
+def test_an_answer_to_an_older_question_is_not_shown(page: RunViewModel, oracle: Oracle):
+    page.open()
+    page.ask({"image": "/a.png"})
+    page.ask({"image": "/b.png"})
+    (_, first), (_, second) = oracle.asked
+    assert oracle.cancelled == 1
+    first({"classes": [{"name": "one", "probability": 0.9}]})
+    assert page.state.value.trial.classes == ()
+    second({"classes": [{"name": "two", "probability": 0.8}]})
+    assert page.state.value.trial.classes == (("two", 0.8),) and not page.state.value.trial.asking
+
+
+def test_a_question_without_an_engine_is_answered_with_what_is_missing(page: RunViewModel):
+    def no_engine() -> Oracle:
+        raise NotReady("engine-not-ready", status="missing", problem="", folder="/e")
+
+    page._make_predictor = no_engine
+    page.open()
+    page.ask({"image": "/a.png"})
+    trial = page.state.value.trial
+    assert trial.problem is not None and trial.problem.action and not trial.asking
+
+
+def test_text_grows_as_it_is_written(page: RunViewModel, oracle: Oracle):
+    page.open()
+    page.ask({"prompt": "To be"})
+    for answer in ({"text": ", or", "done": False}, {"text": " not", "done": True}):
+        oracle.asked[-1][1](answer)
+    trial = page.state.value.trial
+    assert trial.text == ", or not" and not trial.asking
+
+
+def test_closing_ends_the_watching_but_not_the_run(page: RunViewModel, watched: Watched, verbs: Verbs):
+    page.open()
+    page.close()
+    assert watched.closed and verbs.done == []
+
+
+def test_of_copies_that_follow_one_another_the_newest_is_told(page: RunViewModel, watched: Watched):
+    watched.tell(*training())
+    for step in (40, 60, 80):
+        watched.tell(
+            event("checkpoint", t=190 + step, step=step),
+            event("metric", t=190.5 + step, step=[step], val_accuracy=[step / 100]),
+        )
+    watched.tell(event("phase", t=300, phase="saving"), event("checkpoint", t=301, step=100))
+    page.open()
+    copies = [line.text for line in page.state.value.happened if "Saved a copy" in line.text]
+    assert copies == ["Saved a copy of the model (step 100)", "Saved a copy of the model (step 80)"]
+
+
+def test_a_report_tells_the_loss_at_the_start_not_how_long_ago(page: RunViewModel, watched: Watched):
+    watched.tell(*training())
+    for t in (200, 210, 220, 230):
+        watched.tell(event("metric", t=t, step=[t], loss=[1.0 / t]))
+    watched.tell(event("end", t=240, status="finished", reason="completed", steps=100))
+    page.open()
+    assert page.state.value.numbers[0].context.endswith("at the start")
+
+
+def extended() -> list[dict[str, Any]]:
+    return [
+        event("end", t=195, status="finished", reason="completed", steps=100),
+        event("phase", t=1000, phase="setting-up", attempt=2, detail="engine"),
+    ]
+
+
+def test_a_run_taken_up_again_shows_what_comes_once_more_as_ahead(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), event("phase", t=190, phase="saving"), *extended())
+    page.open()
+    stages = {stage.title: stage for stage in page.state.value.stages}
+    assert stages["Setting up"].state == "current" and stages["Setting up"].caption == "loading the engine"
+    assert stages["Training"].state == "ahead" and stages["Training"].caption.endswith("so far")
+    assert stages["Saving"].state == "ahead"
+
+
+def test_time_between_an_end_and_carrying_on_is_not_the_runs(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), *extended(), event("end", t=1005, status="finished", reason="completed", steps=100))
+    page.open()
+    assert page.state.value.view.seconds(2000) == 195 - 100 + 5
+
+
+def test_a_run_that_goes_on_forgets_the_model_that_answered(page: RunViewModel, watched: Watched, oracle: Oracle):
+    first, then = extended()
+    watched.tell(*training(), first)
+    page.open()
+    page.ask({"image": "/a.png"})
+    oracle.asked[-1][1]({"classes": [{"name": "one", "probability": 0.9}]})
+    watched.tell(then)
+    page.refresh()
+    assert page.state.value.trial.question is None and page.state.value.trial.classes == ()
+    assert oracle.closed
+    page.ask({"image": "/b.png"})
+    assert page.state.value.trial.asking
+
+
+def test_more_training_is_told_with_its_checks_and_its_start(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), event("phase", t=190, phase="saving"), extended()[0])
+    page.open()
+    state = page.state.value
+    training_s = state.view.spans[Phase.TRAINING].seconds(0)
+    around = state.view.seconds(0) - training_s
+    seconds = extension_s(state.facts, state.view, 10 * state.view.step)
+    assert seconds is not None and seconds >= 10 * training_s and seconds <= 10 * training_s + around
+
+
+def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):
+    watched.tell(*training(40), event("phase", t=191, phase="saving"))
+    watched.tell(event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))
+    page.open()
+    stage = page.state.value.stages[3]
+    assert (stage.title, stage.state, stage.progress) == ("Training", "stopped", 0.4)

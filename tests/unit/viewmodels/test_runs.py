@@ -1,0 +1,286 @@
+"""The list of runs: rows in words, sorting and finding, deleting with undo, and what is told when a run ends."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tpu_studio.viewmodels.runrows import row_of
+from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
+from tpu_studio.wire.errors import NotReady, RunError
+from tpu_studio.workflow.background import InlineTasks
+from tpu_studio.workflow.ports import RunSummary
+
+DONE = RunSummary(
+    "digits-k3f7",
+    "digits",
+    Path("/runs/digits-k3f7"),
+    1000.0,
+    model="small-cnn",
+    framework="jax",
+    status="finished",
+    reason="completed",
+    over=True,
+    step=100,
+    steps_planned=100,
+    key_metric=("val_accuracy", 0.986),
+    losses=(2.3, 0.4),
+    duration_s=29.0,
+)
+LIVE = replace(
+    DONE,
+    run="hands-2222",
+    name="hands",
+    created=2000.0,
+    status="training",
+    reason="",
+    over=False,
+    alive=True,
+    step=62,
+    key_metric=("val_accuracy", 0.5),
+    duration_s=100.0,
+)
+WAITING = replace(
+    LIVE, run="plays-3333", name="plays", created=3000.0, status="queued", step=0, key_metric=None, losses=()
+)
+
+
+class FakeRuns:
+    """Runs in a list; deleting and bringing back work, *refuses* raises for that run."""
+
+    def __init__(self, *rows, refuses=None):
+        self.rows, self.trash, self.refuses, self.calls = list(rows), [], refuses or {}, []
+
+    def list(self):
+        return list(self.rows)
+
+    def reconcile(self):
+        self.calls.append("reconcile")
+        self.rows = [
+            replace(row, status="failed", reason="guardian-gone", over=True) if not row.over and not row.alive else row
+            for row in self.rows
+        ]
+
+    def delete(self, run):
+        if run in self.refuses:
+            raise self.refuses[run]
+        gone = next(row for row in self.rows if row.run == run)
+        self.rows.remove(gone)
+        self.trash.append(gone)
+
+    def undo_delete(self, run):
+        back = next(row for row in self.trash if row.run == run)
+        self.trash.remove(back)
+        self.rows.append(back)
+
+    def extend(self, run, epochs):
+        if "extend" in self.refuses:
+            raise self.refuses.pop("extend")
+        self.calls.append(("extend", run, epochs))
+
+    def stop(self, run, keep=True):
+        self.calls.append(("stop", run, keep))
+
+    def resume(self, run):
+        self.calls.append(("resume", run))
+
+    def import_folder(self, folder):
+        return self.rows[0]
+
+    def export(self, run, destination):
+        return destination / run
+
+
+def watched(runs, clock=None):
+    model = RunsViewModel(InlineTasks(), clock or (lambda: 5000.0))
+    told = []
+    model.tell = lambda title, text="", **more: told.append((title, text, more))
+    model.tell_problem = lambda problem: told.append((problem.title, problem.text, {"problem": problem.id}))
+    model.connect(runs)
+    return model, told
+
+
+def test_until_the_first_list_has_come_it_is_loading_and_then_rows_are_newest_first():
+    assert RunsView().loading
+    model, _ = watched(FakeRuns(DONE, WAITING, LIVE))
+    assert [row.name for row in model.state.value.rows] == ["plays", "hands", "digits"]
+
+
+@pytest.mark.parametrize(
+    ("known", "status", "tone"),
+    [
+        (DONE, "Finished", "ok"),
+        (LIVE, "Training 62%", "accent"),
+        (WAITING, "Waiting its turn", "accent"),
+        (replace(DONE, status="stopped", reason="stopped-by-user"), "Stopped by you", "neutral"),
+        (replace(DONE, status="stopped", reason="time-limit"), "Stopped by a limit", "warn"),
+        (replace(DONE, status="failed", reason="out-of-memory"), "Failed", "bad"),
+        (replace(DONE, problem="plan-unreadable"), "Cannot be read", "bad"),
+    ],
+)
+def test_the_status_of_a_run_is_a_word_and_a_tone(known, status, tone):
+    row = row_of(known)
+    assert (row.status, row.tone) == (status, tone)
+
+
+def test_a_row_says_model_framework_place_figure_time_and_cost():
+    row = row_of(DONE)
+    assert (row.subtitle, row.place, row.metric, row.metric_name, row.time, row.cost) == (
+        "Small picture network, JAX",
+        "This computer",
+        "98.6%",
+        "accuracy",
+        "29 s",
+        "$0.00",
+    )
+    assert (
+        row.spoken
+        == "digits, Small picture network, JAX, Finished, This computer, accuracy 98.6%, time 29 s, cost $0.00"
+    )
+
+
+def test_a_text_model_is_told_by_its_perplexity_as_on_its_page():
+    row = row_of(replace(DONE, key_metric=("val_nats_per_token", 2.4849)))
+    assert (row.metric, row.metric_name) == ("12.0", "perplexity")
+    assert row.metric_value == 2.4849
+
+
+def test_a_damaged_run_keeps_its_row_and_says_why():
+    row = row_of(replace(DONE, problem="plan-unreadable", model="", framework=""))
+    assert row.subtitle and not row.live and not row.may_extend
+
+
+def test_what_goes_on_is_what_trains_and_what_waits_in_the_order_of_their_turn():
+    view = RunsView(tuple(row_of(known) for known in (WAITING, LIVE, DONE)))
+    assert [row.name for row in view.going_on] == ["hands", "plays"]
+    assert [row.name for row in view.live] == ["hands"]
+
+
+def test_rows_are_found_by_any_words_in_any_order():
+    view = RunsView(tuple(row_of(known) for known in (WAITING, LIVE, DONE)))
+    assert [row.name for row in view.shown("jax finished")] == ["digits"]
+    assert [row.name for row in view.shown("JAX small")] == ["plays", "hands", "digits"]
+    assert view.shown("tensorflow") == ()
+
+
+def test_sorting_puts_unknown_values_last_whichever_way_it_goes():
+    view = RunsView(tuple(row_of(known) for known in (WAITING, LIVE, DONE)))
+    assert [row.name for row in view.shown("", "metric", True)] == ["digits", "hands", "plays"]
+    assert [row.name for row in view.shown("", "metric", False)] == ["hands", "digits", "plays"]
+    assert [row.name for row in view.shown("", "name", False)] == ["digits", "hands", "plays"]
+
+
+def test_a_deleted_run_can_be_brought_back_from_the_notice():
+    runs = FakeRuns(DONE)
+    model, told = watched(runs)
+    model.delete(["digits-k3f7"])
+    assert model.state.value.rows == ()
+    title, _, more = told[-1]
+    assert title == "digits is deleted" and more["action"] == "Undo"
+    more["act"]()
+    assert [row.name for row in model.state.value.rows] == ["digits"]
+    assert told[-1][0] == "digits is back"
+
+
+def test_several_are_deleted_and_brought_back_together():
+    runs = FakeRuns(DONE, replace(DONE, run="b-2222", name="b"))
+    model, told = watched(runs)
+    model.delete(["digits-k3f7", "b-2222"])
+    assert told[-1][0] == "2 runs are deleted"
+    told[-1][2]["act"]()
+    assert len(model.state.value.rows) == 2
+
+
+def test_when_one_of_several_refuses_the_others_can_still_be_brought_back():
+    runs = FakeRuns(DONE, LIVE, refuses={"hands-2222": RunError("run-goes-on", run="hands-2222")})
+    model, told = watched(runs)
+    model.delete(["digits-k3f7", "hands-2222"])
+    assert told[0][0] == "digits is deleted" and told[0][2]["action"] == "Undo"
+    assert told[1][2] == {"problem": "run-goes-on"}
+
+
+def test_the_end_of_a_run_that_was_seen_going_on_is_told_once():
+    runs = FakeRuns(LIVE)
+    model, told = watched(runs)
+    assert told == []
+    runs.rows = [replace(DONE, run=LIVE.run, name="hands")]
+    model.look()
+    model.look()
+    assert [(title, more["tone"]) for title, _, more in told] == [("hands: finished", "ok")]
+
+
+def test_the_end_of_the_run_whose_page_is_shown_needs_no_notice():
+    runs = FakeRuns(LIVE)
+    model, told = watched(runs)
+    model.watched = lambda: LIVE.run
+    runs.rows = [replace(DONE, run=LIVE.run)]
+    model.look()
+    assert told == []
+
+
+def test_runs_that_were_over_at_the_start_are_not_told():
+    _, told = watched(FakeRuns(DONE))
+    assert told == []
+
+
+def test_the_time_left_follows_from_the_pace_that_was_seen():
+    now = [5000.0]
+    runs = FakeRuns(replace(LIVE, step=20))
+    model, _ = watched(runs, lambda: now[0])
+    assert model.state.value.rows[0].left == ""
+    now[0] += 10
+    runs.rows = [replace(LIVE, step=40)]  # 20 of 100 steps in 10 s: 60 more take 30 s
+    model.look()
+    assert model.state.value.rows[0].left == "30 s left"
+
+
+def test_the_list_is_read_every_second_while_a_run_goes_on_and_seldom_otherwise():
+    now = [5000.0]
+    runs = FakeRuns(LIVE)
+    model, _ = watched(runs, lambda: now[0])
+    now[0] += 1.1
+    assert model.due
+    runs.rows = [DONE]
+    model.look()
+    now[0] += 1.1
+    assert not model.due
+    now[0] += 4
+    assert model.due
+
+
+def test_an_action_that_needs_the_engine_asks_for_it_and_goes_on_once_it_is_there():
+    runs = FakeRuns(DONE, refuses={"extend": NotReady("engine-not-ready", status="missing")})
+    model, told = watched(runs)
+    asked, opened = [], []
+    model.engine_needed, model.opened = asked.append, opened.append
+    model.extend("digits-k3f7", 2.0)
+    assert told == [] and len(asked) == 1 and opened == []
+    asked[0]()
+    assert runs.calls == [("extend", "digits-k3f7", 2.0)] and opened == ["digits-k3f7"]
+
+
+def test_a_list_that_cannot_be_read_is_a_problem_with_words_and_the_old_rows_stay():
+    runs = FakeRuns(DONE)
+    model, _ = watched(runs)
+    runs.list = lambda: (_ for _ in ()).throw(PermissionError(13, "Permission denied", "/runs"))
+    model.look()
+    assert model.state.value.problem is not None and len(model.state.value.rows) == 1
+
+
+def test_a_run_that_nobody_guards_any_more_is_given_its_end_while_the_window_is_open():
+    model, _ = watched(FakeRuns(replace(LIVE, alive=False)))
+    assert [row.status for row in model.state.value.rows] == ["Failed"]
+
+
+def test_guarded_runs_are_left_alone():
+    runs = FakeRuns(LIVE, DONE)
+    watched(runs)
+    assert runs.calls == []
+
+
+def test_before_the_runs_are_known_an_action_says_one_moment():
+    model = RunsViewModel(InlineTasks())
+    told = []
+    model.tell = lambda title, text="": told.append(title)
+    model.stop("digits-k3f7")
+    assert told == ["One moment"]

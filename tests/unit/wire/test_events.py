@@ -1,0 +1,56 @@
+"""Events as lines: nothing is lost, torn lines wait, strange values travel."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tpu_studio.wire.events import complete_lines, decode, encode, event
+
+numbers = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(2**53), 2**53)
+
+
+def same(a: Any, b: Any) -> bool:
+    return a == b or (isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b))
+
+
+@given(st.lists(numbers, min_size=1, max_size=20))
+def test_numbers_that_json_does_not_know_come_back_as_they_were(values: list[float]):
+    line = encode(event("metric", t=1.0, step=list(range(len(values))), loss=values))
+    json.loads(line, parse_constant=lambda word: (_ for _ in ()).throw(AssertionError(word)))
+    seen = decode(line)
+    assert seen is not None
+    assert all(same(a, b) for a, b in zip(seen.get("loss"), values, strict=True))
+
+
+@given(st.text())
+def test_any_text_of_a_log_stays_on_one_line(text: str):
+    line = encode(event("log", t=1.0, stream="stderr", text=text))
+    assert line.count(b"\n") == 1
+    seen = decode(line)
+    assert seen is not None and seen.get("text") == text
+
+
+@given(
+    st.lists(st.binary(max_size=20).filter(lambda b: b"\n" not in b and b"\r" not in b), max_size=6),
+    st.integers(0, 200),
+)
+def test_reading_in_two_pieces_gives_the_same_lines_as_reading_at_once(lines: list[bytes], cut: int):
+    whole = b"".join(line + b"\n" for line in lines)
+    first, taken = complete_lines(whole[:cut])
+    second, _ = complete_lines(whole[taken:])
+    assert [*first, *second] == complete_lines(whole)[0]
+
+
+def test_what_is_no_event_is_no_event():
+    for line in (b"", b"{", b"[]", b'{"kind":"x"}', b'{"t":true,"kind":"x"}', b'{"t":1}', b"\xff\xfe"):
+        assert decode(line) is None
+
+
+def test_fields_of_a_newer_version_are_kept():
+    seen = decode(b'{"t":1,"kind":"novelty","more":{"a":[1]}}')
+    assert seen is not None and seen.kind == "novelty" and seen.get("more") == {"a": [1]}

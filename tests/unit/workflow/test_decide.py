@@ -1,0 +1,100 @@
+"""What may be done with a run, decided from what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tpu_studio.wire.errors import JobError, RunError
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow import decide
+from tpu_studio.workflow.decide import DeclareLost, NewAttempt, Seen, SendControl
+
+RUNNING = Seen(
+    "a-aaaa",
+    attempt=1,
+    alive=True,
+    has_checkpoint=True,
+    used_s=1800,
+    limit_hours=1.0,
+    plan_hours=1.0,
+    plan_steps=100,
+    steps_per_epoch=10.0,
+)
+ENDED = replace(RUNNING, alive=False, over=True, reason="completed")
+LOST = replace(RUNNING, alive=False)
+
+
+def refusal(call: object, *arguments: object, **more: object) -> str:
+    with pytest.raises(RunError) as caught:
+        call(*arguments, **more)  # type: ignore[operator]
+    return caught.value.id
+
+
+def test_stop_names_the_attempt_it_is_meant_for() -> None:
+    assert decide.stop(RUNNING, keep=False) == SendControl({"verb": "stop", "keep": False, "attempt": 1})
+    assert decide.stop(LOST, keep=True) == DeclareLost(1, Reason.GUARDIAN_GONE)
+    assert refusal(decide.stop, ENDED, keep=True) == "run-is-over"
+
+
+def test_an_extension_of_a_running_run_raises_its_time_limit_with_the_work() -> None:
+    limits, extend = decide.extend(RUNNING, 5)  # type: ignore[misc]  # 50 of 100 steps: half the plan's hour more
+    assert limits.record == {"verb": "limits", "hours": 1.5}
+    assert extend.record == {"verb": "extend", "epochs": 5}
+
+
+def test_an_extension_after_the_end_is_the_next_attempt() -> None:
+    action = decide.extend(ENDED, 5)
+    assert isinstance(action, NewAttempt)
+    assert action.attempt == 2
+    assert [control["verb"] for control in action.controls] == ["limits", "extend"]
+    assert refusal(decide.extend, replace(ENDED, has_checkpoint=False), 5) == "no-checkpoint"
+    assert refusal(decide.extend, ENDED, 0) == "extend-by-nothing"
+
+
+def test_money_never_grows_by_itself() -> None:
+    broke = replace(ENDED, usd=2.0, limit_usd=2.0, reason="money-limit")
+    assert refusal(decide.extend, broke, 5) == "money-spent"
+    assert refusal(decide.resume, broke) == "money-spent"
+    action = decide.resume(broke, money_usd=3.0)
+    assert action.controls == ({"verb": "limits", "money_usd": 3.0},)
+
+
+def test_a_run_that_reached_its_time_limit_is_granted_the_hours_of_the_plan_again() -> None:
+    timed_out = replace(ENDED, reason="time-limit", used_s=3600)
+    assert decide.resume(timed_out).controls == ({"verb": "limits", "hours": 2.0},)
+
+
+def test_resume_is_for_runs_that_are_over_or_lost_but_not_complete() -> None:
+    assert decide.resume(LOST) == NewAttempt(2)
+    assert decide.resume(replace(ENDED, reason="stopped-by-user")) == NewAttempt(2)
+    assert refusal(decide.resume, RUNNING) == "run-goes-on"
+    assert refusal(decide.resume, ENDED) == "run-complete"
+    assert refusal(decide.resume, replace(LOST, elsewhere=True)) == "run-elsewhere"
+
+
+def test_only_a_run_that_nobody_guards_and_that_never_ended_is_lost() -> None:
+    assert decide.lost(LOST) == DeclareLost(1, Reason.GUARDIAN_GONE)
+    assert decide.lost(replace(LOST, attempt=0)) == DeclareLost(0, Reason.START_FAILED)
+    assert decide.lost(RUNNING) is None
+    assert decide.lost(ENDED) is None
+    assert decide.lost(replace(LOST, elsewhere=True)) is None
+
+
+@pytest.mark.parametrize(
+    "more", [{"hours": -1.0}, {"hours": float("nan")}, {"hours": 1e9}, {"money_usd": float("inf")}]
+)
+def test_limits_that_no_job_could_have_are_refused(more: dict[str, float]) -> None:
+    for call in (lambda: decide.extend(RUNNING, 5, **more), lambda: decide.extend(ENDED, 5, **more),
+                 lambda: decide.resume(replace(ENDED, reason="stopped-by-user"), **more)):  # fmt: skip
+        with pytest.raises(JobError):
+            call()
+
+
+@pytest.mark.parametrize("epochs", [float("inf"), 1e300, 100_001.0])
+def test_an_extension_beyond_all_measure_is_refused(epochs: float) -> None:
+    """A trainer that takes one up ends with an error, and so does every attempt after it."""
+    for seen in (RUNNING, ENDED):
+        with pytest.raises(JobError):
+            decide.extend(seen, epochs)

@@ -1,0 +1,348 @@
+"""The verbs of a run on this computer, with the real guardian and a trainer that counts instead of training."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.plans import plan
+from tests.fakes.studio import Studio, loss_points
+from tpu_studio.wire.errors import BadInput, NotReady, RunError
+from tpu_studio.wire.plan import Check, loads
+from tpu_studio.wire.runfolder import OWNER, PLAN, claim_file
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Studio]:
+    made = Studio(tmp_path / "home", "--steps", "20")
+    yield made
+    for row in made.runs.list():
+        if row.alive and not row.over:
+            made.runs.stop(row.run, keep=False)
+            made.wait(row.run)
+    made.close()
+
+
+def test_what_is_launched_is_the_plan_that_was_shown(studio: Studio) -> None:
+    shown = plan(name="Sign digits, 2nd try!")
+    run = studio.runs.launch(shown)
+    frozen = loads((studio.runs.folder(run) / PLAN).read_bytes())
+    assert run.startswith("sign-digits-2nd-try-")
+    assert len(run) == len("sign-digits-2nd-try-") + 4
+    assert frozen.job.values == shown.job.values
+    assert frozen.run == run
+    row = studio.wait(run)
+    assert (row.status, row.reason, row.step, row.steps_planned, row.progress) == ("finished", "completed", 20, 20, 1.0)
+    assert row.key_metric == ("loss", 0.05)
+    assert row.name == "Sign digits, 2nd try!"
+    assert studio.points(run) == loss_points(1, 20)
+    assert not studio.journal.open_intents()
+
+
+def test_a_plan_with_an_error_is_not_launched(studio: Studio) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(BadInput) as caught:
+        studio.runs.launch(replace(plan(), checks=(Check("few", "error", "Too few pictures"),)))
+    assert caught.value.facts["checks"] == ["Too few pictures"]
+    assert studio.runs.list() == []
+
+
+def test_a_place_that_is_not_there_yet_is_said_so(studio: Studio) -> None:
+    from dataclasses import replace
+
+    with pytest.raises(NotReady) as caught:
+        studio.runs.launch(replace(plan(), place="cloud"))
+    assert caught.value.id == "place-not-available"
+
+
+def test_a_guardian_that_cannot_start_ends_the_run_with_its_reason(studio: Studio) -> None:
+    studio.computer._guardian = ("--no-such-option",)
+    run = studio.runs.launch(plan())
+    row = studio.runs.summary(run)
+    assert (row.status, row.reason) == ("failed", "start-failed")
+    following = studio.runs.follow(run)
+    following.poll()
+    assert "no-such-option" in following.view.end.facts["raw"]  # type: ignore[union-attr]
+    assert not studio.journal.open_intents()
+
+
+def test_stop_and_keep(studio: Studio) -> None:
+    studio.trainer = ["--steps", "5000"]
+    run = studio.runs.launch(plan())
+    studio.wait(run, lambda row: row.step > 3)
+    studio.runs.stop(run)
+    row = studio.wait(run)
+    assert (row.status, row.reason) == ("stopped", "stopped-by-user")
+    assert (studio.runs.folder(run) / "result" / "model.keras").exists()
+    with pytest.raises(RunError) as caught:
+        studio.runs.stop(run)
+    assert caught.value.id == "run-is-over"
+
+
+def test_extend_while_it_runs(studio: Studio) -> None:
+    studio.trainer = ["--steps", "60", "--step-s", "0.02"]
+    run = studio.runs.launch(plan(steps=60))
+    studio.wait(run, lambda row: row.step > 3)
+    studio.runs.extend(run, 2)
+    row = studio.wait(run)
+    assert (row.step, row.steps_planned, row.attempt) == (80, 80, 1)
+
+
+def test_extend_after_the_end_is_a_new_attempt_on_the_same_curve(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    studio.runs.extend(run, 1)
+    row = studio.wait(run, lambda row: row.over and row.step == 30)
+    assert (row.status, row.attempt, row.steps_planned) == ("finished", 2, 30)
+    assert studio.points(run) == loss_points(1, 30)
+    controls = [json.loads(path.read_text()) for path in sorted((studio.runs.folder(run) / "control").iterdir())]
+    assert [control["verb"] for control in controls] == ["limits", "extend"]
+    assert controls[0]["hours"] > 1.0  # the time limit grew with the work
+
+
+def test_resume_goes_on_where_a_stopped_run_stood(studio: Studio) -> None:
+    studio.trainer = ["--steps", "100", "--step-s", "0.02"]
+    run = studio.runs.launch(plan(steps=100))
+    studio.wait(run, lambda row: row.step > 7)
+    studio.runs.stop(run)
+    studio.wait(run)
+    studio.trainer = ["--steps", "100", "--step-s", "0"]
+    studio.runs.resume(run)
+    row = studio.wait(run, lambda row: row.over and row.attempt == 2)
+    assert (row.status, row.step) == ("finished", 100)
+    assert studio.points(run) == loss_points(1, 100)
+    with pytest.raises(RunError) as caught:
+        studio.runs.resume(run)
+    assert caught.value.id == "run-complete"
+
+
+def test_a_second_run_waits_for_its_turn_or_runs_beside(studio: Studio) -> None:
+    studio.trainer = ["--steps", "5000"]
+    first = studio.runs.launch(plan(name="first"))
+    studio.wait(first, lambda row: row.step > 0)
+    waiting = studio.runs.launch(plan(name="waiting"))
+    beside = studio.runs.launch(plan(name="beside"), beside=True)
+    studio.wait(beside, lambda row: row.step > 0)
+    assert studio.runs.summary(waiting).status == "queued"
+    studio.runs.stop(first, keep=False)
+    studio.wait(waiting, lambda row: row.step > 0)
+
+
+def test_a_run_that_goes_on_is_not_deleted(studio: Studio) -> None:
+    studio.trainer = ["--steps", "5000"]
+    run = studio.runs.launch(plan())
+    with pytest.raises(RunError) as caught:
+        studio.runs.delete(run)
+    assert caught.value.id == "run-goes-on"
+
+
+def test_delete_can_be_undone_until_the_trash_is_emptied(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    studio.runs.delete(run)
+    assert studio.runs.list() == []
+    studio.runs.undo_delete(run)
+    assert [row.run for row in studio.runs.list()] == [run]
+    assert studio.points(run) == loss_points(1, 20)
+    studio.runs.delete(run)
+    assert studio.runs.empty_trash(older_than_s=3600) == 0
+    assert studio.runs.empty_trash() == 1
+    with pytest.raises(RunError) as caught:
+        studio.runs.undo_delete(run)
+    assert caught.value.id == "run-not-in-trash"
+
+
+def test_reconcile_gives_a_lost_run_its_end_once(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    folder = studio.runs.folder(run)
+    events = folder / "events" / "a0001-w000.jsonl"
+    events.write_bytes(b"".join(line for line in events.read_bytes().splitlines(True) if b'"end"' not in line))
+    assert list(studio.runs.reconcile()) == [run]
+    assert list(studio.runs.reconcile()) == []
+    row = studio.runs.summary(run)
+    assert (row.status, row.reason) == ("failed", "guardian-gone")
+
+
+def test_reconcile_leaves_a_run_alone_that_goes_on_or_belongs_to_another_computer(studio: Studio) -> None:
+    studio.trainer = ["--steps", "5000"]
+    run = studio.runs.launch(plan())
+    assert list(studio.runs.reconcile()) == []
+    studio.wait(run, lambda row: row.step > 0)
+    studio.runs.stop(run, keep=False)
+    studio.wait(run)
+    folder = studio.runs.folder(run)
+    (folder / OWNER).write_text(json.dumps({"install": "somebodyelse"}))
+    events = folder / "events" / "a0001-w000.jsonl"
+    events.write_bytes(b"".join(line for line in events.read_bytes().splitlines(True) if b'"end"' not in line))
+    assert list(studio.runs.reconcile()) == []
+    with pytest.raises(RunError) as caught:
+        studio.runs.resume(run)
+    assert caught.value.id == "run-elsewhere"
+
+
+def test_a_launch_that_was_cut_short_before_its_guardian_is_start_failed(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    folder = studio.runs.folder(run)
+    shutil.rmtree(folder / "claims")
+    (folder / "events" / "a0001-w000.jsonl").unlink()
+    studio.journal.open("launch", run, {}, 0.0)
+    assert list(studio.runs.reconcile()) == [run]
+    assert studio.runs.summary(run).reason == "start-failed"
+    assert not studio.journal.open_intents()
+
+
+def test_runs_are_found_by_the_beginning_of_their_name_or_by_path(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    assert studio.runs.folder(run[:8]) == studio.runs.folder(run)
+    assert studio.runs.folder(str(studio.runs.folder(run))) == studio.runs.folder(run)
+    with pytest.raises(RunError) as caught:
+        studio.runs.folder("digist")
+    assert caught.value.facts["nearest"] == run
+    studio.wait(run)
+
+
+def test_a_run_copied_from_another_computer_is_taken_in_and_told_when_it_is_here_already(
+    studio: Studio, tmp_path: Path
+) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    shutil.copytree(studio.runs.folder(run), tmp_path / "stick" / run)
+    there = Studio(tmp_path / "other-home")
+    shares: list[float] = []
+    brought = there.runs.import_folder(tmp_path / "stick" / run, lambda share, name: shares.append(share))
+    assert (brought.run, brought.already) == (run, False)
+    assert shares[-1] == 1.0
+    assert there.points(run) == loss_points(1, 20)
+    assert there.runs.summary(run).status == "finished"
+    again = there.runs.import_folder(tmp_path / "stick" / run)
+    assert (again.run, again.already) == (run, True)
+    changed = tmp_path / "stick" / run / PLAN
+    changed.write_bytes(changed.read_bytes().replace(b'"steps": 20', b'"steps": 21'))
+    assert there.runs.import_folder(tmp_path / "stick" / run).run == f"{run}-2"
+    there.close()
+
+
+def test_a_folder_with_a_symlink_or_without_a_plan_is_refused(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(plan(name="mine"))
+    studio.wait(run)
+    stick = tmp_path / "stick"
+    shutil.copytree(studio.runs.folder(run), stick)
+    frozen = stick / PLAN
+    frozen.write_bytes(frozen.read_bytes().replace(run.encode(), b"../../outside"))
+    os.symlink("/etc/passwd", stick / "result" / "secrets")
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(stick)
+    assert caught.value.id == "import-symlink"
+    (stick / "result" / "secrets").unlink()
+    assert studio.runs.import_folder(stick).run == "stick"  # never what an escaping name asks for
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(tmp_path)
+    assert caught.value.id == "import-not-a-run"
+
+
+def test_a_result_is_exported_and_never_written_over_another(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    out = tmp_path / "out"
+    assert studio.runs.export(run, out) == out
+    assert (out / "model.keras").read_bytes() == b"model" * 100
+    assert studio.runs.export(run, out) == out / run
+    with pytest.raises(RunError) as caught:
+        studio.runs.export(run, out)
+    assert caught.value.id == "export-exists"
+
+
+@pytest.mark.parametrize("there_before", [True, False])
+def test_an_export_that_fails_half_way_leaves_nothing_behind(
+    studio: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there_before: bool
+) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    out = tmp_path / "out"
+    if there_before:
+        out.mkdir()
+
+    def full(done: float, name: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(RunError) as caught:
+        studio.runs.export(run, out, full)
+    assert caught.value.id == "disk-full"
+    assert out.exists() == there_before
+    assert not out.exists() or not any(out.iterdir())
+
+
+@pytest.mark.parametrize("damage", [b"[" * 100_000, b'"run": 7', b'"steps": "many"', b'"limits": null'])
+def test_a_plan_of_any_other_shape_is_no_plan(studio: Studio, tmp_path: Path, damage: bytes) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    shutil.copytree(studio.runs.folder(run), tmp_path / "stick")
+    frozen = tmp_path / "stick" / PLAN
+    key = damage.split(b":")[0]
+    tree = json.loads(frozen.read_bytes()) | (json.loads(b"{" + damage + b"}") if b":" in damage else {})
+    frozen.write_bytes(json.dumps(tree).encode() if b":" in damage else key)
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(tmp_path / "stick")
+    assert caught.value.id == "plan-unreadable"
+
+
+def test_a_pipe_in_place_of_the_plan_is_not_waited_for(studio: Studio, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / PLAN)
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(tmp_path)
+    assert caught.value.id == "import-special-file"
+
+
+def test_a_damaged_folder_is_a_row_with_its_problem(studio: Studio) -> None:
+    folder = studio.runs.runs_folder / "broken-aaaa"
+    folder.mkdir(parents=True)
+    (folder / PLAN).write_text("{")
+    rows = studio.runs.list()
+    assert [(row.run, row.problem) for row in rows] == [("broken-aaaa", "plan-unreadable")]
+    assert list(studio.runs.reconcile()) == []
+
+
+def test_a_run_whose_plan_is_damaged_can_be_deleted_and_brought_back(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    (studio.runs.folder(run) / PLAN).write_text("{")
+    studio.runs.delete(run)
+    assert studio.runs.list() == []
+    studio.runs.undo_delete(run)
+    assert [row.run for row in studio.runs.list()] == [run]
+
+
+def test_a_folder_that_lost_its_plan_is_no_run_for_any_verb(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    (studio.runs.runs_folder / run / PLAN).unlink()
+    for verb in (studio.runs.delete, studio.runs.stop, studio.runs.resume, studio.runs.summary):
+        with pytest.raises(RunError) as caught:
+            verb(run)
+        assert caught.value.id == "run-unknown"
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff\xfe../../x", b"UPPER-CASE\n"])
+def test_a_damaged_install_id_is_made_anew(studio: Studio, damage: bytes) -> None:
+    (studio.home / "install-id").write_bytes(damage)
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    studio.runs.extend(run, 1)
+    studio.wait(run)
+
+
+def test_the_claim_names_the_install_that_drives_the_run(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    owner = json.loads((studio.runs.folder(run) / OWNER).read_text())
+    assert owner["install"] == (studio.home / "install-id").read_text().strip()
+    assert claim_file(studio.runs.folder(run), 1).exists()

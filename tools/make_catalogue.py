@@ -1,0 +1,307 @@
+"""Make `resources/catalogue/` from the collected data files: every figure with its source, date and confidence.
+
+    python tools/make_catalogue.py --from FOLDER [--check]
+
+FOLDER holds accelerators.json, prices.json and throughput-calibration.json as they were collected. The files made here
+are what the program reads (`tpu_studio.domain.catalogue`); they are never edited by hand. What is known from elsewhere
+than FOLDER (dates of its sources, where flex-start is sold) stands in the tables below.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent.parent / "resources" / "catalogue"
+
+# When each source was written or copied, as far as it says so itself.
+DATES = {
+    "v5e_doc": "2025 to 2026", "v5p_doc": "2025 to 2026", "v6e_doc": "2025 to 2026", "tpu7x_doc": "2026",
+    "v4_doc": "2025", "v3_doc": "2025", "v2_doc": "2025", "api_enum": "2025-07-02", "tpus_in_gce": "2026",
+    "runtimes": "2025-09", "tf_versions": "2025", "regions": "2025-09 to 2026", "skypilot": "undated, read 2026-11-21",
+    "skypilot_v9": "undated, read 2026-11-21", "scaling_book": "2025-02-18", "general": "not dated",
+    "general_knowledge": "not dated", "tf82208": "2025-03", "registry": "2026-11-21", "announce8": "2026-04-22",
+    "note2026": "2026-10-02", "aot": "2026-11-21", "spot_doc": "not dated", "gcs_doc": "2024 to 2025",
+    "flex_doc": "2025-08", "field_2026_08": "2026-08",
+}  # fmt: skip
+MORE_SOURCES = {
+    "flex_doc": 'Google Cloud docs "Request Cloud TPU using flex-start", stored copy',
+    "field_2026_08": "the live price list as one developer read and published it in a public repository",
+}
+
+# field of accelerators.json → (name here, unit, key of its confidence there, source when not the generation's own page)
+FIGURES: dict[str, tuple[str, str, str, str]] = {
+    "peak_bf16_tflops_per_chip": ("peak_bf16", "TFLOP/s per chip", "peak", ""),
+    "peak_int8_tops_per_chip": ("peak_int8", "TOP/s per chip", "peak", ""),
+    "peak_fp8_tflops_per_chip": ("peak_fp8", "TFLOP/s per chip", "peak", ""),
+    "hbm_gib_per_chip": ("hbm", "GiB per chip", "hbm", ""),
+    "hbm_gib_per_jax_device": ("hbm_per_device", "GiB per device", "hbm", ""),
+    "hbm_gbps_per_chip": ("hbm_rate", "GB/s per chip", "hbm", ""),
+    "ici_gbytes_bidirectional_per_chip": ("ici_rate", "GB/s per chip, both ways", "ici", ""),
+    "jax_devices_per_chip": ("devices_per_chip", "devices", "devices", ""),
+    "tensorcores_per_chip": ("tensorcores_per_chip", "TensorCores", "devices", ""),
+}
+TORUS_NEIGHBOURS = {"2D": 4, "3D": 6}  # links of a chip, from the scaling-book table of links
+
+# (generation, zone) where flex-start is documented (flex_doc) or was seen to be accepted (field_2026_08).
+FLEX_START = {
+    ("v6e", "asia-northeast1-b"): "flex_doc", ("v6e", "us-east5-a"): "flex_doc", ("v5e", "us-west4-a"): "flex_doc",
+}  # fmt: skip
+MORE_PRICES = [
+    {"generation": "v5e", "region": "us-west4", "tier": "flex-start", "usd_per_chip_hour": 0.60},
+    {"generation": "v6e", "region": "us-east5", "tier": "flex-start", "usd_per_chip_hour": 1.35},
+]
+# Frameworks by generation: what may be said of the pair, and the sentence for it.
+UNPROVEN_TF = "TensorFlow has official images for this chip up to version 2.18; newer ones are unproven on it."
+OLD_JAX = "Current JAX still lists it; its days are numbered."
+SUPPORT: dict[str, dict[str, tuple[str, str]]] = {
+    "v2": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("unproven", OLD_JAX)},
+    "v3": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("unproven", OLD_JAX)},
+    "v4": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("documented", "")},
+    "v5e": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("documented", "")},
+    "v5p": {"tensorflow": ("documented", UNPROVEN_TF), "jax": ("documented", "")},
+    "v6e": {
+        "tensorflow": ("unproven", "Google documents JAX and PyTorch on v6e, not TensorFlow: it may or may not start."),
+        "jax": ("documented", ""),
+    },
+    "tpu7x": {
+        "tensorflow": ("impossible", "Google says that TensorFlow is not supported on TPU7x."),
+        "jax": ("documented", ""),
+    },
+}  # fmt: skip
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--from", dest="folder", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--check", action="store_true", help="write nothing; end with 1 when a file would change")
+    asked = parser.parse_args(argv)
+    chips = json.loads((asked.folder / "accelerators.json").read_text("utf-8"))
+    money = json.loads((asked.folder / "prices.json").read_text("utf-8"))
+    measured = json.loads((asked.folder / "throughput-calibration.json").read_text("utf-8"))
+    made = {
+        "generations.json": generations(chips),
+        "software.json": software(chips),
+        "prices.json": prices(money, chips),
+        "gpus.json": gpus(money),
+        "calibration.json": measured,
+    }
+    changed = []
+    for name, record in made.items():
+        text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+        path = HERE / name
+        if not path.exists() or path.read_text("utf-8") != text:
+            changed.append(name)
+            if not asked.check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, "utf-8")
+    print(("would change: " if asked.check else "written: ") + (", ".join(changed) or "nothing"))
+    return 1 if asked.check and changed else 0
+
+
+def sources(keys: dict[str, str]) -> dict[str, dict[str, str]]:
+    return {key: {"title": title, "date": DATES[key]} for key, title in {**keys, **MORE_SOURCES}.items()}
+
+
+def confidence(words: dict[str, str], key: str) -> str:
+    """The first word of what the collection says of *key*; "medium" where it says nothing."""
+    said = words.get(key, words.get("all", "medium")).split()[0].strip(":,;(")
+    return said if said in ("high", "medium", "low", "unverified") else "medium"
+
+
+def figure(value: Any, unit: str, source: str, sure: str, note: str = "") -> dict[str, Any]:
+    made = {"value": value, "unit": unit, "source": source, "date": DATES[source], "confidence": sure}
+    return {**made, "note": note} if note else made
+
+
+def generations(chips: dict[str, Any]) -> dict[str, Any]:
+    links = chips["ici_per_link_bytes_per_s_one_way"]
+    made = []
+    for raw in chips["generations"]:
+        words = raw.get("confidence", {})
+        own = raw["sources"][0]
+        figures = {
+            name: figure(raw[key], unit, source or own, confidence(words, said), _note(raw, key))
+            for key, (name, unit, said, source) in FIGURES.items()
+            if raw.get(key) is not None
+        }
+        if "ici_rate" not in figures and raw["id"] in links:
+            neighbours = TORUS_NEIGHBOURS[raw["interconnect"][:2]]
+            both_ways = links[raw["id"]] * 2 * neighbours / 1e9
+            figures["ici_rate"] = figure(
+                both_ways, "GB/s per chip, both ways", "scaling_book", "medium", "links × rate"
+            )
+        if "mxu" in raw:
+            figures["matrix_unit"] = figure(
+                int(raw["mxu"].split("x")[0]), "rows and columns", own, confidence(words, "mxu"), raw["mxu"]
+            )
+        made.append({
+            "id": raw["id"],
+            "aliases": raw.get("aliases", []),
+            "offered": bool(raw.get("slices")),
+            "status": raw["status"],
+            "interconnect": raw.get("interconnect"),
+            "control_plane": "cloud-tpu" if raw["api_type"] else "compute-engine" if raw.get("slices") else None,
+            "api_type": raw["api_type"],
+            "name_counts": raw["name_counts"],
+            "max_chips": raw.get("max_single_job_chips") or raw.get("max_chips"),
+            "figures": figures,
+            "machine_types": [
+                {**machine, "source": own, "date": DATES[own],
+                 "confidence": "low" if "uncertain" in machine else confidence(words, "vm")}
+                for machine in raw.get("machine_types", [])
+            ],
+            "slices": [_slice(raw, one, own, confidence(words, "slices")) for one in raw.get("slices", [])],
+            "zones": _zones(raw, confidence(words, "zones")),
+        })  # fmt: skip
+    return {
+        "format": 1,
+        "generated": chips["generated"],
+        "sources": sources(chips["source_keys"]),
+        "host_network": figure(chips["dcn_bytes_per_s_per_host"], "bytes/s per host", "scaling_book", "medium"),
+        "host_to_chip": figure(chips["pcie_bytes_per_s_per_chip"], "bytes/s per chip", "scaling_book", "medium"),
+        "generations": made,
+        "tiers": chips["consumption_options"],
+        "free_options": chips["free_options"],
+        "end_of_life": chips["eol"],
+        "quota": chips["quota"],
+    }
+
+
+def _note(raw: dict[str, Any], key: str) -> str:
+    for name in (
+        key.replace("_tflops_per_chip", "_note").replace("_tops_per_chip", "_note"),
+        key.split("_")[0] + "_note",
+    ):
+        if name in raw and name != key:
+            return str(raw[name])
+    return str(raw.get("jax_devices_note", "")) if key == "jax_devices_per_chip" else ""
+
+
+def _slice(raw: dict[str, Any], one: dict[str, Any], source: str, sure: str) -> dict[str, Any]:
+    """VMs: what one logs in to. Pages count a v5e slice of 16 and more in physical hosts, but it lends VMs of 4."""
+    vms = one["hosts"] if raw["id"] != "v5e" or one["single_host"] else one["chips"] // 4
+    return {
+        "accelerator_type": one["accelerator_type"], "chips": one["chips"], "topology": one["topology"], "vms": vms,
+        "devices": one["chips"] * raw["jax_devices_per_chip"], "source": source, "date": DATES[source],
+        "confidence": "low" if vms != one["hosts"] else sure,
+        "note": one.get("vms_note", ""),
+    }  # fmt: skip
+
+
+def _zones(raw: dict[str, Any], sure: str) -> list[dict[str, Any]]:
+    """Zones with the sizes each lends; ``listed`` is false where only other than the official list names it."""
+    made: dict[str, dict[str, Any]] = {}
+    for words, zones in (raw.get("zones") or {}).items():
+        sizes = [slice_["chips"] for slice_ in raw["slices"]]
+        named = [
+            int(number) // (2 if raw["name_counts"] == "TensorCores" else 1) for number in re.findall(r"-(\d+)", words)
+        ]
+        least, most = (named[0], named[-1]) if named else (sizes[0], sizes[-1])
+        if "larger" in words:
+            most = sizes[-1]
+        for zone in zones:
+            known = made.get(zone)
+            if known:
+                least, most = min(least, known["min_chips"]), max(most, known["max_chips"])
+            listed = words not in ("also seen", "newer copies add") or bool(known and known["listed"])
+            flex = FLEX_START.get((raw["id"], zone))
+            made[zone] = {
+                "zone": zone, "min_chips": least, "max_chips": most, "listed": listed,
+                "tiers": ["on-demand", "spot", *(["flex-start"] if flex else [])],
+                "source": "regions", "date": DATES["regions"], "confidence": sure if listed else "low",
+            }  # fmt: skip
+    return list(made.values())
+
+
+def software(chips: dict[str, Any]) -> dict[str, Any]:
+    support = [
+        {"generation": row["generation"], "framework": name, "state": state, "why": why, "words": row[name],
+         "source": row["evidence"].split(";")[0].strip(), "confidence": "medium" if state != "unproven" else "low"}
+        for row in chips["framework_support"]
+        for name, (state, why) in SUPPORT[row["generation"]].items()
+    ]  # fmt: skip
+    runtimes = chips["runtimes"]
+    return {
+        "format": 1,
+        "generated": chips["generated"],
+        "sources": sources(chips["source_keys"]),
+        "support": support,
+        "images": {"jax": runtimes["cloud_tpu_api_images"]["jax_and_pytorch"],
+                   "tensorflow": runtimes["cloud_tpu_api_images"]["tensorflow"],
+                   "note": runtimes["image_validity_note"], "rule": runtimes["cloud_tpu_api_images"]["rule"],
+                   "source": "runtimes",
+                   "date": DATES["runtimes"], "confidence": "medium"},
+        "tensorflow_images": {"last": runtimes["tf_last_listed"], "libtpu": runtimes["tf_to_libtpu_image"],
+                              "source": "tf_versions", "date": DATES["tf_versions"], "confidence": "high"},
+        # What goes together in one environment: measured with the real packages.
+        "together": [
+            {"framework": "jax", "python": "3.11", "packages": {"jax": "0.10.2", "libtpu": "0.0.42.1"}, "source": "aot",
+             "date": DATES["aot"], "confidence": "high",
+             "note": "compiles for v4 to TPU7x; libtpu 0.0.51 compiles as well"},
+            {"framework": "tensorflow", "python": "3.11", "packages": {"tensorflow-tpu": "2.20.0", "libtpu": "0.0.29"},
+             "source": "aot", "date": DATES["aot"], "confidence": "medium",
+             "note": "aborts at import with libtpu 0.0.33 and newer; never seen on a TPU"},
+        ],
+        "packages": chips["packages"]["items"],
+        "packages_read": chips["generated"],
+    }  # fmt: skip
+
+
+def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
+    """One row a generation, region, tier and range of sizes. What was only remembered is left out."""
+    sizes = {raw["id"]: [one["chips"] for one in raw.get("slices", [])] for raw in chips["generations"]}
+    rows = []
+    for raw in money["tpu_prices"]:
+        known = sizes[raw["generation"]]
+        least, most = raw["chips"] or known[0], raw["chips"] or known[-1]
+        if raw["slice"] in ("v3-32", "v4-8"):  # larger slices cost the same a chip (its note; the only rate of v4)
+            most = known[-1]
+        for tier, key in (("on-demand", "on_demand_usd_per_chip_hour"), ("spot", "spot_usd_per_chip_hour")):
+            if raw[key] is not None:
+                rows.append({
+                    "generation": raw["generation"], "region": raw["region"], "tier": tier, "min_chips": least,
+                    "max_chips": most, "usd_per_chip_hour": raw[key], "as_of": money["generated"],
+                    "source": raw["source"], "confidence": raw["confidence"], "note": raw["note"],
+                })  # fmt: skip
+    for extra in MORE_PRICES:
+        known = sizes[str(extra["generation"])]
+        rows.append({
+            **{key: extra[key] for key in ("generation", "region", "tier")}, "min_chips": known[0],
+            "max_chips": known[-1], "usd_per_chip_hour": extra["usd_per_chip_hour"], "as_of": "2026-08-31",
+            "source": "field_2026_08", "confidence": "low", "note": "one reader of the live list, August 2026",
+        })  # fmt: skip
+    return {
+        "format": 1,
+        "generated": money["generated"],
+        "currency": money["currency"],
+        "unit": money["unit"],
+        "sources": sources(money["source_keys"]),
+        "warnings": money["warnings"],
+        "billing": money["billing"],
+        "rows": rows,
+        "storage": money["storage"],
+    }
+
+
+def gpus(money: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "format": 1,
+        "generated": money["generated"],
+        "sources": sources(money["source_keys"]),
+        "note": money["gpu_source_note"],
+        "gpus": [
+            {**{key: value for key, value in raw.items() if key != "price_confidence"},
+             "confidence": raw["price_confidence"],
+             "source": "skypilot_v9", "as_of": money["generated"]}
+            for raw in money["gpu_options"]
+        ],
+    }  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

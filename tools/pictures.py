@@ -1,0 +1,147 @@
+"""`make pictures`: photographs every page, light and dark, into docs/pictures, from real runs in a home of its own.
+
+Two examples are trained to their end and a third is photographed while it trains; nothing on the pictures is made up.
+Takes about five minutes. Each file stays under 300 KB.
+
+    python tools/pictures.py [--out FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from driving import ROOT, Driver, GaveUp
+
+LARGEST_BYTES = 300_000
+TRAIN_S = 1800.0
+WIDTH, HEIGHT = 1440, 900
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="tools/pictures.py", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
+    asked = parser.parse_args(argv)
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"  # the same picture on every machine
+    from tpu_studio.local.engine import engine_root
+
+    os.environ.setdefault("TPU_STUDIO_ENGINE", str(engine_root()))
+    with tempfile.TemporaryDirectory(prefix="tpu-studio-") as home:
+        os.environ["TPU_STUDIO_HOME"] = home
+        driver = Driver()
+        driver.studio.settings.told("runs-go-on")
+        try:
+            photograph(driver, asked.out)
+        except GaveUp as problem:
+            print(f"The pictures were not finished. {problem}")
+            return 1
+        finally:
+            driver.end()
+    for file in sorted(asked.out.glob("*.png")):
+        print(f"{file.name:28} {shrink(file) / 1000:6.0f} kB")
+    return 0
+
+
+def photograph(driver: Driver, out: Path) -> None:
+    import demo
+
+    studio, shell = driver.studio, driver.studio.shell
+    driver.window.resize(WIDTH, HEIGHT)
+    driver.open()
+    demo.have_engine(driver)
+    shell.go("home")
+    driver.wait(lambda: studio.runs.state.value.rows is not None, 20, "The list of runs was not read.")
+    both(driver, out, "home-first")
+    finished = [demo.train(driver, example(name)).run for name in ("digits", "diamonds")]
+    planned(driver, "sign-digits")
+    driver.linger(2)
+    both(driver, out, "plan")
+    live = start(driver)
+    shell.open_run(finished[1], "diamonds")
+    page = opened(driver)
+    driver.wait(lambda: page.model.state.value.over, 30, "The finished run was not read.")
+    driver.linger(2)
+    both(driver, out, "report")
+    shell.open_run(live, "sign-digits")
+    page = opened(driver)
+    driver.wait(lambda: page.model.state.value.view.progress > 0.4, TRAIN_S, "The live run did not get on.")
+    both(driver, out, "run")
+    shell.go("home")
+    driver.linger(1.5)
+    both(driver, out, "home")
+    shell.go("runs")
+    driver.linger(1.5)
+    both(driver, out, "runs")
+    shell.go("settings")
+    driver.linger(1.5)
+    both(driver, out, "settings")
+    studio.runs.stop(live, keep=False)
+    over: Callable[[], Any] = lambda: (row := studio.runs.state.value.row(live)) is not None and row.over  # noqa: E731
+    driver.wait(over, 120, "The live run did not stop.")
+
+
+def planned(driver: Driver, name: str) -> Any:
+    """The Plan page's model with the example's plan ready."""
+    driver.studio.shell.open_path(example(name))
+    holder: Any = driver.window.page("plan")
+    model = holder.model
+
+    def ready() -> bool:
+        view = model.state.value
+        return view.file == example(name) and view.plan is not None and not view.looking and not view.stale
+
+    driver.wait(ready, 60, "The plan was not ready.")
+    return model
+
+
+def start(driver: Driver) -> str:
+    """Start what stands on the Plan page without waiting for its end; the run's id."""
+    studio = driver.studio
+    before = studio.shell.state.value.run
+    holder: Any = driver.window.page("plan")
+    driver.click(holder.page.card.start.button)
+    driver.wait(lambda: studio.shell.state.value.run != before, 60, "The run did not start.")
+    return studio.shell.state.value.run
+
+
+def opened(driver: Driver) -> Any:
+    """The page of the run that is being opened, once it is there."""
+    driver.wait(lambda: getattr(driver.window.run_page, "page", None) is not None, 30, "The run's page did not open.")
+    return driver.window.run_page.page  # type: ignore[union-attr]
+
+
+def both(driver: Driver, out: Path, name: str) -> None:
+    """The window as it stands, light and dark."""
+    for notice in driver.studio.shell.state.value.notices:
+        driver.studio.shell.close_notice(notice.number)
+    for theme in ("light", "dark"):
+        driver.studio.settings.set(theme=theme)
+        driver.linger(0.6)
+        driver.picture(out / f"{name}-{theme}.png")
+
+
+def example(name: str) -> Path:
+    return ROOT / "resources" / "examples" / f"{name}.tpujob"
+
+
+def shrink(file: Path) -> int:
+    """Rewrite *file* as small as it gets without visible loss; its size in bytes."""
+    from PIL import Image
+
+    with Image.open(file) as picture:
+        plain = picture.convert("RGB")
+    plain.save(file, optimize=True)
+    if file.stat().st_size > LARGEST_BYTES:
+        plain.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(file, optimize=True)
+    if file.stat().st_size > LARGEST_BYTES:
+        raise GaveUp(f"{file.name} is larger than {LARGEST_BYTES / 1000:.0f} kB.")
+    return file.stat().st_size
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,50 @@
+"""Builds what works behind the window: runs, store, place and engine. No Qt; runs on the background loop.
+
+Imported after the first picture is on screen: its imports (numpy, SQLite, the store) cost more than that picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.local.computer import Computer
+from tpu_studio.local.consents import Consents
+from tpu_studio.local.engine import Engine, engine_root
+from tpu_studio.local.stopwatch import Stopwatch
+from tpu_studio.store.index import Index
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.workflow.runs import Runs
+
+TRASH_KEPT_S = 7 * 86_400.0
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything here blocks; the window calls it through `Tasks`."""
+
+    home: Path
+    engine: Engine
+    index: Index
+    journal: JournalFile
+    runs: Runs
+    consents: Consents
+    stopwatch: Stopwatch
+
+    def settle(self) -> None:
+        """Once at each start: give lost runs their end, and empty what has been in the trash for a week."""
+        self.runs.reconcile()
+        self.runs.empty_trash(TRASH_KEPT_S)
+
+    def close(self) -> None:
+        self.index.close()
+        self.journal.disconnect()
+
+
+def compose(home: Path) -> Services:
+    """Raises NotReady when the journal cannot be used: without one nothing is started."""
+    engine = Engine(engine_root())
+    index = Index(home)
+    journal = JournalFile(home / "journal.db")
+    runs = Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index)
+    return Services(home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine))

@@ -1,0 +1,150 @@
+"""The Plan and Run pages as the window shows them: made once what works behind them is there, and told when something
+goes wrong. The window calls `start`, `stop_asked`, `explain`, `refresh`, `leave` and `close_run` on these.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.runs.skeleton import SkeletonRows
+from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.viewmodels.shell import PlanRequest
+
+if TYPE_CHECKING:
+    from tpu_studio.app.compose import Services
+    from tpu_studio.app.studio import Studio
+    from tpu_studio.viewmodels.run import RunViewModel
+    from tpu_studio.wire.plan import Plan
+
+
+class Holder(QWidget):
+    """Shows shapes of a page to come, then the page, or why there is none. Asks the page what the window asks it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.page: QWidget | None = None
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._waiting = QWidget()
+        inner = QVBoxLayout(self._waiting)
+        inner.setContentsMargins(Space.page, 96, Space.page, Space.page)
+        inner.addWidget(SkeletonRows(5))
+        inner.addStretch(1)
+        self._column.addWidget(self._waiting)
+
+    def put(self, page: QWidget) -> None:
+        self._waiting.hide()
+        self.page = page
+        self._column.addWidget(page)
+        self.setFocusProxy(page)  # and the focus goes to it if it was here
+
+    def refuse(self, problem: Problem) -> None:
+        """Say why the page cannot be shown."""
+        self._waiting.hide()
+        box = QWidget()
+        inner = QVBoxLayout(box)
+        inner.setContentsMargins(Space.page, Space.page, Space.page, Space.page)
+        inner.addWidget(Note(problem.title, problem.text, "bad"), 0, Qt.AlignmentFlag.AlignTop)
+        self._column.addWidget(box)
+
+    def ask(self, name: str, *arguments: Any) -> bool:
+        method = getattr(self.page, name, None)
+        return callable(method) and method(*arguments) is not False
+
+    def stop_asked(self) -> bool:
+        return self.ask("stop_asked")
+
+    def explain(self, focus: QWidget | None) -> bool:
+        return self.ask("explain", focus)
+
+    def refresh(self) -> bool:
+        return self.ask("refresh")
+
+    def leave(self) -> bool:
+        return self.ask("leave")
+
+
+class RunHolder(Holder):
+    """The page of one run."""
+
+    def __init__(self, studio: Studio, run: str) -> None:
+        super().__init__()
+        self._studio, self._run = studio, run
+        self._closed = False
+        studio.with_services(self._read)
+
+    def close_run(self) -> None:
+        """Stop watching; the run goes on."""
+        self._closed = True
+        self.ask("close_run")
+
+    def _read(self, services: Services) -> None:
+        def work() -> tuple[Path, Plan]:
+            return services.runs.folder(self._run), services.runs.plan(self._run)
+
+        self._studio.tasks.submit(
+            work,
+            owner=self,
+            done=lambda found: self._show(services, *found),
+            failed=lambda error: self.refuse(problem_of(error)),
+        )
+
+    def _show(self, services: Services, folder: Path, plan: Plan) -> None:
+        if self._closed:
+            return
+        from tpu_studio.gui.run.page import RunPage
+
+        self.put(RunPage(run_model(self._studio, services, self._run, folder, plan)))
+
+
+def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: Plan) -> RunViewModel:
+    from tpu_studio.local.computer import trainer_environment
+    from tpu_studio.local.predictor import PredictorProcess
+    from tpu_studio.viewmodels.run import RunViewModel
+
+    def predictor() -> PredictorProcess:
+        argv = [str(services.engine.python()), "-m", "tpu_studio.trainer", "predict", "--run", str(folder), "--serve"]
+        if services.consents.agreed(plan.consent):
+            argv += ["--consent", plan.consent]  # the run's own Python file, agreed to on this computer
+        return PredictorProcess(argv, trainer_environment(), studio.tasks.post)
+
+    return RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
+
+
+class PlanHolder(Holder):
+    """The Plan page; a request that comes before what works behind it is there waits."""
+
+    def __init__(self, studio: Studio) -> None:
+        super().__init__()
+        from tpu_studio.viewmodels.plan import PlanViewModel
+
+        self._studio = studio
+        self.model = PlanViewModel(studio.tasks, studio.engine, studio.runs)
+        self.model.started = self._started
+        self._request: PlanRequest | None = None
+        studio.with_services(self._show)
+
+    def start(self, request: PlanRequest) -> None:
+        """Begin with the request's job or data, or anew."""
+        if self.page is None:
+            self._request = request
+        else:
+            self.ask("start", request)
+
+    def _show(self, services: Services) -> None:
+        from tpu_studio.gui.plan.page import PlanPage
+
+        self.model.connect(services.runs, services.consents, services.stopwatch)
+        self.put(PlanPage(self.model))
+        if self._request is not None:
+            self.start(self._request)
+
+    def _started(self, run: str, name: str) -> None:
+        self._studio.runs.look()
+        self._studio.window.open_run(run, name)

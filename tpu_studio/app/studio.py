@@ -1,0 +1,243 @@
+"""The window's objects and how they are connected: view-models first, then the window, then what works behind it.
+
+Nothing here imports numpy, the store, pyqtgraph or a page other than Home before the first picture (a test holds that).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import shiboken6
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from tpu_studio.app import renewal, trouble
+from tpu_studio.gui.bridge import QtTasks
+from tpu_studio.gui.home.page import HomePage
+from tpu_studio.gui.kit import icons, theme
+from tpu_studio.gui.kit.brand import app_icon
+from tpu_studio.gui.shell.window import MainWindow, Pages, reduced
+from tpu_studio.viewmodels import settings_file
+from tpu_studio.viewmodels.engine import EngineViewModel
+from tpu_studio.viewmodels.home import HomeViewModel
+from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.viewmodels.runs import RunsViewModel
+from tpu_studio.viewmodels.settings import SettingsViewModel
+from tpu_studio.viewmodels.shell import ShellViewModel
+
+if TYPE_CHECKING:
+    from tpu_studio.app.compose import Services
+    from tpu_studio.workflow.background import BackgroundLoop
+
+IDLE_MS = 400
+_log = logging.getLogger(__name__)
+
+
+class Studio:
+    """One window with its view-models. `show`, then run the event loop, then `end`."""
+
+    def __init__(self, app: QApplication, home: Path) -> None:
+        self.app, self.home = app, home
+        self.services: Services | None = None
+        self._renewal: renewal.RenewalWatch | None = None
+        self._when_composed: list[Callable[[Services], None]] = []
+        loaded = settings_file.load(home / "settings.toml")
+        chosen = loaded.settings
+        dress = theme.install(app, mode=chosen.theme, text_scale=chosen.text_size / 100)  # type: ignore[arg-type]
+        dress.set_reduce_motion(reduced(chosen))
+        self.tasks = QtTasks(_background_loop, app)
+        self.tasks.unexpected = self._tell
+        self.shell = ShellViewModel()
+        self.engine = EngineViewModel(self.tasks)
+        self.runs = RunsViewModel(self.tasks)
+        self.settings = SettingsViewModel(home, loaded, self.tasks)
+        self.home_model = HomeViewModel(self.engine, self.runs)
+        self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
+        self.runs.opened = self._open_run
+        self.runs.watched = lambda: view.run if (view := self.shell.state.value).page == "run" else ""
+        self.runs.engine_needed = self._ask_for_engine
+        self.window = MainWindow(
+            self.shell,
+            self.runs,
+            self.settings,
+            self.engine,
+            Pages(
+                home=lambda: HomePage(self.home_model, self.shell),
+                runs=self._runs_page,
+                settings=self._settings_page,
+                plan=self._plan_page,
+                run=self._run_page,
+            ),
+        )
+        self.window.closing = self._closing
+        self.window.first_painted = self.after_first_picture
+        self.window.restore(_read(self._geometry_file))
+        if loaded.problem:
+            self.shell.notify("About your settings", loaded.problem, tone="warn", lasting=True)
+
+    # ------------------------------------------------------------------------------------------------ start and end
+
+    def show(self, path: str = "") -> None:
+        self.window.show()
+        if path:
+            self.shell.open_path(path)
+
+    def after_first_picture(self) -> None:
+        """Start what the first picture did not need: the log, the last net for errors, the services.
+
+        Called once, by the window, as soon as it has been painted.
+        """
+        self.app.setWindowIcon(app_icon())
+        trouble.start_log(self.home)
+        trouble.catch_everything(lambda error: self.tasks.post(lambda: self._tell(error)))
+        if program := renewal.packaged_program():
+            self._renewal = renewal.RenewalWatch(program, self._tell_renewal, self.window)
+            icons.read_all()
+        self._start_services()
+
+    def _start_services(self) -> None:
+        self.tasks.submit(lambda: _compose(self.home), done=self._composed, failed=self._not_composed)
+
+    def opened_again(self, path: str) -> None:
+        """A second start: come to the front and open its file."""
+        self.window.bring_to_front()
+        if self._renewal is not None:
+            self._renewal.look()
+        if path:
+            self.shell.open_path(path)
+
+    def end(self) -> bool:
+        """Stop the loop, close the files, and destroy the window. Runs go on without it.
+
+        False when a blocking call is still going on: Python would wait for it before the process can end.
+        """
+        self.window.close_for_good()
+        self.window.hide()  # Qt crashes when a window that is shown is destroyed under its own focus
+        self.engine.cancel()  # what was downloaded is kept
+        clean = self.tasks.stop()
+        if not clean:
+            _log.warning("something was still going on in the background when the window closed")
+        if self.services is not None:
+            self.services.close()
+        shiboken6.delete(self.window)
+        return clean
+
+    def with_services(self, then: Callable[[Services], None]) -> None:
+        """Call *then* with the services: now, or as soon as they are there."""
+        if self.services is not None:
+            then(self.services)
+        else:
+            self._when_composed.append(then)
+
+    def _composed(self, services: Services) -> None:
+        self.services = services
+        self.engine.connect(services.engine)
+        self.runs.connect(services.runs)
+        self.settings.connect(services.consents)
+        self.shell.runs_ready(self.runs.open_folder)
+        waiting, self._when_composed = self._when_composed, []
+        for then in waiting:
+            then(services)
+        self.tasks.submit(services.settle, done=lambda _: self.runs.look())
+        QTimer.singleShot(IDLE_MS, self.window, self._warm_up)
+
+    def _not_composed(self, error: Exception) -> None:
+        """Without a journal or a home folder nothing can be started; what is wrong stands in a lasting notice."""
+        _log.error("the services could not be built", exc_info=error)
+        problem = problem_of(error)
+        self.shell.notify(
+            problem.title,
+            problem.text,
+            tone="bad",
+            lasting=True,
+            details=problem.details,
+            action="Try again",
+            act=self._start_services,
+        )
+
+    def _warm_up(self) -> None:
+        """Import what the other pages need, in the background where that is safe, while nobody waits for it."""
+        self.tasks.submit(_import_pages, done=lambda _: None)
+
+    def _closing(self) -> None:
+        _write(self._geometry_file, self.window.remember())
+
+    @property
+    def _geometry_file(self) -> Path:
+        return self.home / "window.state"
+
+    # ------------------------------------------------------------------------------------------------------- pages
+
+    def _runs_page(self) -> QWidget:
+        from tpu_studio.gui.runs.page import RunsPage
+
+        return RunsPage(self.runs, self.shell, self.window.choose_run_folder)
+
+    def _settings_page(self) -> QWidget:
+        from tpu_studio.gui.settings.page import SettingsPage
+
+        return SettingsPage(self.settings, self.engine, self.shell)
+
+    def _plan_page(self) -> QWidget:
+        from tpu_studio.app.holders import PlanHolder
+
+        return PlanHolder(self)
+
+    def _run_page(self, run: str) -> QWidget:
+        from tpu_studio.app.holders import RunHolder
+
+        return RunHolder(self, run)
+
+    def _open_run(self, run: str) -> None:
+        row = self.runs.state.value.row(run)
+        self.window.open_run(run, row.name if row else "")
+
+    def _ask_for_engine(self, then: Callable[[], None]) -> None:
+        from tpu_studio.gui.engine.dialog import EngineDialog
+
+        self.engine.look()
+        EngineDialog.open_over(self.window, self.engine, then)
+
+    def _tell_renewal(self, title: str, text: str) -> None:
+        self.shell.notify(title, text, tone="warn", lasting=True)
+
+    def _tell(self, error: BaseException) -> None:
+        self.shell.tell_problem(problem_of(error))
+
+
+def _background_loop() -> BackgroundLoop:
+    from tpu_studio.workflow.background import BackgroundLoop
+
+    return BackgroundLoop()
+
+
+def _compose(home: Path) -> Any:
+    from tpu_studio.app.compose import compose
+
+    return compose(home)
+
+
+def _import_pages() -> None:
+    """Qt-free modules of the other pages: the Plan and Run view-models with the planner and the look at data."""
+    import tpu_studio.data.look
+    import tpu_studio.planner.make
+    import tpu_studio.viewmodels.run  # noqa: F401
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _write(path: Path, data: bytes) -> None:
+    from tpu_studio.wire.runfolder import write_atomically
+
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        _log.warning("where the window stood could not be written: %s", error)

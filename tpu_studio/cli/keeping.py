@@ -1,0 +1,161 @@
+"""The verbs on runs that are there: ``runs show stop extend resume delete export import``."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tpu_studio.cli.output import Output, table
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.cli.studio import studio
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.workflow.ports import RunSummary
+
+
+def runs(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        rows = services.runs.list()
+    output.answer({"runs": [as_json(row) for row in rows]}, _as_table(rows) if rows else "No runs yet.")
+    return 0
+
+
+def show(arguments: Arguments, output: Output) -> int:
+    from tpu_studio.cli.running import result
+
+    with studio() as services:
+        row = services.runs.summary(arguments.run)
+        following = services.runs.follow(arguments.run)
+        following.poll()
+        logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
+        following.close()
+        told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
+        if arguments.log:
+            told["log"] = logs
+        output.answer(told, "\n".join([_as_text(row, following), *logs]))
+    return 0
+
+
+def stop(arguments: Arguments, output: Output) -> int:
+    from tpu_studio.cli.running import result, to_the_end
+
+    with studio() as services:
+        services.runs.stop(arguments.run, keep=not arguments.discard)
+        if arguments.no_wait:
+            output.say("It was told to stop.")
+            output.answer(result(services, arguments.run))
+            return 0
+        to_the_end(services, arguments.run, output)
+        return 0  # it was asked to end, and it has
+
+
+def extend(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        services.runs.extend(arguments.run, arguments.epochs, hours=arguments.hours, money_usd=arguments.money)
+        run_id = services.runs.folder(arguments.run).name
+    output.say(f"{run_id} trains {arguments.epochs:g} epochs more. Watch it: tpu-studio watch {run_id}")
+    output.answer({"run": run_id, "epochs": arguments.epochs})
+    return 0
+
+
+def resume(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        services.runs.resume(arguments.run, hours=arguments.hours, money_usd=arguments.money)
+        run_id = services.runs.folder(arguments.run).name
+    output.say(f"{run_id} goes on from its last saved copy. Watch it: tpu-studio watch {run_id}")
+    output.answer({"run": run_id})
+    return 0
+
+
+def delete(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        if arguments.undo:
+            services.runs.undo_delete(arguments.run)
+            run_id = arguments.run
+            output.say(f"{run_id} is back.")
+        else:
+            run_id = services.runs.folder(arguments.run).name
+            services.runs.delete(run_id)
+            output.say(f"{run_id} is in the trash. Take it back: tpu-studio delete --undo {run_id}")
+    output.answer({"run": run_id})
+    return 0
+
+
+def export(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        folder = services.runs.export(arguments.run, arguments.folder, output.progress)
+        run_id = services.runs.folder(arguments.run).name
+    output.answer({"run": run_id, "folder": str(folder)}, str(folder))
+    return 0
+
+
+def import_(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        brought = services.runs.import_folder(arguments.folder, output.progress)
+    output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
+    output.answer({"run": brought.run, "already": brought.already}, brought.run)
+    return 0
+
+
+def as_json(row: RunSummary) -> dict[str, Any]:
+    """A row of the list for scripts."""
+    metric = {"name": row.key_metric[0], "value": row.key_metric[1]} if row.key_metric else None
+    return {
+        "run": row.run, "name": row.name, "place": row.place, "model": row.model, "framework": row.framework,
+        "status": row.status, "reason": row.reason or None, "alive": row.alive, "steps": row.step,
+        "steps_planned": row.steps_planned, "metric": metric, "time_s": round(row.duration_s, 3), "cost_usd": row.usd,
+        "attempt": row.attempt, "created": row.created, "folder": str(row.folder), "problem": row.problem or None,
+    }  # fmt: skip
+
+
+def _as_table(rows: list[RunSummary]) -> str:
+    from tpu_studio.domain import figures
+    from tpu_studio.domain.sentences import say
+
+    head = ["RUN", "STATE", "STEPS", "RESULT", "TIME", "COST", "STARTED"]
+    lines = [head]
+    for row in rows:
+        metric = f"{row.key_metric[0]} {figures.metric(*row.key_metric)}" if row.key_metric else ""
+        state = say(StudioError(row.problem)).title if row.problem else (
+            f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else row.status
+        )
+        steps = f"{row.step:,} of {row.steps_planned:,}" if row.steps_planned else ""
+        lines.append(
+            [
+                row.run,
+                state,
+                steps,
+                metric,
+                figures.duration(row.duration_s),
+                figures.money(row.usd) if row.usd else "",
+                time.strftime("%d %b %H:%M", time.localtime(row.created)),
+            ]
+        )
+    return table(lines, right=(2, 4, 5))
+
+
+def _as_text(row: RunSummary, following: Any) -> str:
+    from tpu_studio.domain import figures
+    from tpu_studio.domain.sentences import say_reason
+    from tpu_studio.wire.reasons import Reason
+
+    view = following.view
+    lines = [
+        ["Run", row.run],
+        ["State", row.status],
+        ["Model", f"{row.model}, {row.framework}"],
+        ["Steps", f"{row.step:,} of {row.steps_planned:,}"],
+        ["Time", figures.duration(row.duration_s)],
+    ]
+    if row.usd:
+        lines.append(["Cost", f"{figures.money(row.usd)}, pretended"])
+    lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
+    lines.append(["Folder", str(row.folder)])
+    text = table(lines)
+    if view.end is not None:
+        try:
+            text += f"\n{say_reason(Reason(view.end.reason), view.end.facts)}"
+        except ValueError:  # a reason of a newer version
+            text += f"\n{view.end.reason}"
+        if raw := str(view.end.facts.get("raw") or ""):
+            text += f"\n\n{raw}"
+    return text

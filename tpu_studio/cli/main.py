@@ -1,0 +1,58 @@
+"""Entry of the command line. Every error that a person can meet leaves here as a sentence and an exit code.
+
+Exit codes: 0 done, 1 failed, 2 bad input, 3 stopped by a limit, 4 something must be put in order first, 130 detached.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from tpu_studio.cli.output import AnswerLost, Output, never_fail_on_letters
+from tpu_studio.cli.parser import Arguments, parse
+from tpu_studio.wire.errors import StudioError
+
+FAILED, BAD_INPUT, BY_LIMIT, NOT_READY, DETACHED = 1, 2, 3, 4, 130
+
+VERBS = {
+    "plan": "planning", "run": "running", "watch": "running", "runs": "keeping", "show": "keeping", "stop": "keeping",
+    "extend": "keeping", "resume": "keeping", "delete": "keeping", "export": "keeping", "import": "keeping",
+    "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",
+}  # fmt: skip
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; the exit code. Never raises but SystemExit of ``--help``."""
+    never_fail_on_letters()
+    output = Output(as_json="--json" in (sys.argv if argv is None else argv))
+    try:
+        arguments = parse(sys.argv[1:] if argv is None else list(argv))
+        verb: Callable[[Arguments, Output], int] = getattr(
+            import_module(f"tpu_studio.cli.{VERBS[arguments.verb]}"), arguments.verb.replace("import", "import_")
+        )
+        return verb(arguments, output)
+    except StudioError as error:
+        return _tell(output, error)
+    except KeyboardInterrupt:
+        output.say("Cancelled. What was started before goes on.")
+        return DETACHED
+    except AnswerLost as error:
+        output.say(f"The answer could not be written: {error}.")
+        return FAILED
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read our output has left; nothing more can be said
+        return FAILED
+    except Exception as error:  # noqa: BLE001  the boundary of main: no traceback reaches a person, but the log has it
+        output.unexpected(error)
+        return FAILED
+
+
+def _tell(output: Output, error: StudioError) -> int:
+    try:
+        output.error(error)
+    except BrokenPipeError:
+        sys.stderr.close()
+    except AnswerLost as lost:
+        output.say(f"{error.id}. The answer could not be written: {lost}.")
+    return error.exit_code

@@ -1,0 +1,157 @@
+"""What the command line says: JSON on stdout, words and a progress bar on stderr."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.wire.errors import StudioError
+
+_BAR = 24
+
+
+class AnswerLost(Exception):
+    """The answer could not be written to stdout: its disk is full, or the like."""
+
+
+class Output:
+    """Args:
+    as_json: stdout gets JSON objects, one a line; without it stdout gets what was asked for as text.
+    """
+
+    def __init__(self, *, as_json: bool) -> None:
+        self.as_json = as_json
+        self._bar_at = 0.0
+        self._bar_shown = False
+
+    @property
+    def is_terminal(self) -> bool:
+        return sys.stderr.isatty()
+
+    def say(self, text: str) -> None:
+        """A line of words for a person."""
+        self._clear()
+        print(text, file=sys.stderr, flush=True)
+
+    def answer(self, record: Mapping[str, Any], text: str = "") -> None:
+        """The answer: *record* as one line of JSON, or *text*."""
+        self._clear()
+        try:
+            if self.as_json:
+                print(json.dumps(words_for_numbers(record), default=str), flush=True)
+            elif text:
+                print(text, flush=True)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise AnswerLost(str(error)) from error
+
+    def progress(self, share: float | None, words: str, *, now: bool = False) -> None:
+        """Redraw the bar, at most ten times a second. Without a terminal: a line every ten seconds, none in JSON."""
+        terminal, moment = self.is_terminal, time.monotonic()
+        if not now and moment - self._bar_at < (0.1 if terminal else 10.0):
+            return
+        if not terminal and self.as_json:
+            return
+        self._bar_at = moment
+        done = None if share is None else max(0, min(_BAR, round(share * _BAR)))
+        bar = "" if done is None else f"[{'█' * done}{'░' * (_BAR - done)}] {share or 0:>4.0%}  "
+        if not terminal:
+            print(f"{f'{share:.0%}  ' if share is not None else ''}{words}", file=sys.stderr, flush=True)
+            return
+        line = f"{bar}{words}"[: max(20, shutil.get_terminal_size((100, 24)).columns - 1)]
+        print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
+        self._bar_shown = True
+
+    def error(self, error: StudioError) -> None:
+        """What happened, what it means, what to do next; with --json as an object too."""
+        from tpu_studio.domain.sentences import say
+
+        said = say(error)
+        if self.as_json:
+            self.answer(
+                {
+                    "error": {
+                        "id": error.id,
+                        "title": said.title,
+                        "meaning": said.meaning,
+                        "action": said.action,
+                        "facts": error.facts,
+                    }
+                }
+            )
+        self.say(f"{said.title}.")
+        for line in (said.meaning, said.action):
+            if line:
+                self.say(f"  {line}")
+
+    def unexpected(self, error: Exception) -> None:
+        """A mistake of ours: a sentence for the person, the traceback in a file that can be sent along."""
+        from tpu_studio.wire.homes import home_folder
+
+        log = home_folder() / "errors.log"
+        try:
+            log.parent.mkdir(parents=True, exist_ok=True)
+            with open(log, "a", encoding="utf-8") as file:
+                file.write(time.strftime("\n%Y-%m-%d %H:%M:%S\n") + "".join(traceback.format_exception(error)))
+            where = str(log)
+        except OSError:
+            where = ""
+        self.error(StudioError("unexpected", raw=f"{type(error).__name__}: {error}", log=where))
+        if where:
+            self.say(f"  Details: {where}")
+
+    def ask(self, question: str) -> bool:
+        """Yes or no, from a person at a terminal; no without one."""
+        if self.as_json or not (sys.stdin.isatty() and self.is_terminal):
+            return False
+        self._clear()
+        print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+        try:
+            return input().strip().lower() in ("y", "yes")
+        except EOFError:
+            return False
+
+    def _clear(self) -> None:
+        if self._bar_shown:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+            self._bar_shown = False
+
+
+def never_fail_on_letters() -> None:
+    """A terminal or pipe that knows fewer letters than we use shows them as codes instead of ending the verb."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and (stream.errors == "strict" or stream.encoding.lower() != "utf-8"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def words_for_numbers(value: Any) -> Any:
+    """Numbers that JSON has no sign for as "nan", "inf" and "-inf", as in events."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, Mapping):
+        return {str(key): words_for_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [words_for_numbers(inner) for inner in value]
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
+
+
+def table(rows: list[list[str]], right: tuple[int, ...] = ()) -> str:
+    """Columns that stand under each other; those in *right* are set to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,204 @@
+"""The verbs and their options, each with a help text and an example. Standard library only: quick to start."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tpu_studio import __version__
+from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.schema import PLACES
+
+
+class Arguments(argparse.Namespace):
+    """What was asked for. Each verb reads the options that `parser` gives it."""
+
+    verb: str
+    json: bool
+
+    def __getattr__(self, name: str) -> Any:  # for mypy: options differ by verb
+        raise AttributeError(name)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise BadInput("command-line", raw=message, help=f"{self.prog} --help")
+
+
+def parse(argv: Sequence[str]) -> Arguments:
+    """Raises BadInput ``command-line``; SystemExit for --help and --version."""
+    return parser().parse_args(list(argv), namespace=Arguments())
+
+
+def parser() -> argparse.ArgumentParser:
+    top = _Parser(
+        prog="tpu-studio",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description=textwrap.dedent("""\
+        Train a model on this computer and watch it learn. Without a verb the window opens.
+        Every verb has --help with an example, and --json for scripts."""),
+    )
+    top.add_argument("--version", action="version", version=f"tpu-studio {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, help: str, example: str) -> argparse.ArgumentParser:
+        made = verbs.add_parser(
+            name,
+            help=help,
+            description=help,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            epilog=f"example:\n  {example}",
+        )
+        made.add_argument("--json", action="store_true", help="answer with JSON on stdout; words go to stderr")
+        return made
+
+    plan = verb(
+        "plan",
+        "Estimate time and cost of a job and check it; starts nothing.",
+        "tpu-studio plan digits.tpujob --set training.epochs=10",
+    )
+    _job(plan)
+    plan.add_argument("--no-measure", action="store_true", help="do not time a few real steps; the estimate is wider")
+
+    run = verb(
+        "run",
+        "Start a job and watch it to the end. Ctrl-C leaves it running.",
+        "tpu-studio run digits.tpujob --set training.learning_rate=0.001",
+    )
+    _job(run)
+    run.add_argument("--beside", action="store_true", help="run beside others at once instead of waiting for its turn")
+    run.add_argument("--detach", action="store_true", help="start it and return at once")
+    run.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
+    run.add_argument("--measure", action="store_true", help="time a few real steps first, for closer limits")
+    run.add_argument("--yes", action="store_true", help="do not ask (places that cost money ask before they start)")
+
+    verb("runs", "List all runs, newest first.", "tpu-studio runs")
+
+    show = verb(
+        "show", "Tell what is known of a run: its state, figures and how it ended.", "tpu-studio show digits-k3f7"
+    )
+    _run(show)
+    show.add_argument(
+        "--log", type=int, default=0, metavar="N", help="also the latest N lines the training program wrote"
+    )
+
+    watch = verb("watch", "Watch a run to its end, whoever started it.", "tpu-studio watch digits-k3f7")
+    _run(watch)
+    watch.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
+
+    stop = verb("stop", "Stop a run and keep its model.", "tpu-studio stop digits-k3f7")
+    _run(stop)
+    stop.add_argument("--discard", action="store_true", help="do not keep the model")
+    stop.add_argument("--no-wait", action="store_true", help="return at once instead of when it has ended")
+
+    extend = verb(
+        "extend",
+        "Train a run further, while it goes on or after its end: one curve.",
+        "tpu-studio extend digits-k3f7 --epochs 5",
+    )
+    _run(extend)
+    extend.add_argument(
+        "--epochs", type=float, default=1.0, metavar="N", help="how many more times through the data (1)"
+    )
+    _limits(extend)
+
+    resume = verb(
+        "resume",
+        "Go on with a run that was stopped or has failed, from its last saved copy.",
+        "tpu-studio resume digits-k3f7",
+    )
+    _run(resume)
+    _limits(resume)
+
+    delete = verb("delete", "Move a run to the trash, or take it back.", "tpu-studio delete digits-k3f7")
+    _run(delete)
+    delete.add_argument("--undo", action="store_true", help="take it back from the trash")
+
+    export = verb(
+        "export",
+        "Copy the result of a run, the model in open formats, to a folder.",
+        "tpu-studio export digits-k3f7 ~/digits-model",
+    )
+    _run(export)
+    export.add_argument("folder", type=Path, metavar="DIR")
+
+    brought = verb(
+        "import",
+        "Take in a run folder that was copied from another computer.",
+        "tpu-studio import /media/stick/digits-k3f7",
+    )
+    brought.add_argument("folder", type=Path, metavar="FOLDER")
+
+    convert = verb(
+        "convert",
+        "Convert a data set to sharded TFRecord files. Interrupted, it goes on where it was.",
+        "tpu-studio convert photos/ photos-tfrecord/",
+    )
+    convert.add_argument("source", type=Path, metavar="SRC", help="a folder or file of data, or a job file")
+    convert.add_argument("destination", type=Path, metavar="DST")
+    convert.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="table.key=value",
+        help="a setting of the data, any number of times",
+    )
+    convert.add_argument("--processes", type=int, default=2, metavar="N")
+
+    estimate = verb(
+        "estimate",
+        "How fast a described workload trains on a TPU slice, and what holds it back; rents nothing.",
+        "tpu-studio estimate workload.json",
+    )
+    estimate.add_argument("workload", type=Path, metavar="WORKLOAD", help="a JSON file that describes it")
+
+    engine = verb(
+        "engine",
+        "The training engine (TensorFlow, JAX, Keras): what state it is in, install, repair or remove it.",
+        "tpu-studio engine --install",
+    )
+    what = engine.add_mutually_exclusive_group()
+    what.add_argument("--path", action="store_true", help="print its folder")
+    what.add_argument("--install", action="store_true", help="install it, about 2 GB; nothing happens if it is there")
+    what.add_argument("--repair", action="store_true", help="check every file and replace what is damaged")
+    what.add_argument("--remove", action="store_true", help="delete it")
+    engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")
+
+    predict = verb("predict", "Ask the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
+    _run(predict)
+    predict.add_argument("items", nargs="*", metavar="ITEM", help="pictures, folders of pictures, tables, text files")
+    predict.add_argument(
+        "--row", action="append", default=[], metavar="column=value", help="one row of a table, a column at a time"
+    )
+    predict.add_argument("--prompt", metavar="TEXT", help="the beginning of a text that the model goes on with")
+    predict.add_argument("--length", type=int, default=200, metavar="N", help="how many tokens to write (200)")
+    predict.add_argument("--seed", type=int, default=0, metavar="N", help="another seed, another text (0)")
+    predict.add_argument(
+        "--temperature", type=float, default=0.8, metavar="X", help="0 is always the likeliest; 1 is bold (0.8)"
+    )
+    return top
+
+
+def _job(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("job", type=Path, metavar="JOB", help="a job file, name.tpujob")
+    verb.add_argument(
+        "--on", choices=PLACES, metavar="PLACE", help=f"where to run: {', '.join(PLACES)}; else as the job says"
+    )
+    verb.add_argument(
+        "--set", action="append", default=[], metavar="table.key=value", help="change a setting, any number of times"
+    )
+    verb.add_argument(
+        "--trust-code", action="store_true", help="agree to run the job's own Python file (remembered by its content)"
+    )
+
+
+def _run(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("run", metavar="RUN", help="id of a run or the beginning of it, or its folder")
+
+
+def _limits(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--hours", type=float, metavar="H", help="new time limit of the whole run")
+    verb.add_argument("--money", type=float, metavar="USD", help="new cost limit of the whole run")

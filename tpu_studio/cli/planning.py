@@ -1,0 +1,204 @@
+"""``plan``: from a job file to a plan with an estimate and checks; `prepare` is also how ``run`` gets its plan."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
+from tpu_studio.wire.job import Job, parse_setting, set_values
+from tpu_studio.wire.plan import Check, Plan, Range
+
+MEASURE_S = 4.0
+_MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗"}
+
+
+def plan(arguments: Arguments, output: Output) -> int:
+    """Exit code 0; 1 when it does not fit into memory; 2 when a check of level error stands in the way."""
+    from tpu_studio.planner.public import plan_to_public_json
+
+    with studio() as services:
+        made = prepare(services, arguments, output, measure=not arguments.no_measure)
+    output.answer(plan_to_public_json(made), as_text(made))
+    if made.blocking:
+        return BadInput.exit_code
+    return 0 if made.fits else 1
+
+
+def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: bool) -> Plan:
+    """The plan of the job file with ``--set`` and ``--on`` applied.
+
+    Args:
+        measure: Time a few real steps when the engine is ready; what was timed before is used in any case.
+
+    Raises:
+        BadInput: the job, its data, its model or its place.
+    """
+    from tpu_studio.domain.jobfile import load
+
+    job = load(arguments.job)
+    changes = dict(parse_setting(text) for text in arguments.set)
+    if arguments.on:
+        changes["where.place"] = arguments.on
+    if changes:
+        job = set_values(job, changes)
+    if job["where.place"] != "computer":
+        raise BadInput("place-not-available", place=job["where.place"])
+    output.progress(None, "Looking at the data …")
+    draft = _Draft(job, _look(job), _own_model(services, job, trusted=arguments.trust_code, output=output))
+    made = draft.plan()
+    if made.blocking:
+        return made
+    if draft.own.sha256 and draft.own.consent:
+        draft.facts = _inspected(services, made, draft.own, output)
+        made = draft.plan()
+    timing = services.stopwatch.known(made)
+    may_build = draft.own.consent or not draft.own.sha256
+    if timing is None and measure and may_build and not made.blocking:
+        timing = _timed(services, made, output)
+    return draft.plan(timing) if timing is not None else made
+
+
+@dataclass(frozen=True)
+class _OwnModel:
+    """The job's own Python file: *consent* is its sha256 when it may run. All empty for a model of ours."""
+
+    sha256: str = ""
+    consent: str = ""
+    missing: bool = False
+
+
+class _Draft:
+    """A plan made again with each thing that is found out."""
+
+    def __init__(self, job: Job, look: Any, own: _OwnModel) -> None:
+        self.job, self.look, self.own = job, look, own
+        self.facts: dict[str, Any] = {}
+        if own.sha256:
+            self.facts["sha256"] = own.sha256
+        if own.missing:
+            self.facts["missing"] = True
+
+    def plan(self, timing: Mapping[str, Any] | None = None) -> Plan:
+        from tpu_studio.planner.make import make_plan
+        from tpu_studio.planner.timing import Timing
+
+        return make_plan(
+            self.job,
+            self.look,
+            timing=Timing.from_json(timing) if timing else None,
+            model_facts=self.facts,
+            now=time.time(),
+            consent=self.own.consent,
+        )
+
+
+def _look(job: Job) -> Any:
+    from tpu_studio.data.look import look
+
+    return look(job)
+
+
+def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> _OwnModel:
+    """Whether the job's own file is there and may run; ``--trust-code`` or a yes at the terminal is remembered."""
+    if job.model != "file":
+        return _OwnModel()
+    from tpu_studio.local.consents import sha256_of
+
+    path = Path(job.base or ".") / Path(str(job["model.file"])).expanduser()
+    try:
+        sha256 = sha256_of(path)
+    except OSError:
+        return _OwnModel(missing=True)
+    if not services.consents.agreed(sha256):
+        if not trusted:
+            output.say(f"This job runs Python code of its own: {path}")
+            output.say("  It can do anything on this computer that you can. Run it only if you know what is in it.")
+            output.say("  To agree to it, add --trust-code.")
+            trusted = output.ask("Run it?")
+        if not trusted:
+            return _OwnModel(sha256)
+        services.consents.agree(sha256, str(path))
+    return _OwnModel(sha256, sha256)
+
+
+def _inspected(services: Studio, made: Plan, own: _OwnModel, output: Output) -> dict[str, Any]:
+    """What the person's own model is made of, as far as the engine can tell now."""
+    output.progress(None, "Building the model …")
+    try:
+        return {"sha256": own.sha256, **services.stopwatch.inspect(made)}
+    except NotReady:
+        return {"sha256": own.sha256}  # without an engine nothing is built; the launch itself says so
+    except RunError as error:
+        if error.id != "timing-failed":
+            raise
+        facts = {**error.facts, "file": str(made.job["model.file"])}
+        return {"sha256": own.sha256, "problem": "model-ended", "facts": facts}
+
+
+def _timed(services: Studio, made: Plan, output: Output) -> Mapping[str, Any] | None:
+    """A short timing, or None where none can be had: then the estimate stays wide."""
+    try:
+        services.engine.python()
+    except NotReady:
+        output.say(
+            "The training engine is not installed: the estimate is wide. Get it with: tpu-studio engine --install"
+        )
+        return None
+    output.progress(None, "Timing a few real steps …", now=True)
+    try:
+        return services.stopwatch.time(made, MEASURE_S)
+    except BadInput:
+        raise
+    except StudioError as error:
+        from tpu_studio.domain.sentences import say
+
+        output.say(f"The steps could not be timed, so the estimate is wide: {say(error).title}.")
+        return None
+
+
+def note(check: Check) -> list[str]:
+    """A check in lines; what stands in the way also with what it means and what to do."""
+    from tpu_studio.domain.sentences import say_check
+
+    said = say_check(check.id, check.title, check.facts)
+    more = [said.meaning, said.action] if check.level == "error" else []
+    return [f"{_MARKS.get(check.level, '·')} {said.title}", *(f"    {line}" for line in more if line)]
+
+
+def as_text(made: Plan) -> str:
+    """The plan as a person reads it."""
+    from tpu_studio.cli.output import table
+    from tpu_studio.domain import figures
+
+    def between(found: Range | None, words: Any) -> str:
+        return "not known" if found is None else f"{words(found.expected)}  ({words(found.low)} – {words(found.high)})"
+
+    memory = made.memory
+    need, there = memory.get("device_bytes"), memory.get("limit_bytes")
+    price = (made.price or {}).get("usd_per_hour")
+    rows = [
+        ["Model", f"{made.job.model}, {made.framework}, {made.accelerator}"],
+        ["Steps", f"{made.steps:,} of {made.job['training.global_batch']} {figures.noun(str(made.job['data.kind']))}"],
+        ["Time", between(made.time_s, figures.duration)],
+        ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
+        ["Memory", "not known" if need is None or there is None else f"{figures.size(need)} of {figures.size(there)}"],
+        ["Cost", between(made.cost_usd, figures.money) + " (pretended)" if price else "nothing, it is this computer"],
+        [
+            "Stops after",
+            f"{figures.duration(float(made.limits['hours']) * 3600)}" if made.limits.get("hours") else "never",
+        ],
+    ]
+    lines = [f"{made.job.name}", table(rows)]
+    for check in made.checks:
+        if check.level != "ok":
+            lines += note(check)
+    if not made.fits:
+        lines.append("✗ It does not fit into the memory of this computer.")
+    return "\n".join(lines)

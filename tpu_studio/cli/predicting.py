@@ -1,0 +1,128 @@
+"""``predict``: ask the model of a run, in the training engine's Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+from tpu_studio.cli.output import Output, table
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.cli.studio import studio
+from tpu_studio.wire.errors import BadInput, RunError, StudioError
+
+
+def predict(arguments: Arguments, output: Output) -> int:
+    """Exit code 0; 2 when none of the items could be answered."""
+    from tpu_studio.local.computer import trainer_environment
+
+    items = [*arguments.items, *_row(arguments.row), *([arguments.prompt] if arguments.prompt else [])]
+    if not items:
+        raise BadInput(
+            "command-line",
+            raw="nothing to ask: name a file, or give --row or --prompt",
+            help="tpu-studio predict --help",
+        )
+    with studio() as services:
+        folder = services.runs.folder(arguments.run)
+        plan = services.runs.plan(arguments.run)
+        _check_question(arguments, str(plan.job["data.kind"]), plan.task)
+        consent = plan.consent
+        argv = [
+            str(services.engine.python()),
+            "-m",
+            "tpu_studio.trainer.predict",
+            "--run",
+            str(folder),
+            "--json",
+            "--tokens",
+            str(arguments.length),
+            "--temperature",
+            f"{arguments.temperature:g}",
+            "--seed",
+            str(arguments.seed),
+        ]
+        if consent and services.consents.agreed(consent):
+            argv += ["--consent", consent]
+    output.progress(None, "Waking the model …", now=True)
+    done = subprocess.run(
+        [*argv, "--", *items], env=trainer_environment(), stdin=subprocess.DEVNULL, capture_output=True
+    )
+    answers = _answers(done)
+    output.answer({"run": folder.name, "answers": answers}, _as_text(answers))
+    return 0 if any("error" not in answer for answer in answers) else BadInput.exit_code
+
+
+def _check_question(arguments: Arguments, kind: str, task: str) -> None:
+    """Raises BadInput for a number out of range, and for a prompt or row that this kind of model cannot take."""
+    for name, value in (("length", arguments.length), ("temperature", arguments.temperature), ("seed", arguments.seed)):
+        low, high = _BOUNDS[name]
+        if not low <= value <= high:  # "nan" is neither
+            raise BadInput("predict-bad-question", key=name, value=str(value), minimum=low, maximum=high)
+    wanted = "prompt" if task == "language-model" else {"table": "row", "images": "image", "digits": "image"}.get(kind)
+    given = ["prompt"] * bool(arguments.prompt) + ["row"] * bool(arguments.row)
+    if wanted and any(one != wanted for one in given):
+        raise BadInput("predict-wrong-kind", wanted=wanted)
+
+
+_BOUNDS = {"length": (1, 100_000), "temperature": (0.0, 10.0), "seed": (0, 2**31 - 1)}
+
+
+def _row(cells: list[str]) -> list[str]:
+    """``--row column=value`` any number of times is one row, as JSON; numbers become numbers."""
+    if not cells:
+        return []
+    row: dict[str, Any] = {}
+    for cell in cells:
+        column, sign, value = cell.partition("=")
+        if not sign:
+            raise BadInput(
+                "command-line", raw=f"--row needs column=value, not {cell!r}", help="tpu-studio predict --help"
+            )
+        try:
+            row[column.strip()] = float(value)
+        except ValueError:
+            row[column.strip()] = value
+    return [json.dumps(row)]
+
+
+def _answers(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
+    """What the program says; its error raised as ours."""
+    lines = done.stdout.strip().splitlines()
+    try:
+        record = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        record = None
+    if isinstance(record, dict) and isinstance(record.get("answers"), list):
+        answers: list[dict[str, Any]] = record["answers"]
+        return answers
+    error = record.get("error") if isinstance(record, dict) else None
+    if isinstance(error, dict) and isinstance(error.get("id"), str):
+        kind = BadInput if done.returncode == BadInput.exit_code else StudioError
+        raise kind(error["id"], **(error.get("facts") or {}))
+    raise RunError("predict-stopped", code=done.returncode, raw=done.stderr[-2000:].decode("utf-8", "replace").strip())
+
+
+def _as_text(answers: list[dict[str, Any]]) -> str:
+    from tpu_studio.domain import figures
+    from tpu_studio.domain.sentences import say
+
+    if answers and all("text" in answer for answer in answers):
+        return "\n".join(str(answer["text"]) for answer in answers)
+    rows = []
+    for answer in answers:
+        if "error" in answer:
+            told = answer["error"]
+            rows.append(
+                [
+                    str(answer["item"]),
+                    "?",
+                    str(say(StudioError(str(told.get("id")), **(told.get("facts") or {}))).title),
+                ]
+            )
+        elif "value" in answer:
+            rows.append([str(answer["item"]), figures.figure(answer["value"], 4), ""])
+        else:
+            best = answer["classes"][0]
+            rows.append([str(answer["item"]), str(best["name"]), figures.share(best["probability"])])
+    return table(rows) if rows else ""

@@ -1,0 +1,252 @@
+"""``run`` and ``watch``: start a run and watch it to its end. Ctrl-C leaves it running."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.domain.run import RunView
+from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
+from tpu_studio.wire.phases import Status
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
+
+POLL_S = 0.2
+LINE_EVERY_S = 1.0
+LOST_AFTER_S = 2.0
+DETACHED = 130
+
+_PHASES = {
+    "planned": "Planned",
+    "queued": "Waiting",
+    "provisioning": "Waiting for a computer",
+    "setting-up": "Setting up",
+    "compiling": "Compiling",
+    "training": "Training",
+    "saving": "Saving",
+    "cleaning-up": "Cleaning up",
+    "done": "Done",
+}
+
+
+def run(arguments: Arguments, output: Output) -> int:
+    from tpu_studio.cli.engine import cancelling
+    from tpu_studio.cli.planning import note, prepare
+
+    with studio() as services:
+        made = prepare(services, arguments, output, measure=arguments.measure)
+        if made.blocking:
+            for check in made.blocking:
+                output.say("\n".join(note(check)))
+            raise BadInput("plan-has-errors", checks=[check.title for check in made.blocking])
+        _need_engine(services, output)
+        with cancelling() as pressed:  # half a launch would leave a run that nobody was told of
+            started = services.runs.launch(made, beside=arguments.beside)
+        output.say(f"{started} has started. {_promise(made)}")
+        if pressed() and arguments.stop_on_interrupt:
+            _stop(services, started)
+        elif pressed():
+            return _detach(services, started, output)
+        if arguments.detach:
+            output.answer(result(services, started), started)
+            return 0
+        return to_the_end(services, started, output, stop_on_interrupt=arguments.stop_on_interrupt)
+
+
+def watch(arguments: Arguments, output: Output) -> int:
+    with studio() as services:
+        return to_the_end(services, arguments.run, output, stop_on_interrupt=arguments.stop_on_interrupt)
+
+
+def to_the_end(services: Studio, name: str, output: Output, *, stop_on_interrupt: bool = False) -> int:
+    """Watch until the run is over; the exit code that its end stands for."""
+    following = services.runs.follow(name)
+    run_id = following.folder.name
+    stopping = False
+    try:
+        while True:
+            try:
+                _until_over(services, name, following, output)
+                break
+            except KeyboardInterrupt:
+                if stop_on_interrupt and not stopping:
+                    stopping = True
+                    output.say("Stopping, the model is kept. Ctrl-C once more leaves it to end by itself.")
+                    _stop(services, name)
+                    continue
+                return _detach(services, name, output)
+    finally:
+        following.close()
+    output.answer(result(services, name))
+    _tell_end(run_id, following.view, following.folder, output)
+    return exit_code(following.view)
+
+
+def _detach(services: Studio, name: str, output: Output) -> int:
+    following = services.runs.follow(name)
+    try:
+        following.poll()
+        output.say(_goes_on(following.folder.name, following.view))
+    finally:
+        following.close()
+    output.answer(result(services, name))
+    return DETACHED
+
+
+def result(services: Studio, name: str) -> dict[str, Any]:
+    """The keys that scripts rely on; while a run goes on, ``status`` is its phase and ``reason`` null."""
+    following = services.runs.follow(name)
+    try:
+        following.poll()
+        view = following.view
+    finally:
+        following.close()
+    end = view.end
+    return {
+        "run": following.folder.name,
+        "status": view.status,
+        "reason": end.reason if end else None,
+        "steps": end.steps if end else view.step,
+        "final": dict(end.final) if end and end.final else dict(view.last),
+        "examples_per_s": view.examples_per_s,
+        "cost_usd": view.usd,
+        "folder": str(following.folder),
+    }
+
+
+def exit_code(view: RunView) -> int:
+    """0 done (also when it was stopped and kept), 1 failed or discarded, 3 stopped by a limit."""
+    if view.end is None:
+        return 0
+    if view.end.reason in (Reason.TIME_LIMIT.value, Reason.MONEY_LIMIT.value):
+        return 3
+    if view.end.status is Status.FAILED or view.end.reason == Reason.DISCARDED.value:
+        return 1
+    return 0
+
+
+def _until_over(services: Studio, name: str, following: Any, output: Output) -> None:
+    line_at = changed_at = 0.0
+    last_line: dict[str, Any] = {}
+    while True:
+        changes = following.poll()
+        view, now = following.view, time.monotonic()
+        if view.over:
+            return
+        if changes:
+            changed_at = now
+        elif now - changed_at > LOST_AFTER_S:
+            changed_at = now
+            services.runs.settle(name)  # a run whose guardian was killed never says its end
+        if output.as_json and now - line_at >= LINE_EVERY_S:
+            line_at = now
+            line = _line(following.folder.name, view)
+            if line != last_line:
+                output.answer({"t": round(time.time(), 3), **line})
+                last_line = line
+        output.progress(view.progress if view.step else None, _words(view))
+        time.sleep(POLL_S)
+
+
+def _line(run_id: str, view: RunView) -> dict[str, Any]:
+    """One line while watching."""
+    return {
+        "run": run_id,
+        "phase": view.phase.value,
+        "detail": view.detail,
+        "step": view.step,
+        "steps": view.steps_planned,
+        "metrics": dict(view.last),
+        "examples_per_s": view.examples_per_s,
+        "time_left_s": view.time_left_s(),
+        "cost_usd": view.usd,
+    }
+
+
+def _words(view: RunView) -> str:
+    from tpu_studio.domain import figures
+
+    if not view.step:
+        return _PHASES.get(view.phase.value, view.phase.value) + (f": {view.detail}" if view.detail else " …")
+    parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]
+    if "loss" in view.last:
+        parts.append(f"loss {figures.figure(view.last['loss'])}")
+    accuracy = next((name for name in ("val_accuracy", "val_r2", "val_nats_per_token") if name in view.last), None)
+    if accuracy:
+        parts.append(f"{accuracy} {figures.metric(accuracy, view.last[accuracy])}")
+    if view.examples_per_s:
+        parts.append(f"{figures.figure(view.examples_per_s)} examples/s")
+    left = view.time_left_s()
+    if left is not None:
+        parts.append(f"{figures.duration(left)} left")
+    if view.usd_per_hour:
+        parts.append(figures.money(view.usd))
+    return " · ".join(parts)
+
+
+def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
+    from tpu_studio.domain.sentences import say, say_reason
+    from tpu_studio.domain.sentences.sentence import Sentence
+
+    assert view.end is not None
+    cause = view.end.facts.get("error")
+    try:
+        said = say_reason(Reason(view.end.reason), view.end.facts)
+    except ValueError:  # a reason of a newer version
+        said = Sentence(f"It ended: {view.end.reason}")
+    if isinstance(cause, str):  # the reason is a kind of trouble; this is the trouble itself
+        said = say(StudioError(cause, **{name: fact for name, fact in view.end.facts.items() if name != "id"}))
+    output.say(f"{run_id}: {said.title} after {view.end.steps:,} steps.")
+    for line in (said.meaning, said.action):
+        if line:
+            output.say(f"  {line}")
+    from tpu_studio.domain import figures
+
+    final = ", ".join(f"{name} {figures.metric(name, value)}" for name, value in view.end.final.items())
+    if final:
+        output.say(f"  {final}")
+    output.say(f"  {folder}")
+
+
+def _goes_on(run_id: str, view: RunView) -> str:
+    from tpu_studio.domain import figures
+
+    rate = f"at {figures.money(view.usd_per_hour)} an hour, pretended" if view.usd_per_hour else "and costs nothing"
+    return (
+        f"{run_id} goes on without this window, {rate}.\n  Watch it: tpu-studio watch {run_id}\n"
+        f"  Stop it:  tpu-studio stop {run_id}"
+    )
+
+
+def _promise(made: Plan) -> str:
+    from tpu_studio.domain import figures
+
+    hours = made.limits.get("hours")
+    return f"It stops by itself after {figures.duration(float(hours) * 3600)} at the latest." if hours else ""
+
+
+def _stop(services: Studio, name: str) -> None:
+    try:
+        services.runs.stop(name, keep=True)
+    except RunError as error:
+        if error.id != "run-is-over":
+            raise
+
+
+def _need_engine(services: Studio, output: Output) -> None:
+    """The engine, installed now if the person at the terminal says so. Raises NotReady."""
+    try:
+        services.engine.python()
+    except NotReady:
+        output.say(
+            "Training needs the training engine (TensorFlow, JAX and Keras in a folder of their own, about 2 GB)."
+        )
+        output.say("  Get it with: tpu-studio engine --install")
+        if not output.ask("Install it now?"):
+            raise
+        from tpu_studio.cli.engine import install
+
+        install(services, output)

@@ -1,0 +1,83 @@
+"""The services behind the verbs, each built on first need, so that a quick verb stays quick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tpu_studio.wire.homes import home_folder
+
+if TYPE_CHECKING:
+    from tpu_studio.local.consents import Consents
+    from tpu_studio.local.engine import Engine
+    from tpu_studio.local.stopwatch import Stopwatch
+    from tpu_studio.store.index import Index
+    from tpu_studio.store.journal import JournalFile
+    from tpu_studio.workflow.runs import Runs
+
+
+class Studio:
+    """Close it, or use `studio`."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    @cached_property
+    def engine(self) -> Engine:
+        from tpu_studio.local.engine import Engine, engine_root
+
+        return Engine(engine_root())
+
+    @cached_property
+    def consents(self) -> Consents:
+        from tpu_studio.local.consents import Consents
+
+        return Consents(self.home)
+
+    @cached_property
+    def stopwatch(self) -> Stopwatch:
+        from tpu_studio.local.stopwatch import Stopwatch
+
+        return Stopwatch(self.home, self.engine)
+
+    @cached_property
+    def index(self) -> Index:
+        from tpu_studio.store.index import Index
+
+        return Index(self.home)
+
+    @cached_property
+    def journal(self) -> JournalFile:
+        from tpu_studio.store.journal import JournalFile
+
+        return JournalFile(self.home / "journal.db")
+
+    @cached_property
+    def runs(self) -> Runs:
+        """With what a crash left behind put in order."""
+        from tpu_studio.local.computer import Computer
+        from tpu_studio.workflow.runs import Runs
+
+        made = Runs(
+            self.home, places={"computer": Computer(self.home, self.engine)}, journal=self.journal, index=self.index
+        )
+        made.reconcile()
+        return made
+
+    def close(self) -> None:
+        if "index" in self.__dict__:
+            self.index.close()
+        if "journal" in self.__dict__:
+            self.journal.disconnect()
+
+
+@contextmanager
+def studio() -> Iterator[Studio]:
+    made = Studio(home_folder())
+    try:
+        yield made
+    finally:
+        made.close()

@@ -1,0 +1,273 @@
+"""What each column of a table is, which one to predict, and which ones would give the answer away.
+
+Judges a sample of rows (`csvfile.sample_rows`), so the look and the opened data set come to the same answer. The job
+overrules: ``data.columns`` names a kind, ``data.target`` the column, ``data.task`` the task.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from tpu_studio.data import cells
+from tpu_studio.data.looked import ColumnLook
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+KINDS = ("number", "category", "date", "ignore")
+MOST_CLASSES = 1000
+_COMPARED = 20_000  # rows compared with the target
+TARGET_NAMES = ("target", "label", "labels", "class", "outcome", "species", "price", "saleprice", "sale_price",
+                "survived",
+                "churn", "diagnosis", "quality", "medv", "charges", "income", "rating", "score")
+_ID_NAME = re.compile(
+    r"(.*[_ .-])?(id|uuid|guid|key|index|idx|rowid|rownum|row_number|row)|[a-z]+Id|[a-z]+ID|unnamed.*"
+)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as judged. *place* is its number in a row; *decimal* and *form* say how to read its cells."""
+
+    name: str
+    place: int
+    kind: str
+    decimal: str = "."
+    form: str = ""
+    missing: int = 0
+    unreadable: int = 0
+    distinct: int = 0
+    examples: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    mean: float | None = None
+    top: tuple[tuple[str, int], ...] = ()
+    proposed: bool = True
+    leak: str | None = None
+    why: str = ""  # why it is ignored: constant, empty, id, row-number (unless nothing else is left), copy, text, asked
+
+    @property
+    def used(self) -> bool:
+        return self.kind in ("number", "category", "date")
+
+    def to_look(self, *, target: bool) -> ColumnLook:
+        return ColumnLook(self.name, self.kind, self.missing, self.distinct, self.examples, self.minimum, self.maximum,
+                          self.mean, self.top, self.proposed, self.leak, target)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The columns of a table, its target among them, and the task."""
+
+    columns: tuple[Column, ...]
+    target: Column
+    task: str
+    classes: tuple[str, ...]  # as they stand in the file; () for regression
+
+    @property
+    def inputs(self) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.used and column.name != self.target.name)
+
+
+def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, header: bool = True) -> Judged:
+    """Judge all columns on *rows*.
+
+    Raises:
+        DataError: data-empty, data-column-unknown, data-column-kind, data-target-missing, data-target-constant,
+            data-target-empty, data-target-not-number, data-target-unfit, data-too-many-classes, data-one-class,
+            data-no-inputs.
+    """
+    if not rows:
+        raise DataError("data-empty", path=path)
+    asked = _asked(names, job, path)
+    lanes = list(zip(*rows, strict=True))
+    columns = [_column(name, place, lanes[place], asked.get(name)) for place, name in enumerate(names)]
+    target = _target(columns, job, path, header=header)
+    if asked.get(target.name) not in (None, "ignore"):
+        target = columns[target.place]
+    else:  # what makes a poor input (few values, all different) can still be what to predict
+        target = replace(_column(target.name, target.place, lanes[target.place], None, plain=True), proposed=True)
+    task, classes = _task(target, lanes[target.place], job, path)
+    columns[target.place] = target
+    for column in columns:
+        if column.used and column.place != target.place and column.proposed:
+            columns[column.place] = _without_leak(column, target, task, lanes)
+    if not Judged(tuple(columns), target, task, classes).inputs:
+        columns = [replace(column, kind="number") if column.why == "row-number" else column for column in columns]
+    judged = Judged(tuple(columns), target, task, classes)
+    if not judged.inputs:
+        raise DataError("data-no-inputs", path=path, target=target.name,
+                        left_out=[[column.name, column.why] for column in columns if column.why][:20])
+    return judged
+
+
+def target_class(cell: str, column: Column) -> str:
+    """The class a target cell names: numbers without needless zeros (1.0 and 1 are one class)."""
+    if column.kind == "number":
+        value = cells.number(cell, column.decimal)
+        return str(int(value)) if value == int(value) else repr(value)
+    return cell.strip()
+
+
+def _asked(names: Sequence[str], job: Job, path: str) -> dict[str, str]:
+    asked = {str(name): kind for name, kind in job["data.columns"].items()}
+    for name, kind in asked.items():
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
+            raise DataError("data-column-unknown", path=path, column=name, nearest=near[0], columns=list(names)[:50])
+        if kind not in KINDS:
+            raise DataError("data-column-kind", path=path, column=name, value=str(kind), allowed=list(KINDS))
+    return asked
+
+
+def _column(name: str, place: int, lane: Sequence[str], asked: str | None, *, plain: bool = False) -> Column:
+    counts: Counter[str] = Counter()
+    missing = 0
+    for cell, count in Counter(lane).items():  # a column has far fewer values than rows
+        if cells.is_missing(cell):
+            missing += count
+        else:
+            counts[cell.strip()] += count
+    rows = len(lane) - missing
+    basis = Column(name, place, "category", missing=missing, distinct=len(counts),
+                   examples=tuple(value[:80] for value in islice(counts, 5)), proposed=asked is None)
+    top = tuple((value[:80], count) for value, count in counts.most_common(12))
+    if asked == "ignore":
+        return replace(basis, kind="ignore", why="asked", top=top)
+    if not rows:
+        return replace(basis, kind="ignore", why="empty")
+    probe = list(islice(counts, 5000))
+    decimal = cells.decimal_mark(probe)
+    form = cells.date_form(probe) if decimal is None or asked == "date" else None
+    if asked == "number" or (asked is None and decimal is not None):
+        column = _number(replace(basis, kind="number", decimal=decimal or "."), counts)
+    elif asked == "date" or (asked is None and form is not None):
+        column = replace(basis, kind="date", form=form or "year-month-day")
+        bad = sum(count for cell, count in counts.items() if math.isnan(cells.days(cell, column.form)))
+        column = replace(column, unreadable=bad)
+    else:
+        column = replace(basis, kind="category", top=top)
+    if plain or asked is not None:
+        return column
+    if column.distinct == 1:
+        return replace(column, kind="ignore", why="constant")
+    leak = _identity(column, lane, rows)
+    if leak:
+        return replace(column, kind="ignore", why=leak, leak=leak)
+    if column.kind == "category":
+        longest = sum(map(len, counts)) / len(counts)
+        if column.distinct > max(50, 0.5 * rows) or (longest > 40 and column.distinct > 10):
+            return replace(column, kind="text", why="text")
+    return column
+
+
+def _number(column: Column, counts: Counter[str]) -> Column:
+    values = np.array(cells.numbers(list(counts), column.decimal))
+    weights = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
+    good = np.isfinite(values)
+    unreadable = int(weights[~good].sum())
+    if not good.any():
+        return replace(column, unreadable=unreadable)
+    return replace(column, unreadable=unreadable, minimum=float(values[good].min()), maximum=float(values[good].max()),
+                   mean=float(np.average(values[good], weights=weights[good])))
+
+
+def _identity(column: Column, lane: Sequence[str], rows: int) -> str | None:
+    """"id" or "row-number" for a column that only names its row."""
+    if rows < 10 or column.distinct < 0.98 * rows or column.kind == "date":
+        return None
+    present = [cell.strip() for cell in lane if not cells.is_missing(cell)]
+    named = bool(_ID_NAME.fullmatch(column.name) or _ID_NAME.fullmatch(column.name.lower()))
+    if column.kind == "number":
+        values = np.array(cells.numbers(present, column.decimal))
+        steps = np.diff(values)
+        if values[0] in (0, 1) and bool(np.all(steps > 0)) and float((steps == 1).mean()) > 0.95:
+            return "row-number"  # not all: between the stretches of a sample it jumps
+        return "id" if named and bool(np.all(values == np.rint(values))) else None
+    short = max(map(len, present[:1000])) <= 40
+    return "id" if named or (short and column.distinct == rows and " " not in "".join(present[:100])) else None
+
+
+def _target(columns: list[Column], job: Job, path: str, *, header: bool) -> Column:
+    names = [column.name for column in columns]
+    given = job["data.target"]
+    if given is not None and given != "auto":
+        if given not in names:
+            near = difflib.get_close_matches(given, names, n=1, cutoff=0.0)
+            raise DataError("data-target-missing", path=path, column=given, nearest=near[0], columns=names[:50])
+        return columns[names.index(given)]
+    able = [column for column in columns if column.kind in ("number", "category")
+            or (column.why in ("constant",) and len(columns) == 2)]
+    if not able:
+        raise DataError("data-target-missing", path=path, column="", nearest=None, columns=names[:50])
+    if header:
+        lower = {column.name.strip().lower().replace(" ", "_"): column for column in able}
+        for name in TARGET_NAMES + (() if "x" in lower else ("y",)):
+            if name in lower:
+                return lower[name]
+    return able[-1]
+
+
+def _task(target: Column, lane: Sequence[str], job: Job, path: str) -> tuple[str, tuple[str, ...]]:
+    where = {"path": path, "column": target.name}
+    present = [cell for cell in lane if not cells.is_missing(cell)]
+    task = job["data.task"]
+    if not present:
+        raise DataError("data-target-empty", **where)
+    if task == "language-model":
+        raise DataError("data-task-unfit", task=task, kind="table", allowed=["classification", "regression"])
+    if target.kind == "date":
+        raise DataError("data-target-unfit", **where, kind="date")
+    if target.distinct == 1:
+        raise DataError("data-target-constant", **where, value=target.examples[0])
+    if target.kind == "category" and task == "regression":
+        raise DataError("data-target-not-number", **where, examples=list(target.examples))
+    if target.kind == "number":
+        numbers = np.array(cells.numbers(present, target.decimal))
+        numbers = numbers[np.isfinite(numbers)]
+        whole = bool(np.all(numbers == np.rint(numbers)))
+        few = len(np.unique(numbers)) <= (10 if whole else 2) and len(numbers) >= 5 * target.distinct
+        if task == "regression" or (task == "auto" and not few):
+            if len(np.unique(numbers)) < 2:
+                raise DataError("data-target-constant", **where, value=target.examples[0])
+            return "regression", ()
+        present = [cell for cell in present if not math.isnan(cells.number(cell, target.decimal))]
+    classes = sorted({target_class(cell, target) for cell in present}, key=_class_key)
+    if len(classes) > MOST_CLASSES or len(classes) > max(20, 0.5 * len(present)):
+        raise DataError("data-too-many-classes", **where, count=len(classes), rows=len(present),
+                        allowed=min(MOST_CLASSES, max(20, len(present) // 2)))
+    if len(classes) < 2:
+        raise DataError("data-target-constant", **where, value=classes[0])
+    return "classification", tuple(classes)
+
+
+def _class_key(name: str) -> tuple[int, float, str]:
+    value = cells.number(name)
+    return (1, 0.0, name) if math.isnan(value) else (0, value, name)
+
+
+def _without_leak(column: Column, target: Column, task: str, lanes: Sequence[Sequence[str]]) -> Column:
+    """*column*, ignored as a "copy" when it says what the target says, in other words or another unit."""
+    mine, answers = lanes[column.place][:_COMPARED], lanes[target.place][:_COMPARED]
+    if task == "regression" and column.kind == "number":
+        one = np.array(cells.numbers(mine, column.decimal))
+        other = np.array(cells.numbers(answers, target.decimal))
+        good = np.isfinite(one) & np.isfinite(other)
+        one, other = one[good], other[good]
+        if len(one) < 10 or one.std() == 0 or other.std() == 0:
+            return column
+        copy = abs(float(np.corrcoef(one, other)[0, 1])) > 0.999999
+    elif task == "classification" and len(mine) >= 10:
+        both = {(one.strip(), other.strip()) for one, other in set(zip(mine, answers, strict=True))
+                if not cells.is_missing(one) and not cells.is_missing(other)}
+        copy = len(both) == len({one for one, _ in both}) == len({other for _, other in both}) > 1
+    else:
+        copy = False
+    return replace(column, kind="ignore", why="copy", leak="copy") if copy else column

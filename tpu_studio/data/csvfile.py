@@ -1,0 +1,264 @@
+"""A delimited text file as rows: encoding, delimiter, quotes, header, comments, and which rows are broken.
+
+Built on the csv module with our own sniffing (its `Sniffer` is fooled by commas in text). Nothing here knows what a
+column means. Big files are sampled for that by `sample_rows`: a fixed set of stretches, so that the same file gives
+the same answer.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.data import cells, encodings
+from tpu_studio.data.looked import NAMED_BROKEN, Broken
+from tpu_studio.data.paths import path_error
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+
+DELIMITERS = (",", ";", "\t", "|")
+SMALL = 8 * 2**20  # files up to this size are read as a whole in a look
+LONGEST_CELL = 1_000_000
+_STRETCHES, _STRETCH = 8, 2**19
+_SWALLOWED = 20  # lines in one row from which on a quotation mark must be missing
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to read one file. *names* are the columns', made unique; *header* tells whether they stand in the file."""
+
+    encoding: str
+    delimiter: str
+    quote: str
+    names: tuple[str, ...]
+    header: bool
+    marked_header: bool = False  # the header line starts with "#"
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "names": list(self.names)}
+
+
+class RowTally:
+    """What was met while reading: good rows, comments, and broken ones (all counted, the first ones named)."""
+
+    def __init__(self) -> None:
+        self.rows = self.comments = self.broken_count = 0
+        self.broken: list[Broken] = []
+        self.origin = 0  # byte at which line 1 of what is read now stands; 0: the file's own lines
+
+    def breaks(self, line: int, why: str, count: int = 1) -> None:
+        self.broken_count += count
+        if len(self.broken) < NAMED_BROKEN:
+            place = f"line {line} after byte {self.origin}" if self.origin else f"line {line}"
+            self.broken.append(Broken(place, why))
+
+
+def sniff(path: Path) -> Dialect:
+    """Find out how *path* is written.
+
+    Raises:
+        DataError: data-empty, data-not-text, data-one-column, data-missing, data-unreadable.
+    """
+    encoding = encodings.detect(path)
+    try:
+        with open(path, encoding=encoding, errors="replace", newline="") as file:
+            head = file.read(256 * 1024)
+    except OSError as error:
+        raise path_error(path, error) from error
+    complete = head if len(head) < 256 * 1024 else head[: head.rfind("\n") + 1 or len(head)]
+    lines = complete.splitlines(keepends=True)[:2000]
+    text = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not text:
+        raise DataError("data-empty", path=str(path))
+    delimiter, quote = _delimiter("".join(text[:500]))
+    rows = [row for row in _parse(io.StringIO("".join(text), newline=""), delimiter, quote) if any(row)][:500]
+    width = Counter(map(len, rows)).most_common(1)[0][0]
+    if width < 2:
+        raise DataError("data-one-column", path=str(path), first=lines[0].strip()[:80])
+    hashed = _marked_header(lines, delimiter, quote, width)
+    if hashed is not None:
+        return Dialect(encoding, delimiter, quote, _unique(hashed), True, True)
+    if len(rows[0]) == width - 1 and not any(row[-1].strip() for row in rows if len(row) == width):
+        width -= 1  # every row but the header ends in a delimiter
+    first, rest = rows[0], [row for row in rows[1:] if len(row) >= width]
+    if len(first) == width - 1 and _is_header(first, [row[1:] for row in rest]):
+        return Dialect(encoding, delimiter, quote, _unique(["", *first]), True)  # R writes no name for row names
+    if len(first) == width and _is_header(first, rest):
+        return Dialect(encoding, delimiter, quote, _unique(first), True)
+    return Dialect(encoding, delimiter, quote, _unique([""] * width), False)
+
+
+def read_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> Iterator[list[str]]:
+    """All good rows below the header, each as long as *dialect.names*; the others go to *tally*."""
+    try:
+        size = os.stat(path).st_size
+        with open(path, encoding=dialect.encoding, errors="replace", newline="") as file:
+            yield from _good_rows(file, dialect, tally, watch, size, skip_header=dialect.header)
+    except OSError as error:
+        raise path_error(path, error) from error
+
+
+def sample_rows(path: Path, dialect: Dialect, tally: RowTally, watch: Watch) -> tuple[list[list[str]], int, bool]:
+    """Rows to judge columns by, how many rows the file has (about, when sampled), and whether it was sampled.
+
+    Files up to `SMALL` are read as a whole. Of larger ones `_STRETCHES` stretches of a mebibyte are read, and the
+    rest is counted from their bytes a row.
+    """
+    size = os.stat(path).st_size
+    if size <= SMALL or dialect.encoding.startswith("utf-16"):
+        rows = list(read_rows(path, dialect, tally, watch))
+        return rows, len(rows), False
+    rows, read = [], 0
+    with open(path, "rb") as file:
+        for number in range(_STRETCHES):
+            watch.at(number, _STRETCHES)
+            file.seek(number * (size - _STRETCH) // (_STRETCHES - 1))
+            if number:
+                file.readline()
+                tally.origin = file.tell()
+            piece = file.read(_STRETCH)
+            piece += file.readline()
+            read += len(piece)
+            text = io.StringIO(piece.decode(dialect.encoding, errors="replace"), newline="")
+            first = number == 0
+            rows += _good_rows(text, dialect, tally, Watch(), 0, skip_header=dialect.header and first)
+    return rows, round(len(rows) * size / max(1, read)), True
+
+
+def _good_rows(
+    file: Iterable[str], dialect: Dialect, tally: RowTally, watch: Watch, size: int, *, skip_header: bool
+) -> Iterator[list[str]]:
+    width = len(dialect.names)
+    reader = _parse(file, dialect.delimiter, dialect.quote)
+    header_due = skip_header
+    previous = 0
+    while True:
+        try:
+            for row in reader:
+                line, lines = previous + 1, reader.line_num - previous
+                previous = reader.line_num
+                if header_due or len(row) != width or row[0][:1] == "#":
+                    kind = _odd_row(row, dialect, header_due)
+                    if kind == "header":
+                        header_due = False
+                    elif kind == "comment":
+                        tally.comments += 1
+                    elif kind == "broken":
+                        # A quotation mark that is never closed swallows lines: each of them is lost and counts.
+                        swallowed = lines > _SWALLOWED and len(row) < width
+                        tally.breaks(line, "quote-not-closed" if swallowed else "fields", lines if swallowed else 1)
+                    if kind != "data":
+                        continue
+                    row = row[:width]
+                tally.rows += 1
+                if size and tally.rows % 5000 == 0:
+                    watch.at(min(size, tally.rows * _row_bytes(row)), size)
+                yield row
+            return
+        except csv.Error:  # a cell beyond LONGEST_CELL; the reader goes on with the next line
+            lines = reader.line_num - previous
+            swallowed = lines > _SWALLOWED
+            tally.breaks(previous + 1, "quote-not-closed" if swallowed else "cell-too-long", max(1, lines))
+            previous = reader.line_num
+
+
+def _odd_row(row: list[str], dialect: Dialect, header_due: bool) -> str:
+    """What a row is that may be something else than data: blank, comment, header, data or broken."""
+    width = len(dialect.names)
+    if not row or (len(row) == 1 and not row[0].strip()):
+        return "blank"
+    if row[0].startswith("#"):
+        if header_due and dialect.marked_header and _plain_names(row) == dialect.names:
+            return "header"
+        if len(row) != width or row[0] == "#" or row[0].startswith("# "):
+            return "comment"
+    if header_due and not dialect.marked_header:
+        return "header"
+    if len(row) == width or (len(row) == width + 1 and not row[-1].strip()):
+        return "data"
+    return "broken"
+
+
+def _plain_names(row: list[str]) -> tuple[str, ...]:
+    return _unique([row[0].lstrip("#"), *row[1:]])
+
+
+def _row_bytes(row: list[str]) -> int:
+    return sum(map(len, row)) + len(row)
+
+
+def _parse(file: Iterable[str], delimiter: str, quote: str) -> Any:
+    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, which nothing else here reads CSV in
+    return csv.reader(file, delimiter=delimiter, quotechar=quote, skipinitialspace=False)
+
+
+def _delimiter(text: str) -> tuple[str, str]:
+    """The delimiter (and quote) under which most rows have one and the same number of fields, more than one."""
+    best, score = (",", '"'), -1.0
+    for quote in ('"', "'"):
+        if quote == "'" and not any(f"{mark}'" in text for mark in DELIMITERS):
+            continue
+        for delimiter in DELIMITERS:
+            try:
+                lengths = Counter(len(row) for row in _parse(io.StringIO(text, newline=""), delimiter, quote) if row)
+            except csv.Error:
+                continue
+            width, rows = max(lengths.items(), key=lambda item: (item[1], item[0]))
+            share = rows / sum(lengths.values())
+            value = 0.0 if width < 2 else share + 0.001 * min(width, 50) - (0.1 if quote == "'" else 0.0)
+            if quote == "'" and text.count(delimiter + "'") < 0.5 * text.count("\n"):
+                continue
+            if value > score:
+                best, score = (delimiter, quote), value
+    return best
+
+
+def _marked_header(lines: list[str], delimiter: str, quote: str, width: int) -> list[str] | None:
+    """The names in the last of the leading "#" lines, when it reads as a header of *width* columns."""
+    leading = []
+    for line in lines:
+        if line.startswith("#"):
+            leading.append(line)
+        elif line.strip():
+            break
+    if not leading:
+        return None
+    row: list[str] = next(_parse([leading[-1].lstrip("#").strip()], delimiter, quote), [])
+    names = [name.strip() for name in row]
+    return names if len(names) == width and all(map(_is_name, names)) and len(set(names)) == width else None
+
+
+def _is_header(first: list[str], rest: list[list[str]]) -> bool:
+    """Whether the first row names the columns: it holds only words, and no words that recur below them."""
+    words = [cell.strip() for cell in first]
+    filled = [word for word in words if word]
+    if not filled or not all(map(_is_name, filled)) or len(filled) < len(words) - 1:
+        return False
+    if not rest:
+        return True
+    recurring = sum(any(row[place].strip() == word for row in rest[:200]) for place, word in enumerate(words) if word)
+    return recurring * 2 < len(filled)
+
+
+def _is_name(word: str) -> bool:
+    return bool(word) and len(word) <= 200 and not cells.is_missing(word) and cells.decimal_mark([word]) is None \
+        and cells.date_form([word]) is None
+
+
+def _unique(names: Iterable[str]) -> tuple[str, ...]:
+    taken: set[str] = set()
+    unique = []
+    for place, raw in enumerate(names, 1):
+        base = " ".join(raw.split()) or f"column_{place}"
+        name, number = base, 2
+        while name in taken:
+            name, number = f"{base}_{number}", number + 1
+        taken.add(name)
+        unique.append(name)
+    return tuple(unique)

@@ -1,0 +1,212 @@
+"""A folder of pictures, one sub-folder a class: which files there are, of which class, and on which side of the split.
+
+Knows names and sizes only; no picture is opened here. Folders named train and val (or valid, validation, test) at the
+top hold classes and fix the split. Links are followed, but never in a circle.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tpu_studio.data.arrays import Bools, Ints
+from tpu_studio.data.imaging import SUFFIXES
+from tpu_studio.data.looked import Broken
+from tpu_studio.data.split import keys_of_names, validation_mask
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+
+TRAIN_NAMES = ("train", "training")
+VALIDATION_NAMES = ("validation", "valid", "val", "test", "testing")
+_MOST_DEPTH = 12
+_BOTH, _TRAIN, _VALIDATION = -1, 0, 1
+
+
+@dataclass
+class Listing:
+    """All pictures of a folder, sorted by name: parallel lists, since there may be a million.
+
+    Attributes:
+        names: Paths relative to *root*, with forward slashes.
+        labels: Class indices; parts: -1 to be split, 0 training, 1 validation by its folder.
+        problems: Folders that could not be read, links in a circle, and pipes or devices with a picture's name.
+        others: Files that are no pictures by their name; loose: pictures beside the class folders.
+        unused: Folders left aside (a test folder when there is also a validation folder).
+        empty: Classes whose folder holds no picture.
+    """
+
+    root: Path
+    names: list[str]
+    sizes: Ints
+    labels: Ints
+    parts: Ints
+    classes: list[str]
+    problems: list[Broken] = field(default_factory=list)
+    others: int = 0
+    loose: int = 0
+    unused: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+
+    @property
+    def fixed_split(self) -> bool:
+        return bool((self.parts == _VALIDATION).any())
+
+    def path(self, index: int) -> str:
+        return os.path.join(self.root, self.names[index])
+
+    def validation(self, seed: int, share: float) -> Bools:
+        """True where a picture is kept aside."""
+        if self.fixed_split:
+            return np.asarray(self.parts == _VALIDATION)
+        return validation_mask(keys_of_names(self.names, seed), share, self.labels)
+
+    def fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for name, size in zip(self.names, self.sizes.tolist(), strict=True):
+            digest.update(os.fsencode(name) + b"\0" + str(size).encode() + b"\n")
+        return digest.hexdigest()
+
+
+def list_images(root: Path, watch: Watch) -> Listing:
+    """Find the pictures below *root*.
+
+    Raises:
+        DataError: data-missing, data-not-a-folder, data-unreadable, data-loop, data-empty, data-no-classes,
+            data-one-class.
+    """
+    walker = _Walker(root, watch)
+    groups, loose = walker.classes()
+    others, problems = walker.others, walker.problems
+    names_of: dict[str, list[tuple[str, int, int]]] = {}
+    for label, part, found in groups:
+        names_of.setdefault(label, []).extend((name, size, part) for name, size in found)
+    filled = sorted((label for label, found in names_of.items() if found), key=natural_key)
+    empty = sorted(label for label, found in names_of.items() if not found)
+    if not filled:
+        if loose:
+            raise DataError("data-no-classes", path=str(root), pictures=loose)
+        if walker.problems:
+            first = walker.problems[0]
+            broken_id = "data-loop" if first.why == "link-loop" else "data-unreadable"
+            raise DataError(broken_id, path=str(root / first.item), raw=first.why)
+        raise DataError("data-empty", path=str(root), others=walker.others)
+    if len(filled) == 1:
+        raise DataError("data-one-class", path=str(root), name=filled[0], count=len(names_of[filled[0]]))
+    rows = sorted(
+        (name, size, part, index) for index, label in enumerate(filled) for name, size, part in names_of[label]
+    )
+    names, sizes, parts, labels = (list(column) for column in zip(*rows, strict=True))
+    return Listing(
+        root, names, np.array(sizes, dtype=np.int64), np.array(labels, dtype=np.int64),
+        np.array(parts, dtype=np.int64), filled, problems, others, loose, walker.unused, empty,
+    )
+
+
+def natural_key(name: str) -> tuple[int, int, str]:
+    """Sorts 2 before 10, and numbers before words."""
+    return (0, int(name), name) if name.isdecimal() and len(name) < 18 else (1, 0, name)
+
+
+class _Walker:
+    def __init__(self, root: Path, watch: Watch) -> None:
+        self.root, self.watch = root, watch
+        self.problems: list[Broken] = []
+        self.unused: list[str] = []
+        self.others = self.seen = 0
+
+    def classes(self) -> tuple[list[tuple[str, int, list[tuple[str, int]]]], int]:
+        """(class, part, files) for each class folder, and the number of pictures beside them."""
+        folders, pictures = self._top()
+        lower = {folder.lower(): folder for folder in folders}
+        train = next((lower[name] for name in TRAIN_NAMES if name in lower), None)
+        kept = [lower[name] for name in VALIDATION_NAMES if name in lower]
+        parted = train is not None and len(folders) == 1 + len(kept)
+        if not parted:
+            return [(folder, _BOTH, list(self._files(folder))) for folder in folders], pictures
+        assert train is not None
+        self.unused = kept[1:]
+        sides = [(train, _TRAIN if kept else _BOTH)] + [(folder, _VALIDATION) for folder in kept[:1]]
+        groups = []
+        for side, part in sides:
+            inner, more = self._folder(side)
+            pictures += len(more)
+            groups += [(Path(folder).name, part, list(self._files(folder))) for folder in inner]
+        if kept and not any(found for _, part, found in groups if part == _VALIDATION):
+            groups = [(label, _BOTH, found) for label, _, found in groups]
+        return groups, pictures
+
+    def _top(self) -> tuple[list[str], int]:
+        try:
+            if not self.root.is_dir():
+                raise DataError("data-not-a-folder" if self.root.exists() else "data-missing", path=str(self.root))
+            with os.scandir(self.root):
+                pass
+        except OSError as error:
+            loop = error.errno == errno.ELOOP
+            raise DataError("data-loop" if loop else "data-unreadable", path=str(self.root), raw=str(error)) from error
+        except RuntimeError as error:
+            raise DataError("data-loop", path=str(self.root), raw=str(error)) from error
+        folders, pictures = self._folder("")
+        return folders, len(pictures)
+
+    def _files(self, folder: str) -> Iterator[tuple[str, int]]:
+        """Pictures at any depth below a class folder."""
+        waiting: list[tuple[str, tuple[tuple[int, int], ...]]] = [(folder, (self._identity(""),))]
+        while waiting:
+            current, above = waiting.pop()
+            here = self._identity(current)
+            if here in above or len(above) > _MOST_DEPTH:
+                self.problems.append(Broken(current, "link-loop" if here in above else "too-deep"))
+                continue
+            inner, pictures = self._folder(current)
+            yield from pictures
+            waiting += [(name, (*above, here)) for name in reversed(inner)]
+
+    def _identity(self, folder: str) -> tuple[int, int]:
+        try:
+            status = os.stat(self.root / folder)
+        except OSError:
+            return (-1, -1 - len(folder))
+        if status.st_ino == 0:  # a file system without numbers
+            return (-2, hash(os.path.realpath(self.root / folder)))
+        return (status.st_dev, status.st_ino)
+
+    def _folder(self, folder: str) -> tuple[list[str], list[tuple[str, int]]]:
+        """Sub-folders and (picture, size) directly in *folder*, names relative to the root, sorted."""
+        folders: list[str] = []
+        pictures: list[tuple[str, int]] = []
+        prefix = folder + "/" if folder else ""
+        try:
+            with os.scandir(self.root / folder) as entries:
+                for entry in entries:
+                    self._tell()
+                    name = entry.name
+                    if name.startswith((".", "__MACOSX")):
+                        continue
+                    try:
+                        if entry.is_dir():
+                            folders.append(prefix + name)
+                        elif name[name.rfind(".") :].lower() not in SUFFIXES:
+                            self.others += bool(folder)  # not beside the class folders: a licence, a note
+                        elif stat.S_ISREG((status := entry.stat()).st_mode):
+                            pictures.append((prefix + name, status.st_size))
+                        else:  # a pipe or a device, of which reading might never end
+                            self.problems.append(Broken(prefix + name, "special-file"))
+                    except OSError as error:
+                        why = "link-loop" if error.errno == errno.ELOOP else "unreadable"
+                        self.problems.append(Broken(prefix + name, why))
+        except OSError as error:
+            self.problems.append(Broken(folder, "link-loop" if error.errno == errno.ELOOP else "unreadable-folder"))
+        return sorted(folders), sorted(pictures)
+
+    def _tell(self) -> None:
+        self.seen += 1
+        if self.seen % 1000 == 0:
+            self.watch.check()

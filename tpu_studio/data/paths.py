@@ -1,0 +1,46 @@
+"""Where a job's data is: its path made absolute, and the trouble a path can be."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from pathlib import Path
+
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+
+def data_path(job: Job) -> Path:
+    """The absolute path of the job's data; relative ones are relative to ``job.base``.
+
+    Raises:
+        DataError: data-missing, data-loop, data-not-a-file.
+    """
+    given = job["data.path"]
+    if given is None:
+        raise DataError("data-missing", path="")
+    path = Path(job.base) / Path(str(given)).expanduser()
+    try:
+        check_ordinary(path)
+    except ValueError as error:
+        raise DataError("data-missing", path=str(path), raw=str(error)) from error
+    return path.absolute()
+
+
+def check_ordinary(path: Path) -> None:
+    """Raises DataError unless *path* is a file or folder: reading a pipe or a device might never end."""
+    try:
+        kind = path.stat().st_mode
+    except OSError as error:
+        raise path_error(path, error) from error
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+        raise DataError("data-not-a-file", path=str(path))
+
+
+def path_error(path: Path, error: OSError) -> DataError:
+    """What a failed access to *path* means."""
+    if error.errno == errno.ELOOP:
+        return DataError("data-loop", path=str(path))
+    if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
+        return DataError("data-missing", path=str(path))
+    return DataError("data-unreadable", path=str(path), raw=str(error))

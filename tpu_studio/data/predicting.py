@@ -1,0 +1,170 @@
+"""After training: new inputs as the model wants them, and its numbers as answers.
+
+Used by predict, in the trainer and behind "Try the model". Everything it knows comes from the *description* that
+`sources.open_data` made and the result keeps: kind, classes, encoders, picture size, target transform.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.data import cells, csvfile
+from tpu_studio.data import table_encoding as encoding
+from tpu_studio.data.arrays import Array, Bytes
+from tpu_studio.data.brokenness import check_broken
+from tpu_studio.data.csvfile import RowTally
+from tpu_studio.data.imaging import SUFFIXES, BrokenImage, decode
+from tpu_studio.data.paths import check_ordinary
+from tpu_studio.data.table_encoding import untransform
+from tpu_studio.data.texts import encode_text, read_tokens
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+
+Description = Mapping[str, Any]
+
+
+def inputs_in(description: Description, path: Path) -> list[Any]:
+    """The items at *path*: the pictures in a folder or one picture, the rows of a table, the text of a file.
+
+    Raises:
+        DataError: data-missing, data-empty, data-too-broken for any broken row, or why the file cannot be read.
+    """
+    check_ordinary(path)
+    match description["kind"]:
+        case "images" | "digits":
+            if not path.is_dir():
+                return [path]
+            found = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
+            if not found:
+                raise DataError("data-empty", path=str(path), others=0)
+            return list(found)
+        case "table":
+            dialect = csvfile.sniff(path)
+            tally = RowTally()
+            read = csvfile.read_rows(path, dialect, tally, Watch())
+            rows = [dict(zip(dialect.names, row, strict=True)) for row in read]
+            check_broken(tally.broken_count, tally.rows + tally.broken_count, 0.0, tally.broken)
+            return list(rows)  # none left out: an answer belongs to each row
+        case _:
+            return [read_tokens(path, Watch()).tobytes().decode("utf-8", errors="replace")]
+
+
+def encode_inputs(description: Description, items: Sequence[Any]) -> dict[str, Array]:
+    """The items as arrays for the model, in their order.
+
+    Args:
+        items: Paths of pictures; rows as name → text or number (or one path of a table); prompts as text.
+
+    Returns:
+        "x" as in training. For text "x" is [B, sequence_length] (the end of each prompt, padded with 0 behind) and
+        "length" [B] tells how many tokens of each row count.
+
+    Raises:
+        DataError: data-unreadable-picture, data-column-missing, data-prompt-empty, data-empty.
+    """
+    if not items:
+        raise DataError("data-empty", path="", others=0)
+    match description["kind"]:
+        case "images" | "digits":
+            return {"x": np.stack([_picture(description, item) for item in items])}
+        case "table":
+            rows: Sequence[Any] = items
+            if len(items) == 1 and isinstance(items[0], str | Path):
+                rows = inputs_in(description, Path(items[0]))
+            return {"x": _rows(description, rows)}
+        case _:
+            return _prompts(description, items)
+
+
+def decode_outputs(
+    description: Description, outputs: Array, *, logits: bool = False, top: int = 5
+) -> list[dict[str, Any]]:
+    """The model's numbers as answers, one dict for each row.
+
+    Classification: {"class", "probability", "top": [[class, probability], …]}. Regression: {"value", "target"}.
+
+    Args:
+        outputs: [B, classes] probabilities (scores with *logits*), or [B] or [B, 1] scaled targets.
+    """
+    values = np.asarray(outputs, dtype=np.float64)
+    if description["task"] == "regression":
+        numbers = untransform(values.reshape(len(values)), description)
+        return [{"value": float(number), "target": description["target"]} for number in numbers]
+    if logits:
+        values = np.exp(values - values.max(axis=-1, keepdims=True))
+        values /= values.sum(axis=-1, keepdims=True)
+    classes = description["classes"]
+    answers = []
+    for row in values:
+        order = np.argsort(-row, kind="stable")[:top]
+        best = [[classes[index], float(row[index])] for index in order.tolist()]
+        answers.append({"class": best[0][0], "probability": best[0][1], "top": best})
+    return answers
+
+
+def decode_tokens(description: Description, tokens: Array) -> str:
+    """Text of tokens; bytes that are no whole character become "�", tokens beyond the bytes are left out."""
+    plain = np.asarray(tokens)
+    return plain[(plain >= 0) & (plain < 256)].astype(np.uint8).tobytes().decode("utf-8", errors="replace")
+
+
+def _picture(description: Description, item: Any) -> Bytes:
+    source = item if isinstance(item, bytes) else str(item)
+    try:
+        pixels = decode(source, int(description["image_size"]), int(description["channels"]))
+    except BrokenImage as error:
+        shown = "" if isinstance(item, bytes) else str(item)
+        raise DataError("data-unreadable-picture", path=shown, why=error.why) from error
+    value_max = int(description.get("value_max", 255))
+    if value_max == 255:
+        return pixels
+    return np.asarray(np.rint(pixels.astype(np.float32) * (value_max / 255)), dtype=np.uint8)
+
+
+def _rows(description: Description, rows: Sequence[Mapping[str, Any]]) -> Array:
+    encoders = description["columns"]
+    into = np.zeros((len(rows), int(description["input_shape"][0])), dtype=np.float32)
+    start = 0
+    for encoder in encoders:
+        name = encoder["name"]
+        if all(name not in row for row in rows):
+            raise DataError("data-column-missing", column=name, columns=[one["name"] for one in encoders])
+        texts = [_cell(row.get(name)) for row in rows]
+        part = into[:, start : start + encoder["width"]]
+        if encoder["kind"] == "category":
+            names = sorted({text.strip() for text in texts if not cells.is_missing(text)})
+            place = {text: index for index, text in enumerate(names)}
+            codes = np.array([place.get(text.strip(), encoding.MISSING_CODE) for text in texts])
+            encoding.write_categories(encoder, codes, names, part)
+        else:
+            if encoder["kind"] == "number":
+                values = [cells.number(text, encoder["decimal"]) for text in texts]
+            else:
+                values = [cells.days(text, encoder["form"]) for text in texts]
+            encoding.write_numbers(encoder, np.array(values), part)
+        start += encoder["width"]
+    return into
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    return str(value)
+
+
+def _prompts(description: Description, items: Sequence[Any]) -> dict[str, Array]:
+    length = int(description["sequence_length"])
+    x = np.zeros((len(items), length), dtype=np.int32)
+    lengths = np.zeros(len(items), dtype=np.int32)
+    for row, item in enumerate(items):
+        tokens = encode_text(str(item))[-length:]
+        if not len(tokens):
+            raise DataError("data-prompt-empty")
+        x[row, : len(tokens)] = tokens
+        lengths[row] = len(tokens)
+    return {"x": x, "length": lengths}

@@ -1,0 +1,261 @@
+"""`dataset.json`: what a converted data set holds, and reading it back (kind "tfrecord").
+
+    DST/dataset.json   DST/train-00000-of-00003.tfrecord …   DST/validation-00000-of-00001.tfrecord   DST/preview/…
+
+Written by ``data.convert``. The split, the class order and the encoders are the source's; a job may still ask for
+another picture size or sequence length. Records are tf.train.Examples:
+
+    pictures, digits   image/encoded  image/format  image/height  image/width  image/class/label  image/class/text
+                       image/filename
+    tables             x (floats, encoded)  y (a class index, or a float: the scaled target)
+    text               text (a piece of the UTF-8 text; all pieces of a split in their order are its text)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.data import example, texts
+from tpu_studio.data.arrays import Array
+from tpu_studio.data.brokenness import check_broken
+from tpu_studio.data.decoding import DecodingSource, decode_all
+from tpu_studio.data.imaging import BrokenImage, decode
+from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look
+from tpu_studio.data.opened import ArraySource, Opened, Source
+from tpu_studio.data.paths import data_path, path_error
+from tpu_studio.data.tfrecord import index_records, read_record, read_records
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+FORMAT = 1
+NAME = "dataset.json"
+SPLITS = ("train", "validation")
+
+
+def read_dataset(path: Path) -> dict[str, Any]:
+    """The parsed `dataset.json` of a folder (or that file itself).
+
+    Raises:
+        DataError: data-not-a-dataset, data-dataset-newer, data-missing, data-unreadable.
+    """
+    file = path / NAME if path.is_dir() else path
+    try:
+        tree = json.loads(file.read_bytes())
+        version = tree["format"]
+        names = [shard["name"] for split in SPLITS for shard in tree["splits"][split]["shards"]]
+        names += [item["path"] for item in tree["look"]["preview"].get("pictures", ())]
+        _ = tree["kind"], tree["task"], tree["description"]
+        if any(".." in Path(name).parts or Path(name).is_absolute() for name in names):
+            raise ValueError("a file outside the data set's folder")
+    except OSError as error:
+        if path.is_dir() and not file.exists():
+            raise DataError("data-not-a-dataset", path=str(path), raw=f"no {NAME}") from error
+        raise path_error(file, error) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError("data-not-a-dataset", path=str(file), raw=str(error)) from error
+    if not isinstance(version, int) or version > FORMAT:
+        raise DataError("data-dataset-newer", path=str(file), format=version, known=FORMAT)
+    return dict(tree)
+
+
+def look(job: Job, watch: Watch) -> Look:
+    path = data_path(job)
+    tree = read_dataset(path)
+    folder = path if path.is_dir() else path.parent
+    check_job(job, tree)
+    shards = [shard for split in SPLITS for shard in tree["splits"][split]["shards"]]
+    for shard in shards:
+        watch.check()
+        _check_size(folder, shard)
+    was = Look.from_json(tree["look"])
+    size = was.image_size if job.is_auto("data.image_size") else int(job["data.image_size"])
+    shape, train, kept = was.input_shape, was.train, was.validation
+    length = was.sequence_length
+    if was.image_size is not None and size is not None:
+        shape = (size, size, shape[2])
+    if tree["kind"] == "text":
+        tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
+        length = _length(job, tree)
+        shape, train = (length,), max(1, (tokens[0] - 1) // length)
+        kept = -(-(tokens[1] - 1) // length)
+    findings = [item for item in was.findings if item.id != "fixed-split"]
+    preview: Mapping[str, Any] = was.preview
+    if "pictures" in was.preview:
+        preview = {"pictures": [{"path": str(folder / item["path"]), "class": item["class"]}
+                                for item in was.preview["pictures"]]}
+    return replace(
+        was, kind="tfrecord", train=train, validation=kept, examples=train + kept, input_shape=shape,
+        image_size=size if was.image_size is not None else None, sequence_length=length, sampled=False,
+        findings=(*findings, Finding("fixed-split", "info", {})), preview=preview,
+        bytes_on_disk=sum(int(shard["bytes"]) for shard in shards), fingerprint=fingerprint(tree),
+    )
+
+
+def fingerprint(tree: Mapping[str, Any]) -> str:
+    sums = [shard["sha256"] for split in SPLITS for shard in tree["splits"][split]["shards"]]
+    return hashlib.sha256("\n".join(sums).encode()).hexdigest()
+
+
+def open_shards(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
+    path = data_path(job)
+    tree = read_dataset(path)
+    folder = path if path.is_dir() else path.parent
+    check_job(job, tree)
+    files = {split: [folder / shard["name"] for shard in tree["splits"][split]["shards"]] for split in SPLITS}
+    for split in SPLITS:
+        for shard in tree["splits"][split]["shards"]:
+            _check_size(folder, shard)
+    description = dict(tree["description"])
+    match tree["kind"]:
+        case "text":
+            return _open_text(job, tree, files, watch)
+        case "table":
+            sides = [ArraySource(_read_table(files[split], description, watch)) for split in SPLITS]
+            return Opened(tree["task"], sides[0], sides[1], description)
+        case _:
+            return _open_images(job, tree, files, description, budget, workers, watch)
+
+
+def check_job(job: Job, tree: Mapping[str, Any]) -> None:
+    """A converted data set keeps its task and target: refuse a job that asks for another."""
+    task, target = job["data.task"], job["data.target"]
+    if task not in ("auto", tree["task"]):
+        raise DataError("data-task-unfit", task=task, kind="tfrecord", allowed=[tree["task"]])
+    if target not in (None, "auto", tree.get("target") or None):
+        raise DataError("data-target-missing", path=str(job["data.path"]), column=target, nearest=tree.get("target"),
+                        columns=[tree["target"]] if tree.get("target") else [])
+
+
+def _open_text(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]], watch: Watch) -> Opened:
+    tokens = [_read_text(files[split], watch) for split in SPLITS]
+    length = _length(job, tree)
+    description = dict(tree["description"]) | {"sequence_length": length, "input_shape": [length]}
+    train, kept = texts.TrainingWindows(tokens[0], length), texts.ValidationWindows(tokens[1], length)
+    return Opened(tree["task"], train, kept, description)
+
+
+def _length(job: Job, tree: Mapping[str, Any]) -> int:
+    """The sequence length that the job's own text of this size would get."""
+    tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
+    share = tokens[1] / max(1, sum(tokens))
+    values = {**job.values, "data.validation": share}
+    return texts.sequence_length(Job(values, job.base, job.given), sum(tokens))
+
+
+def _read_text(files: list[Path], watch: Watch) -> Array:
+    pieces: list[bytes] = []
+    for file in files:
+        watch.check()
+        for record in read_records(file):
+            pieces += _bytes(_features(record, file), "text", file)
+    return np.frombuffer(b"".join(pieces), dtype=np.uint8)
+
+
+def _read_table(files: list[Path], description: Mapping[str, Any], watch: Watch) -> dict[str, Array]:
+    rows, targets = [], []
+    for file in files:
+        watch.check()
+        for record in read_records(file):
+            features = _features(record, file)
+            rows.append(features.get("x", []))
+            targets.append(features.get("y", []))
+    width = int(description["input_shape"][0])
+    kind = np.int32 if description["task"] == "classification" else np.float32
+    try:
+        y = np.array(targets, dtype=kind).reshape(len(rows))
+        return {"x": np.array(rows, dtype=np.float32).reshape(len(rows), width), "y": y}
+    except ValueError as error:
+        raise DataError("data-shard-damaged", path=str(files[0]), offset=0, why="features", raw=str(error)) from error
+
+
+def _open_images(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]], description: dict[str, Any],
+                 budget: int, workers: int, watch: Watch) -> Opened:
+    side = int(description["image_size"]) if job.is_auto("data.image_size") else int(job["data.image_size"])
+    shape = (side, side, int(description["channels"]))
+    description |= {"image_size": side, "input_shape": list(shape)}
+    opened = Opened(tree["task"], _EMPTY, _EMPTY, description)
+    places = {split: [(file, *place) for file in files[split] for place in index_records(file)] for split in SPLITS}
+    total = sum(map(len, places.values()))
+    in_memory = total * int(np.prod(shape)) <= budget
+    allowed = float(job["data.max_broken_share"])
+    sides: list[Source] = []
+    items: list[Broken] = []
+    for split in SPLITS:
+        one, label, names = _readers(places[split], shape)
+        count = len(names)
+        if in_memory:
+            pixels, broken = decode_all(one, count, shape, workers, watch)
+            items += [Broken(names[index], broken[index]) for index in sorted(broken)]
+            good = np.setdiff1d(np.arange(count), np.fromiter(broken, dtype=np.int64, count=len(broken)))
+            targets = np.array([label(index) for index in good.tolist()], dtype=np.int32)
+            sides.append(ArraySource({"x": pixels[good], "y": targets}))
+        else:
+            targets = np.array([label(index) for index in range(count)], dtype=np.int32)
+            sides.append(DecodingSource(one, np.arange(count), targets, shape, workers, names, opened, allowed))
+    check_broken(len(items), total, allowed, items)
+    opened.broken, opened.broken_count = items[:NAMED_BROKEN], len(items)
+    opened.train, opened.validation = sides
+    return opened
+
+
+def _readers(places: list[tuple[Path, int, int]], shape: tuple[int, ...]
+              ) -> tuple[Callable[[int], Array], Callable[[int], int], list[str]]:
+    """Pixels by number, label by number, and names of the records."""
+    labels: dict[int, int] = {}
+
+    def features(index: int) -> Mapping[str, Any]:
+        file, offset, length = places[index]
+        found = _features(read_record(file, offset, length), file)
+        try:
+            labels[index] = int(found["image/class/label"][0])
+        except (KeyError, IndexError) as error:
+            raise DataError("data-shard-damaged", path=str(file), offset=offset, why="features") from error
+        return found
+
+    def one(index: int) -> Array:
+        encoded = _bytes(features(index), "image/encoded", places[index][0])
+        if not encoded:
+            raise BrokenImage("empty-file")
+        return decode(encoded[0], shape[0], shape[2])
+
+    def label(index: int) -> int:
+        if index not in labels:
+            features(index)
+        return labels[index]
+
+    return one, label, [f"{file.name} at byte {offset}" for file, offset, _ in places]
+
+
+def _features(record: bytes, file: Path) -> dict[str, Any]:
+    try:
+        return dict(example.decode(record))
+    except example.BrokenExample as error:
+        raise DataError("data-shard-damaged", path=str(file), offset=0, why="features", raw=str(error)) from error
+
+
+def _bytes(features: Mapping[str, Any], name: str, file: Path) -> list[bytes]:
+    value = features.get(name)
+    if not isinstance(value, list):
+        raise DataError("data-shard-damaged", path=str(file), offset=0, why="features", feature=name)
+    return value
+
+
+def _check_size(folder: Path, shard: Mapping[str, Any]) -> None:
+    file = folder / shard["name"]
+    try:
+        size = file.stat().st_size
+    except OSError as error:
+        raise path_error(file, error) from error
+    if size != shard["bytes"]:
+        raise DataError("data-shard-damaged", path=str(file), offset=min(size, int(shard["bytes"])), why="size")
+
+
+_EMPTY = ArraySource({"x": np.zeros((0, 1), dtype=np.uint8), "y": np.zeros(0, dtype=np.int32)})

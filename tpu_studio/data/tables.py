@@ -1,0 +1,287 @@
+"""Tables from delimited files: the quick look, and the opened data set.
+
+The look judges columns on all rows of a small file and on a fixed sample of a large one. Opening reads the file once,
+block by block, keeps numbers and codes, and writes one float32 matrix for each side of the split: into memory, or into
+an unnamed file when it is larger than the budget.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.data import cells, csvfile
+from tpu_studio.data import table_encoding as encoding
+from tpu_studio.data.arrays import Array, Floats, Ints
+from tpu_studio.data.brokenness import check_broken
+from tpu_studio.data.columns import Column, Judged, judge, target_class
+from tpu_studio.data.csvfile import Dialect, RowTally
+from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look
+from tpu_studio.data.opened import ArraySource, Opened
+from tpu_studio.data.paths import data_path
+from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+LEAST_ROWS = 10
+_BLOCK = 20_000
+_PREVIEW_ROWS = 20
+
+
+@dataclass(frozen=True)
+class Sampled:
+    dialect: Dialect
+    rows: list[list[str]]
+    count: int
+    sampled: bool
+    tally: RowTally
+    judged: Judged
+
+
+def look(job: Job, watch: Watch) -> Look:
+    path = data_path(job)
+    sample = examine(path, job, watch)
+    judged = sample.judged
+    labels = _labels([row[judged.target.place] for row in sample.rows], judged)
+    labelled = sum(label is not None for label in labels)
+    scale = sample.count / max(1, len(sample.rows))
+    examples = round(labelled * scale)
+    check_enough(path, examples)
+    counted = Counter(labels)
+    classes = tuple((name, round(counted[name] * scale)) for name in judged.classes)
+    kept = validation_count(examples, float(job["data.validation"]), max(1, len(classes)))
+    rows_seen = [tuple(row) for row in sample.rows]
+    duplicates = len(rows_seen) - len(set(rows_seen))
+    width = _width(judged, [row for row, label in zip(sample.rows, labels, strict=True) if label is not None])
+    tally = sample.tally
+    return Look(
+        kind="table", task=judged.task, target=judged.target.name, examples=examples, train=examples - kept,
+        validation=kept, sampled=sample.sampled, classes=classes,
+        columns=tuple(column.to_look(target=column.name == judged.target.name) for column in judged.columns),
+        numbers={"rows": sample.count, "comments": tally.comments, "columns": len(judged.columns),
+                 "without_target": sample.count - examples},
+        broken=tuple(tally.broken), broken_count=tally.broken_count, duplicates=duplicates,
+        findings=tuple(_findings(sample, job, labelled, classes, duplicates)),
+        preview={"columns": list(sample.dialect.names),
+                 "rows": [[cell[:200] for cell in row] for row in sample.rows[:_PREVIEW_ROWS]]},
+        bytes_on_disk=path.stat().st_size, fingerprint=fingerprint(path), input_shape=(width,),
+        outputs=len(judged.classes) or 1,
+    )
+
+
+def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
+    path = data_path(job)
+    sample = examine(path, job, Watch(cancelled=watch.cancelled))
+    judged, dialect = sample.judged, sample.dialect
+    lanes = [_lane(column) for column in judged.inputs]
+    target = _lane(judged.target if judged.task == "regression" else _as_category(judged.target))
+    tally = RowTally()
+    rows: Iterator[list[str]] = iter(sample.rows)
+    if sample.sampled:
+        rows = csvfile.read_rows(path, dialect, tally, watch)
+    else:
+        tally = sample.tally
+    while block := list(islice(rows, _BLOCK)):
+        columns = list(zip(*block, strict=True))
+        for lane, column in zip(lanes, judged.inputs, strict=True):
+            lane.add(columns[column.place])
+        answers = columns[judged.target.place]
+        target.add([label or "" for label in _labels(answers, judged)] if judged.classes else answers)
+        watch.check()
+    check_broken(tally.broken_count, tally.rows + tally.broken_count, float(job["data.max_broken_share"]), tally.broken)
+    y, known, description = _targets(target, judged, path)
+    check_enough(path, int(known.sum()))
+    seed, share = int(job["training.seed"]), float(job["data.validation"])
+    chosen = np.flatnonzero(known)
+    mask = validation_mask(keys_of_rows(len(known), seed)[chosen], share,
+                           y[chosen] if judged.task == "classification" else None)
+    sides = (chosen[~mask], chosen[mask])
+    if judged.task == "regression":
+        description["target_transform"] = encoding.fit_target(y[sides[0]])
+        y = encoding.transform(np.where(known, y, 1.0), description["target_transform"])
+    encoders = [_fit(lane, column, chosen, sides[0]) for lane, column in zip(lanes, judged.inputs, strict=True)]
+    width = sum(encoder["width"] for encoder in encoders)
+    in_memory = len(known) * (width + 1) * 4 <= budget
+    matrices = [_matrix(len(side), width, in_memory) for side in sides]
+    start = 0
+    for lane, encoder in zip(lanes, encoders, strict=True):
+        _write(lane, encoder, sides, [matrix[:, start : start + encoder["width"]] for matrix in matrices])
+        start += encoder["width"]
+        watch.check()
+    description |= {"columns": encoders, "input_shape": [width], "header": dialect.header,
+                    "ignored": [column.name for column in judged.columns if not column.used]}
+    train, kept = (ArraySource({"x": matrix, "y": y[side]}, in_memory=in_memory)
+                   for matrix, side in zip(matrices, sides, strict=True))
+    return Opened(judged.task, train, kept, description, tally.broken[:NAMED_BROKEN], tally.broken_count)
+
+
+def examine(path: Path, job: Job, watch: Watch) -> Sampled:
+    """Dialect, sample and judged columns: the part that look and open share."""
+    if path.is_dir():
+        raise DataError("data-not-a-file", path=str(path))
+    dialect = csvfile.sniff(path)
+    tally = RowTally()
+    rows, count, sampled = csvfile.sample_rows(path, dialect, tally, watch)
+    check_broken(tally.broken_count, tally.rows + tally.broken_count, float(job["data.max_broken_share"]), tally.broken)
+    judged = judge(dialect.names, rows, job, str(path), header=dialect.header)
+    return Sampled(dialect, rows, count, sampled, tally, judged)
+
+
+def check_enough(path: Path, examples: int) -> None:
+    if examples < LEAST_ROWS:
+        raise DataError("data-too-few", path=str(path), count=examples, needed=LEAST_ROWS)
+
+
+def fingerprint(path: Path) -> str:
+    """Of one file: its name, size, and first and last 64 KiB."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(f"{path.name}\0{size}\n".encode("utf-8", "surrogateescape"))
+    with open(path, "rb") as file:
+        digest.update(file.read(65_536))
+        if size > 65_536:
+            file.seek(max(65_536, size - 65_536))
+            digest.update(file.read(65_536))
+    return digest.hexdigest()
+
+
+def _labels(lane: Sequence[str], judged: Judged) -> list[str | None]:
+    """`_label` of each cell."""
+    known = {cell: _label(cell, judged) for cell in set(lane)}
+    return [known[cell] for cell in lane]
+
+
+def _label(cell: str, judged: Judged) -> str | None:
+    """The class (or for regression any text) of a target cell, None when it has none."""
+    if cells.is_missing(cell):
+        return None
+    if judged.target.kind == "number" and np.isnan(cells.number(cell, judged.target.decimal)):
+        return None
+    return target_class(cell, judged.target) if judged.task == "classification" else "known"
+
+
+def _as_category(column: Column) -> Column:
+    return Column(column.name, column.place, "category")
+
+
+def _lane(column: Column) -> encoding.NumberLane | encoding.CategoryLane:
+    return encoding.CategoryLane() if column.kind == "category" else encoding.NumberLane(column)
+
+
+def _fit(lane: encoding.NumberLane | encoding.CategoryLane, column: Column, every: Ints, train: Ints
+         ) -> dict[str, Any]:
+    """The encoder: its width by every row that has a target, its statistics by the training rows."""
+    if isinstance(lane, encoding.CategoryLane):
+        return encoding.fit_category(column.name, lane.codes()[every], lane.names)
+    values = lane.values()
+    missing = not bool(np.isfinite(values[every]).all())
+    if column.kind == "date":
+        whole = values[every]
+        hours = bool((whole[np.isfinite(whole)] % 1 > 0).any())
+        return encoding.fit_date(column.name, values[train], column.form, missing=missing, hours=hours)
+    return encoding.fit_number(column.name, values[train], column.decimal, missing=missing)
+
+
+def _write(lane: encoding.NumberLane | encoding.CategoryLane, encoder: dict[str, Any], sides: tuple[Ints, Ints],
+           into: list[Floats]) -> None:
+    if isinstance(lane, encoding.CategoryLane):
+        codes = lane.codes()
+        for side, part in zip(sides, into, strict=True):
+            encoding.write_categories(encoder, codes[side], lane.names, part)
+        return
+    values = lane.values()
+    for side, part in zip(sides, into, strict=True):
+        encoding.write_numbers(encoder, values[side], part)
+
+
+def _targets(target: encoding.NumberLane | encoding.CategoryLane, judged: Judged, path: Path
+             ) -> tuple[Array, Array, dict[str, Any]]:
+    """Targets of all rows, which rows have one, and the description so far."""
+    description: dict[str, Any] = {"kind": "table", "task": judged.task, "target": judged.target.name}
+    if isinstance(target, encoding.NumberLane):
+        values = target.values()
+        return values, np.isfinite(values), description | {"outputs": 1, "target_decimal": judged.target.decimal}
+    classes = list(judged.classes)
+    classes += sorted(set(target.names) - set(classes))  # met beyond the sample of a large file
+    lookup = np.array([classes.index(name) for name in target.names] + [-1])
+    y = lookup[target.codes()].astype(np.int32)
+    return y, y >= 0, description | {"classes": classes, "outputs": len(classes)}
+
+
+def _matrix(rows: int, width: int, in_memory: bool) -> Floats:
+    if in_memory or rows * width == 0:
+        return np.zeros((rows, width), dtype=np.float32)
+    try:
+        with tempfile.TemporaryFile(prefix="tpu-studio-table-") as file:
+            file.truncate(rows * width * 4)
+            return np.memmap(file, dtype=np.float32, mode="r+", shape=(rows, width))
+    except OSError as error:
+        needed = rows * width * 4
+        raise DataError("data-disk-full", path=tempfile.gettempdir(), needed=needed, raw=str(error)) from error
+
+
+def _width(judged: Judged, rows: list[list[str]]) -> int:
+    """Numbers in one encoded example (as the sample has it)."""
+    width = 0
+    every = np.arange(len(rows))
+    for column in judged.inputs:
+        lane = _lane(column)
+        lane.add([row[column.place] for row in rows])
+        width += _fit(lane, column, every, every)["width"]
+    return width
+
+
+def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str, int], ...], duplicates: int
+              ) -> list[Finding]:
+    judged, found = sample.judged, []
+    for column in judged.columns:
+        facts: dict[str, Any] = {"column": column.name}
+        if column.name == judged.target.name:
+            continue
+        if column.leak:
+            found.append(Finding(f"leak-{column.leak}", "warning", facts | {"target": judged.target.name}))
+        elif column.why == "constant":
+            found.append(Finding("constant-column", "info", facts | {"value": column.examples[0]}))
+        elif column.why == "empty":
+            found.append(Finding("empty-column", "info", facts))
+        elif column.why == "text":
+            found.append(Finding("text-column", "info", facts | {"distinct": column.distinct}))
+        elif column.kind == "date":
+            found.append(Finding("date-column", "info", facts | {"form": column.form}))
+        if column.used and column.unreadable:
+            found.append(Finding("unreadable-cells", "warning", facts | {"count": column.unreadable,
+                                                                         "kind": column.kind}))
+        if column.used and column.missing > 0.5 * len(sample.rows):
+            found.append(Finding("mostly-missing", "info", facts | {"count": column.missing}))
+    if not sample.dialect.header:
+        found.append(Finding("no-header", "info", {"names": list(sample.dialect.names)[:10]}))
+    if labelled < len(sample.rows):
+        found.append(Finding("rows-without-target", "warning", {"count": len(sample.rows) - labelled,
+                                                               "target": judged.target.name}))
+    if sample.tally.broken_count:
+        found.append(Finding("broken-items", "warning", {"count": sample.tally.broken_count,
+                                                         "first": sample.tally.broken[0].item}))
+    if labelled < 200:
+        found.append(Finding("tiny-data", "warning", {"examples": labelled}))
+    if duplicates:
+        found.append(Finding("duplicate-rows", "info", {"count": duplicates}))
+    counts = [count for _, count in classes]
+    if counts and max(counts) >= 3 * max(1, min(counts)):
+        names = [name for name, _ in classes]
+        most, least = counts.index(max(counts)), counts.index(min(counts))
+        found.append(Finding("class-imbalance", "warning", {"most": names[most], "most_count": counts[most],
+                                                            "least": names[least], "least_count": counts[least]}))
+    few = [[name, count] for name, count in classes if count < 10]
+    if few:
+        found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
+    if job["data.target"] in (None, "auto"):
+        found.append(Finding("target-proposed", "info", {"target": judged.target.name, "task": judged.task}))
+    return found

@@ -1,0 +1,243 @@
+"""Plain text for a language model: the quick look, and the opened data set.
+
+Tokens are the bytes of the text as UTF-8 (256 of them). The last share of the text is kept aside, so no window of
+training overlaps what is tested. A folder stands for its .txt files in the order of their names.
+
+Shapes: L tokens a window, B windows a batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tpu_studio.data import encodings
+from tpu_studio.data.arrays import Array, Bytes
+from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look
+from tpu_studio.data.opened import Opened, Source, Spec
+from tpu_studio.data.paths import data_path, path_error
+from tpu_studio.data.tables import fingerprint
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire import models
+from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.job import Job
+
+VOCABULARY = 256
+SHORTEST_WINDOW = 8
+DEFAULT_WINDOW = 64
+SUFFIXES = (".txt", ".text", ".md")
+_COUNTED = 64 * 2**20  # characters of larger texts are estimated from this many bytes
+
+
+class TrainingWindows(Source):
+    """Windows of L tokens and the tokens that follow each.
+
+    There are as many windows as fit side by side. Window i starts at i·L plus a shift drawn from *rng* for each
+    example (none without *rng*), so over the epochs every place of the text is a start, and the same indices and
+    generator give the same batch.
+    """
+
+    in_memory = True
+
+    def __init__(self, tokens: Bytes, length: int) -> None:
+        self.tokens, self._length = tokens, length
+        self._starts = len(tokens) - length
+        self.spec: Spec = {"x": ((length,), "int32"), "y": ((length,), "int32")}
+
+    def __len__(self) -> int:
+        return max(1, (len(self.tokens) - 1) // self._length)
+
+    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
+        starts = np.asarray(indices, dtype=np.int64) * self._length
+        if rng is not None:
+            starts = starts + rng.integers(0, self._length, size=len(starts))
+        windows = self.tokens[(starts % self._starts)[:, None] + np.arange(self._length + 1)].astype(np.int32)
+        return {"x": windows[:, :-1], "y": windows[:, 1:]}
+
+
+class ValidationWindows(Source):
+    """The kept-aside text cut side by side; "weight" is 1 for each token to be foretold once, 0 for padding."""
+
+    in_memory = True
+
+    def __init__(self, tokens: Bytes, length: int) -> None:
+        self.tokens, self._length = tokens, length
+        self.spec: Spec = {"x": ((length,), "int32"), "y": ((length,), "int32"), "weight": ((length,), "float32")}
+
+    def __len__(self) -> int:
+        return -(-(len(self.tokens) - 1) // self._length)
+
+    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
+        places = (np.asarray(indices, dtype=np.int64) * self._length)[:, None] + np.arange(self._length + 1)
+        last = len(self.tokens) - 1
+        windows = np.where(places <= last, self.tokens[np.minimum(places, last)], 0).astype(np.int32)
+        weight = (places[:, 1:] <= last).astype(np.float32)
+        return {"x": windows[:, :-1], "y": windows[:, 1:], "weight": weight}
+
+
+@dataclass(frozen=True)
+class _Text:
+    """Files of a text with their encodings, and those that could not be read."""
+
+    root: Path
+    files: tuple[tuple[Path, str], ...]
+    broken: tuple[Broken, ...]
+    size: int
+
+
+def look(job: Job, watch: Watch) -> Look:
+    text = _find(data_path(job))
+    exact = text.size <= _COUNTED
+    tokens = _read(text, watch) if exact else _head(text)
+    count = len(tokens) if exact else text.size
+    length = sequence_length(job, count)
+    cut = _cut(count, job)
+    train, kept = max(1, (cut - 1) // length), -(-(count - cut - 1) // length)
+    characters = int(np.count_nonzero((tokens & 0xC0) != 0x80))
+    distinct = int(np.count_nonzero(np.bincount(tokens, minlength=VOCABULARY)))
+    findings = []
+    if count < 20_000:
+        findings.append(Finding("tiny-data", "warning", {"characters": characters}))
+    if distinct < 5:
+        findings.append(Finding("few-characters", "warning", {"distinct": distinct}))
+    if any(encoding not in ("utf-8", "utf-8-sig") for _, encoding in text.files):
+        findings.append(Finding("other-encoding", "info", {"encodings": sorted({item for _, item in text.files})}))
+    if text.broken:
+        findings.append(Finding("broken-items", "warning", {"count": len(text.broken), "first": text.broken[0].item}))
+    scale = count / len(tokens)
+    return Look(
+        kind="text", task=task_of(job), examples=train + kept, train=train, validation=kept, sampled=not exact,
+        numbers={"characters": round(characters * scale), "bytes": text.size, "tokens": count,
+                 "lines": round(int(np.count_nonzero(tokens == 10)) * scale), "distinct": distinct,
+                 "files": len(text.files), "train_tokens": cut, "validation_tokens": count - cut},
+        broken=text.broken[:NAMED_BROKEN], broken_count=len(text.broken), findings=tuple(findings),
+        preview={"text": tokens[:2500].tobytes().decode("utf-8", errors="replace")[:500]}, bytes_on_disk=text.size,
+        fingerprint=_fingerprint(text), input_shape=(length,), outputs=VOCABULARY, sequence_length=length,
+    )
+
+
+def open_text(job: Job, *, budget: int, watch: Watch) -> Opened:
+    text = _find(data_path(job))
+    tokens = _map(text, budget) if text.size > budget else _read(text, watch)
+    return open_tokens(job, tokens, list(text.broken))
+
+
+def open_tokens(job: Job, tokens: Bytes, broken: list[Broken]) -> Opened:
+    """The data set of a text that is already tokens."""
+    length = sequence_length(job, len(tokens))
+    cut = _cut(len(tokens), job)
+    description = {"kind": "text", "task": task_of(job), "tokenizer": "bytes", "vocabulary": VOCABULARY,
+                   "sequence_length": length, "input_shape": [length], "outputs": VOCABULARY}
+    train, kept = TrainingWindows(tokens[:cut], length), ValidationWindows(tokens[cut:], length)
+    return Opened(task_of(job), train, kept, description, broken[:NAMED_BROKEN], len(broken))
+
+
+def sequence_length(job: Job, tokens: int) -> int:
+    """The job's context length, or the model's own, no longer than a quarter of the training text.
+
+    Raises:
+        DataError: data-too-few when the text does not hold one window to train on and two tokens to test on.
+    """
+    cut = _cut(tokens, job)
+    given = job["data.sequence_length"]
+    model = models.BY_NAME.get(job.model)
+    wanted = (model.sequence_length if model else None) or DEFAULT_WINDOW
+    length = min(wanted, max(SHORTEST_WINDOW, cut // 4)) if given == "auto" else int(given)
+    if cut < length + 1 or tokens - cut < 2:
+        share = float(job["data.validation"])
+        needed = max(round((length + 1) / (1 - share)) + 1, round(2 / share))
+        raise DataError("data-too-few", path=str(job["data.path"]), count=tokens, needed=needed, unit="characters")
+    return length
+
+
+def task_of(job: Job) -> str:
+    task = job["data.task"]
+    if task not in ("auto", "language-model"):
+        raise DataError("data-task-unfit", task=task, kind="text", allowed=["language-model"])
+    return "language-model"
+
+
+def encode_text(text: str) -> Bytes:
+    """Tokens of a text: the bytes of its UTF-8 form."""
+    return np.frombuffer(text.encode("utf-8", errors="replace"), dtype=np.uint8)
+
+
+def read_tokens(path: Path, watch: Watch) -> Bytes:
+    """All tokens of a text file or folder."""
+    return _read(_find(path), watch)
+
+
+def fingerprint_of_text(path: Path) -> str:
+    """The fingerprint that a look at this file or folder would take."""
+    return _fingerprint(_find(path))
+
+
+def _cut(tokens: int, job: Job) -> int:
+    return tokens - max(1, round(tokens * float(job["data.validation"])))
+
+
+def _find(path: Path) -> _Text:
+    if not path.is_dir():
+        return _Text(path, ((path, encodings.detect(path)),), (), path.stat().st_size)
+    try:
+        names = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
+    except OSError as error:
+        raise path_error(path, error) from error
+    files, broken = [], []
+    for name in names:
+        try:
+            files.append((name, encodings.detect(name)))
+        except DataError as error:
+            broken.append(Broken(str(name.relative_to(path)), error.id.removeprefix("data-")))
+    if not files:
+        raise DataError("data-empty", path=str(path), others=len(broken))
+    return _Text(path, tuple(files), tuple(broken), sum(name.stat().st_size for name, _ in files))
+
+
+def _read(text: _Text, watch: Watch) -> Bytes:
+    parts = []
+    for done, (path, encoding) in enumerate(text.files):
+        watch.at(done, len(text.files))
+        try:
+            raw = path.read_bytes()
+        except OSError as error:
+            raise path_error(path, error) from error
+        parts.append(_as_utf8(raw, encoding))
+    joined = b"\n".join(parts)
+    if not joined.strip():
+        raise DataError("data-empty", path=str(text.root))
+    return np.frombuffer(joined, dtype=np.uint8)
+
+
+def _as_utf8(raw: bytes, encoding: str) -> bytes:
+    """Bytes of the file as UTF-8 with plain line ends and no mark."""
+    if encoding != "utf-8":
+        raw = raw.decode(encoding, errors="replace").removeprefix("\ufeff").encode("utf-8", errors="replace")
+    return raw.replace(b"\r\n", b"\n") if b"\r" in raw else raw
+
+
+def _head(text: _Text) -> Bytes:
+    """The beginning of a large text."""
+    path, encoding = text.files[0]
+    with open(path, "rb") as file:
+        return np.frombuffer(_as_utf8(file.read(_COUNTED), encoding), dtype=np.uint8)
+
+
+def _map(text: _Text, budget: int) -> Bytes:
+    """A text larger than memory, paged in by the system: one plain UTF-8 file only, taken as it is."""
+    path, encoding = text.files[0]
+    if len(text.files) > 1 or encoding != "utf-8":
+        raise DataError("data-too-big", path=str(text.root), bytes=text.size, budget=budget)
+    return np.memmap(path, dtype=np.uint8, mode="r")
+
+
+def _fingerprint(text: _Text) -> str:
+    digest = hashlib.sha256()
+    for path, _ in text.files:
+        name = os.fsencode(path.relative_to(text.root)) if path != text.root else b""
+        digest.update(name + b"\0" + fingerprint(path).encode() + b"\n")
+    return digest.hexdigest()

@@ -1,0 +1,384 @@
+"""The catalogue: TPU generations, slices, zones, prices, software that goes together, GPUs to compare with.
+
+Used by the planner, the Plan page and the command line. The figures stand in `resources/catalogue/` (made by
+``tools/make_catalogue.py``), each with source, date and confidence; a figure nobody published is absent here, never
+guessed. Files are read when first asked for, each once.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache, cached_property
+from typing import Any
+
+from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.resources import resource_path
+
+TIERS = ("on-demand", "spot", "flex-start")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A published number. ``confidence``: high, medium, low, unverified; ``source``: a key of `Catalogue.sources`."""
+
+    value: float
+    unit: str
+    source: str
+    date: str
+    confidence: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A kind of TPU VM: processors and memory that stand beside its chips."""
+
+    machine_type: str
+    chips: int
+    vcpu: int
+    ram_gb: float
+    confidence: str
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Chips that can be lent together.
+
+    Attributes:
+        vms: Machines to log in to; data is split over them.
+        devices: What the framework counts.
+    """
+
+    generation: str
+    accelerator_type: str
+    chips: int
+    topology: str
+    vms: int
+    devices: int
+    confidence: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Attributes:
+    listed: Google's own list of zones names it; others were only seen.
+    tiers: How chips are lent there.
+    """
+
+    zone: str
+    min_chips: int
+    max_chips: int
+    listed: bool
+    tiers: tuple[str, ...]
+
+    @property
+    def region(self) -> str:
+        return region_of(self.zone)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One family of chips. ``offered``: whether anything of it can be rented and is known well enough to plan for."""
+
+    id: str
+    aliases: tuple[str, ...]
+    offered: bool
+    status: str
+    interconnect: str
+    control_plane: str
+    name_counts: str
+    max_chips: int
+    figures: Mapping[str, Figure]
+    machines: tuple[Machine, ...]
+    slices: tuple[Slice, ...]
+    zones: tuple[Zone, ...]
+
+    def value(self, name: str) -> float | None:
+        """A figure's value by its name (peak_bf16 in TFLOP/s, hbm in GiB, hbm_rate in GB/s …); None: unknown."""
+        figure = self.figures.get(name)
+        return None if figure is None else figure.value
+
+    @property
+    def peak_bf16_flops(self) -> float:
+        """Dense bf16 peak of a chip, FLOP/s. Only of generations that are offered."""
+        return self.figures["peak_bf16"].value * 1e12
+
+    def peak_flops(self, precision: str) -> float:
+        """Dense peak of a chip at *precision* (int8, fp8, else bf16), FLOP/s; bf16's where it has no faster."""
+        faster = self.value(f"peak_{precision}")
+        return self.peak_bf16_flops if faster is None else faster * 1e12
+
+    @property
+    def hbm_bytes_per_device(self) -> int:
+        return int(self.figures["hbm_per_device"].value * 2**30)
+
+    @property
+    def matrix_unit(self) -> int:
+        """Rows and columns of one matrix unit: 128 or 256."""
+        return int(self.figures["matrix_unit"].value)
+
+    @property
+    def devices_per_chip(self) -> int:
+        return int(self.figures["devices_per_chip"].value)
+
+    def slice_of(self, chips: int) -> Slice | None:
+        return next((one for one in self.slices if one.chips == chips), None)
+
+    def vms_for(self, chips: int) -> int:
+        """Machines that *chips* hang off, also for sizes that are several slices or none that is lent."""
+        known = self.slice_of(chips)
+        most = max((machine.chips for machine in self.machines), default=4)
+        return known.vms if known else max(1, -(-chips // min(4, most)))
+
+    def vcpus_for(self, chips: int) -> int:
+        """Processors of all machines together."""
+        vms = self.vms_for(chips)
+        each = max(1, chips // vms)
+        fitting = [machine for machine in self.machines if machine.chips >= each] or list(self.machines)
+        return vms * min(fitting, key=lambda machine: machine.chips).vcpu
+
+
+@dataclass(frozen=True)
+class Price:
+    """Attributes:
+    as_of: The day the price was read (ISO): it may have changed since.
+    """
+
+    usd_per_chip_hour: float
+    region: str
+    tier: str
+    as_of: str
+    source: str
+    confidence: str
+    note: str = ""
+
+    def usd_per_hour(self, chips: int) -> float:
+        return self.usd_per_chip_hour * chips
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a combination can be picked: ``state``: documented, unproven, impossible; ``why``: a sentence or ""."""
+
+    state: str
+    why: str = ""
+
+    @property
+    def possible(self) -> bool:
+        return self.state != "impossible"
+
+
+def region_of(zone: str) -> str:
+    """us-west4-a → us-west4; a region stays what it is."""
+    head, _, tail = zone.rpartition("-")
+    return head if head and not tail[-1:].isdigit() else zone
+
+
+class Catalogue:
+    """Args:
+    files: The catalogue's files by name without ending; default: those of `resources/catalogue/`, read when needed.
+    """
+
+    def __init__(self, files: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+        self._given = files or {}
+
+    def _file(self, name: str) -> Mapping[str, Any]:
+        return self._given.get(name) or _read(name)
+
+    @cached_property
+    def generations(self) -> dict[str, Generation]:
+        """Oldest first, also those that are announced only."""
+        return {raw["id"]: _generation(raw) for raw in self._file("generations")["generations"]}
+
+    @cached_property
+    def sources(self) -> dict[str, dict[str, str]]:
+        return {
+            key: told for name in ("generations", "prices", "gpus") for key, told in self._file(name)["sources"].items()
+        }
+
+    def offered(self) -> list[Generation]:
+        return [one for one in self.generations.values() if one.offered]
+
+    def find(self, name: str) -> Generation | None:
+        """By id, alias or the way an accelerator type begins (v5litepod), whatever the case."""
+        wanted = name.strip().lower().replace("tpu ", "").replace("_", "-")
+        for one in self.generations.values():
+            names = {one.id, *(alias.lower() for alias in one.aliases)}
+            names |= {part.accelerator_type.lower().split("-")[0].split()[0] for part in one.slices}
+            if wanted in names or wanted.removeprefix("tpu-") in names or wanted == f"tpu{one.id}":
+                return one
+        return None
+
+    def generation(self, name: str) -> Generation:
+        """Raises BadInput ``generation-unknown``."""
+        found = self.find(name)
+        if found is None:
+            raise BadInput("generation-unknown", generation=name, known=[one.id for one in self.offered()])
+        return found
+
+    def slices(self, generation: str) -> tuple[Slice, ...]:
+        """Smallest first. Raises BadInput ``generation-unknown``."""
+        return self.generation(generation).slices
+
+    def slice(self, accelerator: str) -> Slice:
+        """By its accelerator type (v6e-8; v5e-8 for v5litepod-8; tpu7x 2x2x1 or tpu7x-4).
+
+        Raises:
+            BadInput: ``slice-unknown``, with the nearest and all sizes of the generation; ``generation-unknown``.
+        """
+        wanted = accelerator.strip().lower()
+        for one in self.offered():
+            for part in one.slices:
+                by_chips = f"{one.id}-{part.chips}" if one.name_counts == "chips" else part.accelerator_type
+                if wanted in (part.accelerator_type.lower(), by_chips, part.accelerator_type.lower().replace(" ", "-")):
+                    return part
+        generation = self.generation(wanted.replace(" ", "-").split("-")[0])
+        names = [part.accelerator_type for part in generation.slices]
+        nearest = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
+        raise BadInput("slice-unknown", accelerator=accelerator, nearest=nearest[0] if nearest else "", known=names)
+
+    # ------------------------------------------------------------------------------------------------------ money
+
+    def price(self, generation: str, chips: int, where: str, tier: str = "on-demand") -> Price | None:
+        """Per chip-hour in a zone or region; None: the price is unknown. Raises BadInput ``generation-unknown``."""
+        id, region = self.generation(generation).id, region_of(where)
+        for price, row in self._prices:
+            if (row["generation"], price.region, price.tier) == (id, region, tier) and row["min_chips"] <= chips <= row[
+                "max_chips"
+            ]:
+                return price
+        return None
+
+    def prices(self, generation: str, chips: int, tier: str = "on-demand") -> list[Price]:
+        """All regions', cheapest first."""
+        id = self.generation(generation).id
+        found = [
+            price
+            for price, row in self._prices
+            if row["generation"] == id and price.tier == tier and row["min_chips"] <= chips <= row["max_chips"]
+        ]
+        return sorted(found, key=lambda price: (price.usd_per_chip_hour, price.region))
+
+    @cached_property
+    def _prices(self) -> list[tuple[Price, Mapping[str, Any]]]:
+        names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
+        return [(Price(**{name: row[name] for name in names}), row) for row in self._file("prices")["rows"]]
+
+    @property
+    def prices_as_of(self) -> str:
+        """The day most prices were read."""
+        return str(self._file("prices")["generated"])
+
+    def age_days(self, today: date) -> int:
+        """How old the prices are."""
+        return (today - date.fromisoformat(self.prices_as_of)).days
+
+    @property
+    def gpus(self) -> list[Mapping[str, Any]]:
+        """GPUs to compare with: name, usd_per_gpu_hour, peak_bf16_tflops_per_gpu, memory_gb, confidence, as_of."""
+        return list(self._file("gpus")["gpus"])
+
+    # ------------------------------------------------------------------------------------- what can go together
+
+    def possible(
+        self, generation: str, framework: str = "", tier: str = "", zone: str = "", chips: int | None = None
+    ) -> Verdict:
+        """Whether all that is given goes together; what is "" or None does not matter. Impossible beats unproven."""
+        found = self.find(generation)
+        if found is None:
+            return Verdict("impossible", f"There is no TPU generation called “{generation}”.")
+        if not found.offered:
+            return Verdict("impossible", f"{found.id} cannot be planned for yet: {found.status}.")
+        verdicts = [
+            self._size(found, chips), self._framework(found, framework), self._zone(found, zone, chips),
+            self._tier(found, tier, zone),
+        ]  # fmt: skip
+        order = {"impossible": 0, "unproven": 1, "documented": 2}
+        return min(verdicts, key=lambda verdict: order[verdict.state])
+
+    def _size(self, found: Generation, chips: int | None) -> Verdict:
+        if chips is None or found.slice_of(chips):
+            return Verdict("documented")
+        sizes = ", ".join(str(part.chips) for part in found.slices)
+        return Verdict("impossible", f"{found.id} is lent as {sizes} chips, not {chips}.")
+
+    def _framework(self, found: Generation, framework: str) -> Verdict:
+        if not framework:
+            return Verdict("documented")
+        for row in self._file("software")["support"]:
+            if (row["generation"], row["framework"]) == (found.id, framework):
+                return Verdict(row["state"], row["why"])
+        return Verdict("impossible", f"TPU Studio does not train with {framework} on {found.id}.")
+
+    def _zone(self, found: Generation, zone: str, chips: int | None) -> Verdict:
+        if not zone:
+            return Verdict("documented")
+        known = next((one for one in found.zones if one.zone == zone), None)
+        if known is None:
+            zones = ", ".join(one.zone for one in found.zones)
+            return Verdict("impossible", f"There is no {found.id} in {zone}. It is in {zones}.")
+        if chips is not None and not known.min_chips <= chips <= known.max_chips:
+            return Verdict("impossible", f"{zone} lends {known.min_chips} to {known.max_chips} chips of {found.id}.")
+        if not known.listed:
+            return Verdict("unproven", f"{found.id} was seen in {zone}, but Google's list of zones does not name it.")
+        return Verdict("documented")
+
+    def _tier(self, found: Generation, tier: str, zone: str) -> Verdict:
+        if tier in ("", "on-demand"):
+            return Verdict("documented")
+        if tier not in TIERS:
+            return Verdict("impossible", f"There is no kind of loan called “{tier}”.")
+        places = [one for one in found.zones if tier in one.tiers]
+        if not places:
+            return Verdict("impossible", f"{tier} is not documented for {found.id} in any zone.")
+        if zone and all(one.zone != zone for one in places):
+            return Verdict("impossible", f"{tier} of {found.id} is offered in {', '.join(one.zone for one in places)}.")
+        return Verdict("documented")
+
+    def image(self, generation: str, framework: str) -> str:
+        """The runtime image that Cloud TPU wants for this generation; "" where nothing is known."""
+        return str(self._file("software")["images"].get(framework, {}).get(self.generation(generation).id, ""))
+
+    @property
+    def together(self) -> list[Mapping[str, Any]]:
+        """Versions that were seen to work in one environment: framework, python, packages, note."""
+        return list(self._file("software")["together"])
+
+
+@cache
+def catalogue() -> Catalogue:
+    """The catalogue that came with the program."""
+    return Catalogue()
+
+
+@cache
+def _read(name: str) -> Mapping[str, Any]:
+    record: Mapping[str, Any] = json.loads(resource_path("catalogue", f"{name}.json").read_text("utf-8"))
+    return record
+
+
+def _generation(raw: Mapping[str, Any]) -> Generation:
+    machine_keys = ("machine_type", "chips", "vcpu", "ram_gb", "confidence")
+    slice_keys = ("accelerator_type", "chips", "topology", "vms", "devices", "confidence", "note")
+    return Generation(
+        id=raw["id"],
+        aliases=tuple(raw["aliases"]),
+        offered=raw["offered"],
+        status=raw["status"],
+        interconnect=raw["interconnect"] or "",
+        control_plane=raw["control_plane"] or "",
+        name_counts=raw["name_counts"] or "",
+        max_chips=raw["max_chips"] or 0,
+        figures={name: Figure(**figure) for name, figure in raw["figures"].items()},
+        machines=tuple(Machine(**{key: one[key] for key in machine_keys}) for one in raw["machine_types"]),
+        slices=tuple(Slice(raw["id"], **{key: one[key] for key in slice_keys}) for one in raw["slices"]),
+        zones=tuple(
+            Zone(one["zone"], one["min_chips"], one["max_chips"], one["listed"], tuple(one["tiers"]))
+            for one in raw["zones"]
+        ),
+    )

@@ -1,0 +1,90 @@
+"""Figures as people read them: counts, durations, money, shares, bytes. For window, command line and reports.
+
+Two or three significant figures, thousands separated, never false precision (design, §7).
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+NOUNS = {"images": "pictures", "digits": "pictures", "table": "rows", "text": "pieces of text", "tfrecord": "examples"}
+
+
+def noun(kind: str) -> str:
+    """What the examples of that kind of data are called."""
+    return NOUNS.get(kind, "examples")
+
+
+def count(number: float) -> str:
+    """12,345"""
+    return f"{round(number):,}"
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """*value* with about *digits* significant figures: 0.0412, 1.98, 3,184; "–" when unknown."""
+    if value is None:
+        return "–"
+    if math.isnan(value):
+        return "not a number"
+    if math.isinf(value):
+        return "infinite"
+    if value == 0:
+        return "0"
+    size = int(f"{value:.{digits - 1}e}".partition("e")[2])  # after rounding: 0.0999999 is 0.1
+    if size < -4:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - size)}f}"
+
+
+def share(value: float | None, decimals: int | None = None) -> str:
+    """0.843 → 84%, 0.986 → 98.6%: a decimal where it tells something."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    if decimals is None:
+        decimals = 1 if value > 0.945 and value < 1 else 0
+    return f"{100 * value:.{decimals}f}%"
+
+
+def duration(seconds: float | None) -> str:
+    """8 s, 1 min 42 s, 34 min, 3 h 12, 2 days 4 h."""
+    if seconds is None or not math.isfinite(seconds):
+        return "–"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s" if seconds < 2 else f"{round(seconds)} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 10:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    if whole < 3600:
+        return f"{round(whole / 60)} min"
+    hours, minutes = divmod(round(whole / 60), 60)
+    if hours < 48:
+        return f"{hours} h {minutes:02d}" if minutes else f"{hours} h"
+    return f"{hours // 24} days {hours % 24} h" if hours % 24 else f"{hours // 24} days"
+
+
+def money(usd: float | None) -> str:
+    """$1.84; "–" when unknown."""
+    return "–" if usd is None else f"${usd:,.2f}"
+
+
+def size(number: float) -> str:
+    """Bytes as 640 kB, 1.4 GB (powers of 1000, as shops count)."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if number < 999.5 or unit == "GB":
+            return f"{number:.0f} {unit}" if unit == "bytes" or number >= 99.5 else f"{number:.1f} {unit}"
+        number /= 1000
+    raise AssertionError
+
+
+def clock(t: float) -> str:
+    """Local wall clock of *t* seconds since 1970: 14:52."""
+    return time.strftime("%H:%M", time.localtime(t))
+
+
+def metric(name: str, value: float | None) -> str:
+    """A metric's value the way its kind is read: shares as percent, the rest as a figure."""
+    return share(value) if name.endswith("accuracy") else figure(value)

@@ -1,0 +1,161 @@
+"""The job file: `name.tpujob`, TOML that a person can read, write and comment.
+
+`load` gives a `Job` or a JobError with file, line and key; `save` writes one, keeping the comments of a file that is
+already there. What the keys mean stands in ``wire.schema``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import ParseError, TOMLKitError
+
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.wire.schema import KEYS
+
+LARGEST_BYTES = 1_000_000
+
+
+def load(path: Path) -> Job:
+    """The job in *path*; its relative paths are relative to the file's folder.
+
+    Raises:
+        JobError: ``job-file-missing``, ``job-file-unreadable``, ``job-file-empty``, ``job-file-not-text``,
+            ``job-file-too-large``, ``job-file-syntax`` (with line and column), and
+            those of `wire.job.parse` with file and line added.
+    """
+    file = str(path)
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(LARGEST_BYTES + 1)
+    except FileNotFoundError as error:
+        raise JobError("job-file-missing", file=file) from error
+    except OSError as error:
+        raise JobError("job-file-unreadable", file=file, raw=error.strerror or str(error)) from error
+    if len(data) > LARGEST_BYTES:
+        raise JobError("job-file-too-large", file=file, limit=LARGEST_BYTES)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise JobError("job-file-not-text", file=file) from error
+    if "\0" in text:
+        raise JobError("job-file-not-text", file=file)
+    return loads(text, file=file, base=str(path.resolve().parent))
+
+
+def loads(text: str, *, file: str = "", base: str = "") -> Job:
+    """The job in *text*; *file* and *base* as in `load`."""
+    if not text.strip():
+        raise JobError("job-file-empty", file=file)
+    try:
+        tree = tomlkit.parse(text).unwrap()
+    except ParseError as error:
+        raise JobError(
+            "job-file-syntax", file=file, line=error.line, column=error.col, raw=_first_line(error)
+        ) from error
+    except (TOMLKitError, RecursionError) as error:
+        raise JobError("job-file-syntax", file=file, raw=_first_line(error)) from error
+    try:
+        return parse(tree, base=base)
+    except JobError as error:
+        facts = {"file": file, **error.facts}
+        line = line_of(text, str(error.facts.get("key", "")))
+        if line:
+            facts["line"] = line
+        raise JobError(error.id, **facts) from error
+
+
+def dumps(job: Job, *, over: str = "") -> str:
+    """The job as TOML: only what the person gave, plus format and name; changed in place in *over* if given."""
+    document = tomlkit.parse(over) if over.strip() else tomlkit.document()
+    wanted = {key.path for key in KEYS if key.path in job.given or key.path in ("format", "name")}
+    for key in KEYS:
+        holder: Any = document
+        if key.table:
+            if key.table not in document:
+                if key.path not in wanted:
+                    continue
+                document.add(key.table, tomlkit.table())
+            holder = document[key.table]
+        value = job[key.path]
+        if key.path in wanted and value is not None:
+            if key.name not in holder or _plain(holder[key.name]) != value:
+                holder[key.name] = _inline(value)
+        elif key.name in holder:
+            del holder[key.name]
+    return tomlkit.dumps(document)
+
+
+def save(job: Job, path: Path) -> None:
+    """Write *job* to *path* atomically; comments and order of a readable file already there survive.
+
+    Raises:
+        JobError: ``job-file-unwritable``.
+    """
+    over = ""
+    try:
+        over = path.read_text("utf-8") if path.exists() else ""
+        tomlkit.parse(over)
+    except (OSError, UnicodeDecodeError, TOMLKitError):
+        over = ""
+    try:
+        write_atomically(path, dumps(_relative_to(job, path.resolve().parent), over=over).encode())
+    except OSError as error:
+        raise JobError("job-file-unwritable", file=str(path), raw=error.strerror or str(error)) from error
+
+
+def line_of(text: str, key: str) -> int | None:
+    """The 1-based line of `table.key` (or of a table, or of a key at the top) in TOML *text*; None when not found."""
+    table, _, name = key.rpartition(".")
+    if key.startswith("model.options."):
+        table, name = "model", "options"
+    current, table_line = "", None
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if header := re.match(r"\[\s*([^\[\]]+?)\s*\]", stripped):
+            current = header[1].strip("\"'")
+            if current == key:
+                return number
+            if current == table:
+                table_line = number
+            continue
+        word = re.match(r"""["']?([^"'=\s.]+)["']?\s*[.=]""", stripped)
+        if current == table and word and word[1] == name:
+            return number
+        if not current and key.startswith(f"{word[1]}." if word else "\0"):
+            return number
+    return table_line
+
+
+def _relative_to(job: Job, folder: Path) -> Job:
+    """*job* with its relative paths meant from *folder* (kept as they are when it is the job's own folder)."""
+    if not job.base or Path(job.base) == folder:
+        return job
+    values = dict(job.values)
+    for path in ("data.path", "model.file"):
+        value = values[path]
+        if isinstance(value, str) and not os.path.isabs(value):
+            values[path] = str(Path(job.base) / value)
+    return Job(values, str(folder), job.given)
+
+
+def _plain(item: Any) -> Any:
+    return item.unwrap() if hasattr(item, "unwrap") else item
+
+
+def _inline(value: Any) -> Any:
+    if isinstance(value, dict):
+        table = tomlkit.inline_table()
+        table.update(value)
+        return table
+    return value
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,80 @@
+"""The words for every id: errors, reasons, notices, findings and checks. One file for each area.
+
+`say` and its siblings give a `Sentence` (title, meaning, action). An id from a newer version gets a decent general
+sentence; a test searches the source and fails where one of ours is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.domain.sentences import catalogue, converting, data, engine, job, model, notices, result, run
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Sentence, tell
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.reasons import Reason
+
+__all__ = [
+    "ERRORS",
+    "FINDINGS",
+    "NOTICES",
+    "REASONS",
+    "Sentence",
+    "say",
+    "say_check",
+    "say_finding",
+    "say_notice",
+    "say_reason",
+    "why_broken",
+]
+
+ERRORS: dict[str, Entry] = {
+    **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
+    **catalogue.ERRORS,
+}  # fmt: skip
+FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS}
+NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES}
+REASONS: dict[Reason, Entry] = run.REASONS
+
+
+def say(error: StudioError) -> Sentence:
+    """What a person is told of *error*; the original message of a library stays in ``error.facts["raw"]``, folded away."""
+    entry = ERRORS.get(error.id) or FINDINGS.get(error.id)
+    if entry is None:
+        return Sentence(
+            _from_id(error.id), NOTHING_CHARGED, "Try again; if it stays, the details help whoever looks into it."
+        )
+    return tell(entry, error.facts)
+
+
+def say_reason(reason: Reason, facts: Mapping[str, Any]) -> Sentence:
+    """Why a run ended. *facts* come with its `end` event."""
+    return tell(REASONS[reason], facts)
+
+
+def say_notice(id: str, facts: Mapping[str, Any]) -> Sentence:
+    """Something that a running run tells."""
+    entry = NOTICES.get(id)
+    return tell(entry, facts) if entry else Sentence(_from_id(id), "", "")
+
+
+def say_finding(id: str, facts: Mapping[str, Any]) -> Sentence:
+    """Something seen in the data before a run."""
+    entry = FINDINGS.get(id) or ERRORS.get(id)
+    return tell(entry, facts) if entry else Sentence(_from_id(id), "", "")
+
+
+def say_check(id: str, title: str, facts: Mapping[str, Any]) -> Sentence:
+    """A check of a plan: its own title, and the longer words of its id."""
+    said = say_finding(id, facts)
+    return Sentence(title or said.title, said.meaning, said.action)
+
+
+def why_broken(why: str) -> str:
+    """Why one picture or row was left out, in a few words: "cut short"."""
+    return data.WHY_BROKEN.get(why, why.replace("-", " "))
+
+
+def _from_id(id: str) -> str:
+    words = id.replace("-", " ").strip() or "something unexpected happened"
+    return words[0].upper() + words[1:]

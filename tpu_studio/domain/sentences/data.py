@@ -1,0 +1,332 @@
+"""Words for data sets: what stops a look or a run, what is worth telling before one, and why an item was left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, Entry, Facts, Sentence
+
+_KINDS = {"images": "pictures", "digits": "digits", "table": "tables", "text": "text", "tfrecord": "converted data"}
+_TASKS = {
+    "classification": "telling kinds apart",
+    "regression": "estimating a number",
+    "language-model": "continuing text",
+}
+
+
+def _path(f: Facts, default: str = "The folder or file") -> str:
+    return f.file("path", default)
+
+
+def _named(items: Any, most: int = 3) -> str:
+    """`roses, tulips and 4 more` from names, or from [name, count] pairs."""
+    names = [str(item[0] if isinstance(item, (list, tuple)) else item) for item in items or ()]
+    if not names:
+        return "some"
+    if len(names) > most:
+        return ", ".join(names[:most]) + f" and {len(names) - most} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def _too_broken(f: Facts) -> Sentence:
+    first = f.raw("first") or []
+    example = f" The first is {first[0][0]}: {WHY_BROKEN.get(first[0][1], 'it cannot be read')}." if first else ""
+    return Sentence(
+        f"{f.text('count', 'Many')} of {f.text('of', 'all')} items are broken",
+        f"That is more than the {f.share('allowed', 'share')} you put up with.{example} {DATA_UNTOUCHED}",
+        "Repair or remove them, or allow a larger share under “Broken items to put up with”.",
+    )
+
+
+def _task_unfit(f: Facts) -> Sentence:
+    task, kind = f.text("task"), f.text("kind")
+    allowed = _named([_TASKS.get(name, name) for name in f.raw("allowed", [])])
+    return Sentence(
+        f"{_TASKS.get(task, task) or 'That'} is not possible with {_KINDS.get(kind, 'this data')}".capitalize(),
+        f"Possible here: {allowed}. {DATA_UNTOUCHED}",
+        "Set “What to learn” back to automatic.",
+    )
+
+
+def _too_few(f: Facts) -> Sentence:
+    return Sentence(
+        f"There {'is' if f.raw('count') == 1 else 'are'} only {f.text('count', 'very few')} to learn from",
+        f"At least {f.text('needed', 'a few')} are needed, so that some can be kept aside for testing. {DATA_UNTOUCHED}",
+        "Add more to the data.",
+    )
+
+
+def _target_missing(f: Facts) -> Sentence:
+    if "column" not in f:
+        return Sentence(
+            "No column can be predicted", f"Not one holds numbers or kinds. {DATA_UNTOUCHED}", "Choose another table."
+        )
+    near = f"Did you mean “{f.text('nearest')}”?" if "nearest" in f else "Choose one of the table's columns."
+    return Sentence(f"There is no column called “{f.text('column')}”", DATA_UNTOUCHED, near)
+
+
+def _column(f: Facts) -> str:
+    return f"“{f.text('column', f.text('target', 'The column'))}”"
+
+
+ERRORS: dict[str, Entry] = {
+    "data-missing": lambda f: Sentence(
+        f"{_path(f)} is not there", f"It may have been moved or renamed. {DATA_UNTOUCHED}", "Choose the data again."
+    ),
+    "data-changed": lambda f: Sentence(
+        f"{_path(f)} is no longer what was planned with",
+        f"Files came, went or changed since. {DATA_UNTOUCHED}",
+        "Plan the run anew with the data as it is now.",
+    ),
+    "data-unreadable": lambda f: Sentence(
+        f"{_path(f)} cannot be read",
+        f"The system does not let us in. {DATA_UNTOUCHED}",
+        "Check who may read it, or copy it to your own folder.",
+    ),
+    "data-loop": lambda f: Sentence(
+        f"{_path(f)} leads back to itself",
+        f"A link in the folder points to a folder above it. {DATA_UNTOUCHED}",
+        "Remove the link, or choose the folder it should lead to.",
+    ),
+    "data-not-a-folder": lambda f: Sentence(
+        f"{_path(f)} is not a folder",
+        f"Pictures need a folder with one folder for each kind. {DATA_UNTOUCHED}",
+        "Choose the folder that holds them.",
+    ),
+    "data-not-a-file": lambda f: Sentence(
+        f"{_path(f)} is not a file", DATA_UNTOUCHED, "Choose a file, or choose “Pictures” for a folder of pictures."
+    ),
+    "data-empty": lambda f: Sentence(
+        f"{_path(f)} holds nothing to learn from",
+        (f"There are {f.text('others')} other files in it. " if f.raw("others") else "") + DATA_UNTOUCHED,
+        "Choose another folder or file, or start with a sample.",
+    ),
+    "data-no-classes": lambda f: Sentence(
+        "The pictures are not sorted into folders",
+        f"There are {f.count('pictures', 'picture', 'pictures')}, but the folder of a picture tells what it shows. {DATA_UNTOUCHED}",
+        "Make one folder for each kind and move the pictures in.",
+    ),
+    "data-one-class": lambda f: Sentence(
+        f"All pictures are of one kind: {f.text('name', 'one folder')}",
+        f"To tell kinds apart there must be at least two. {DATA_UNTOUCHED}",
+        "Add a folder with pictures of something else.",
+    ),
+    "data-too-few": _too_few,
+    "data-too-broken": _too_broken,
+    "data-task-unfit": _task_unfit,
+    "data-not-text": lambda f: Sentence(
+        f"{_path(f)} is not text",
+        f"It holds bytes that no text has. {DATA_UNTOUCHED}",
+        "Choose a plain text or CSV file.",
+    ),
+    "data-one-column": lambda f: Sentence(
+        f"{_path(f)} has one column only",
+        f"A table needs a column to predict and at least one to predict it from. {DATA_UNTOUCHED}",
+        "Choose another table; if it is plain text, choose “Text”.",
+    ),
+    "data-no-inputs": lambda f: Sentence(
+        f"Nothing is left to predict “{f.text('target', 'it')}” from",
+        f"Left out: {_named(f.raw('left_out', []))}. {DATA_UNTOUCHED}",
+        "Use one of these columns after all, or choose another table.",
+    ),
+    "data-column-unknown": lambda f: Sentence(
+        f"There is no column called {_column(f)}",
+        DATA_UNTOUCHED,
+        f"Did you mean “{f.text('nearest')}”?" if "nearest" in f else "Take it out of the job.",
+    ),
+    "data-column-kind": lambda f: Sentence(
+        f"{_column(f)} cannot be used as “{f.text('value')}”", DATA_UNTOUCHED, f"It can be: {f.text('allowed')}."
+    ),
+    "data-target-missing": _target_missing,
+    "data-target-empty": lambda f: Sentence(
+        f"{_column(f)} is empty",
+        f"There is no answer to learn from. {DATA_UNTOUCHED}",
+        "Choose another column to predict.",
+    ),
+    "data-target-unfit": lambda f: Sentence(
+        f"{_column(f)} holds dates",
+        f"Dates cannot be predicted yet. {DATA_UNTOUCHED}",
+        "Choose another column to predict.",
+    ),
+    "data-target-constant": lambda f: Sentence(
+        f"{_column(f)} is always {f.text('value', 'the same')}",
+        f"There is nothing to learn when every answer is the same. {DATA_UNTOUCHED}",
+        "Choose another column to predict.",
+    ),
+    "data-target-not-number": lambda f: Sentence(
+        f"{_column(f)} holds words, not numbers",
+        f"For example {f.text('examples', 'a word')}. A number cannot be estimated from that. {DATA_UNTOUCHED}",
+        "Set “What to learn” back to automatic.",
+    ),
+    "data-too-many-classes": lambda f: Sentence(
+        f"{_column(f)} has {f.text('count', 'too many')} different values",
+        f"At most {f.text('allowed', 'a few hundred')} kinds can be told apart in {f.text('rows', 'these')} rows. {DATA_UNTOUCHED}",
+        "Choose another column, or one that holds a number.",
+    ),
+    "data-disk-full": lambda f: Sentence(
+        "There is not enough room on the disk for the data",
+        f"About {f.bytes('needed')} are needed in {f.text('path', 'the temporary folder')}. {DATA_UNTOUCHED}",
+        "Free some space and try again.",
+    ),
+    "data-too-big": lambda f: Sentence(
+        f"{_path(f)} is too large for this computer's memory",
+        f"It holds {f.bytes('bytes')}; {f.bytes('budget', 'less')} can be used. {DATA_UNTOUCHED}",
+        "Use a part of it.",
+    ),
+}
+
+
+def _tiny(f: Facts) -> Sentence:
+    return Sentence(
+        f"Only {f.text('examples', 'a few')} to learn from",
+        "The model may learn them by heart. Trust the figure on unseen data only.",
+        "Add more if you can.",
+    )
+
+
+FINDINGS: dict[str, Entry] = {
+    "built-in-sample": Sentence("A sample that comes with TPU Studio", "Handwritten digits, 8 × 8 pixels each.", ""),
+    "broken-items": lambda f: Sentence(
+        f"{f.count('count', 'broken item is', 'broken items are')} left out",
+        f"The first is {f.text('first', 'named in the list')}. Your data is untouched.",
+        "Look at the list, and repair what matters.",
+    ),
+    "class-imbalance": lambda f: Sentence(
+        f"“{f.text('most', 'One kind')}” is {_ratio(f)} times as frequent as “{f.text('least', 'another')}”",
+        f"{f.text('most_count', 'Many')} against {f.text('least_count', 'few')}. The model will lean towards the frequent kind.",
+        "Add more of the rare kind if you can.",
+    ),
+    "near-empty-class": lambda f: Sentence(
+        f"Very few of {_named(f.raw('classes'))}",
+        "With fewer than 10 of a kind, the model rarely learns to see it.",
+        "Add more of that kind, or leave it out.",
+    ),
+    "tiny-data": _tiny,
+    "empty-class": lambda f: Sentence(
+        f"Nothing in {_named(f.raw('classes'))}", "Empty folders are not counted as a kind.", "Fill or remove them."
+    ),
+    "loose-pictures": lambda f: Sentence(
+        f"{f.count('count', 'picture lies', 'pictures lie')} outside the kinds' folders",
+        "Their folder does not tell what they show, so they are left out.",
+        "Move them into the folder of their kind.",
+    ),
+    "other-files": lambda f: Sentence(
+        f"{f.count('count', 'file is', 'files are')} no picture", "They are left alone.", ""
+    ),
+    "unused-folder": lambda f: Sentence(
+        f"Not used: {_named(f.raw('folders'))}", "Training and testing pictures have their own folders here.", ""
+    ),
+    "fixed-split": Sentence(
+        "The data says itself what to test on",
+        "The pictures of its test folder are kept aside, instead of a share.",
+        "",
+    ),
+    "mixed-sizes": lambda f: Sentence(
+        "The pictures have different sizes", f"All are brought to {f.text('image_size', 'the same')} pixels.", ""
+    ),
+    "edges-cut": lambda f: Sentence(
+        f"{f.share('share')} of the pictures are long and lose their edges",
+        "Only the square in the middle is used.",
+        "",
+    ),
+    "enlarged": lambda f: Sentence(
+        f"{f.share('share')} of the pictures are smaller than the model sees",
+        "They are enlarged and look blurred.",
+        "Choose a smaller picture size.",
+    ),
+    "misnamed-files": lambda f: Sentence(
+        f"{f.count('count', 'picture has', 'pictures have')} the wrong ending",
+        f"For example {f.text('first')}. They are read all the same.",
+        "",
+    ),
+    "duplicates": lambda f: Sentence(
+        f"{f.count('count', 'picture is', 'pictures are')} there twice",
+        "They count more than others.",
+        "Remove them if you can.",
+    ),
+    "duplicate-rows": lambda f: Sentence(
+        f"{f.count('count', 'row is', 'rows are')} there twice",
+        "They count more than others.",
+        "Remove them if you can.",
+    ),
+    "duplicates-across-split": lambda f: Sentence(
+        f"{f.count('count', 'picture is', 'pictures are')} both for learning and for testing",
+        "The figure on unseen data will look better than it is.",
+        "Remove the copies.",
+    ),
+    "duplicates-in-two-classes": lambda f: Sentence(
+        f"{f.count('count', 'picture stands', 'pictures stand')} under two kinds",
+        "The model is told two answers for the same picture.",
+        "Decide which one is right.",
+    ),
+    "leak-id": lambda f: Sentence(
+        f"{_column(f)} looks like a number of the row",
+        "It is different in each row and tells nothing about new ones.",
+        "Leave it out.",
+    ),
+    "leak-row-number": lambda f: Sentence(
+        f"{_column(f)} counts the rows", "It tells nothing about new ones.", "Leave it out."
+    ),
+    "leak-copy": lambda f: Sentence(
+        f"{_column(f)} gives the answer away",
+        f"It nearly equals “{f.text('target', 'the answer')}”, which will not be known later.",
+        "Leave it out.",
+    ),
+    "constant-column": lambda f: Sentence(
+        f"{_column(f)} is always {f.text('value', 'the same')}", "It is left out.", ""
+    ),
+    "empty-column": lambda f: Sentence(f"{_column(f)} is empty", "It is left out.", ""),
+    "text-column": lambda f: Sentence(
+        f"{_column(f)} holds free text", "A table model cannot read it, so it is left out.", ""
+    ),
+    "date-column": lambda f: Sentence(f"{_column(f)} holds dates", "Year, month and day of the week are used.", ""),
+    "unreadable-cells": lambda f: Sentence(
+        f"{f.count('count', 'cell', 'cells')} of {_column(f)} cannot be read as {f.text('kind', 'the rest')}",
+        "They count as missing.",
+        "Correct them, or change the column's kind.",
+    ),
+    "mostly-missing": lambda f: Sentence(
+        f"{_column(f)} is missing in most rows", "The model learns what a gap means.", ""
+    ),
+    "no-header": lambda f: Sentence(
+        "The table has no line with names", f"The columns are called {_named(f.raw('names'))}.", ""
+    ),
+    "rows-without-target": lambda f: Sentence(
+        f"{f.count('count', 'row has', 'rows have')} no answer",
+        f"“{f.text('target', 'The column to predict')}” is empty there, so they are left out.",
+        "",
+    ),
+    "few-characters": lambda f: Sentence(
+        f"The text has only {f.text('distinct', 'a few')} different characters",
+        "There is little to learn in it.",
+        "Check that it is the right file.",
+    ),
+    "other-encoding": lambda f: Sentence(
+        f"The text is written in {f.text('encodings', 'an older encoding')}", "It is read as it is meant.", ""
+    ),
+    "target-proposed": lambda f: Sentence(
+        f"We propose to predict “{f.text('target')}”", "You can choose another column.", ""
+    ),
+}
+
+WHY_BROKEN: dict[str, str] = {
+    "empty-file": "it is empty",
+    "truncated": "it is cut short",
+    "not-an-image": "it is no picture",
+    "too-many-pixels": "it is far too large",
+    "unreadable": "it cannot be read",
+    "unreadable-folder": "the folder cannot be read",
+    "special-file": "it is no ordinary file",
+    "link-loop": "the link leads back to itself",
+    "unreadable-row": "the row cannot be read",
+    "quote-not-closed": "a quotation mark is not closed",
+    "fields": "it has more or fewer fields than the others",
+    "cell-too-long": "a field is far too long",
+    "too-deep": "it lies too many folders deep",
+}
+
+
+def _ratio(f: Facts) -> str:
+    most, least = f.raw("most_count", 0), max(1, f.raw("least_count", 1))
+    return figures.count(most / least)

@@ -1,0 +1,239 @@
+"""Words for job files, settings and the checks of a plan."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire.schema import BY_PATH
+
+_KEPT = "Nothing was charged, and nothing was changed."
+
+
+def _where(f: Facts) -> str:
+    """`digits.tpujob, line 7: ` or nothing, in front of what is wrong."""
+    if "file" not in f:
+        return ""
+    line = f", line {f.text('line')}" if "line" in f else ""
+    return f"{f.file(plain=True)}{line}: "
+
+
+def _name(f: Facts) -> str:
+    """The key as the screen calls it and, since a file may be meant, as it is written."""
+    path = f.text("key", "a setting")
+    key = BY_PATH.get(path)
+    return f"“{key.title}” ({path})" if key and key.title else f"“{path}”"
+
+
+def _begin(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _nearest(f: Facts) -> str:
+    if "nearest" in f:
+        return f"Did you mean “{f.text('nearest')}”?"
+    if "allowed" in f:
+        return f"It can be one of: {f.text('allowed')}."
+    return "Look it up in the list of settings, or take it out."
+
+
+def _range(f: Facts) -> Sentence:
+    low, high = f.raw("minimum"), f.raw("maximum")
+    above = "more than " if f.raw("above") else ""
+    if low is not None and high is not None:
+        bounds = (
+            f"{above}{f.text('minimum')} to {f.text('maximum')}"
+            if not above
+            else f"more than {f.text('minimum')}, and at most {f.text('maximum')}"
+        )
+    elif low is not None:
+        bounds = f"{above}{f.text('minimum')}" if above else f"{f.text('minimum')} or more"
+    else:
+        bounds = f"at most {f.text('maximum', 'a certain size')}"
+    return Sentence(
+        f"{_where(f)}{_name(f)} cannot be {f.text('value', 'that')}",
+        f"It may be {bounds}. {NOTHING_CHARGED}",
+        "Change it, or take it out for the recommended value.",
+    )
+
+
+ERRORS: dict[str, Entry] = {
+    "job-format": lambda f: Sentence(
+        f"{_where(f)}this job file has format {f.text('value', 'of its own')}",
+        f"This version of TPU Studio reads format {f.text('known', '1')}. {_KEPT}",
+        "Open it with a newer version, or write format = 1.",
+    ),
+    "job-unknown-table": lambda f: Sentence(
+        f"{_where(f)}there is no part called [{f.text('key')}]", _KEPT, _nearest(f)
+    ),
+    "job-unknown-key": lambda f: Sentence(
+        f"{_where(f)}there is no setting called “{f.text('key')}”", _KEPT, _nearest(f)
+    ),
+    "job-wrong-type": lambda f: Sentence(
+        f"{_where(f)}{_name(f)} needs {f.text('wanted', 'another kind of value')}, not {f.text('value', 'that')}",
+        _KEPT,
+        "Change the value, or take it out for the recommended one.",
+    ),
+    "job-out-of-range": _range,
+    "job-not-a-choice": lambda f: Sentence(f"{_where(f)}{_name(f)} cannot be “{f.text('value')}”", _KEPT, _nearest(f)),
+    "job-not-auto": lambda f: Sentence(
+        f"{_where(f)}{_name(f)} cannot be chosen automatically",
+        _KEPT,
+        "Give it a value, or take it out for its default.",
+    ),
+    "job-empty-text": lambda f: Sentence(f"{_where(f)}{_name(f)} is empty", _KEPT, "Fill it in, or take it out."),
+    "job-missing": lambda f: Sentence(
+        f"{_where(f)}{_name(f)} is not given",
+        "A job needs a model and data; everything else has a default. " + NOTHING_CHARGED,
+        "Choose it on the Plan page, or add it to the file.",
+    ),
+    "job-contradiction": lambda f: Sentence(
+        f"{_where(f)}“{f.text('key')}” and “{f.text('other')}” are both given",
+        f"Only one of them can count. {_KEPT}",
+        "Take one of the two out.",
+    ),
+    "job-heads": lambda f: Sentence(
+        f"The width ({f.text('value', 'as given')}) cannot be shared out over {f.text('heads', 'the')} attention heads",
+        _KEPT,
+        "Choose a width that the number of heads divides.",
+    ),
+    "job-setting": lambda f: Sentence(
+        f"“{f.text('key')}” is not a setting of the form table.key=value",
+        _KEPT,
+        "Write, for example, training.epochs=3.",
+    ),
+    "job-file-missing": lambda f: Sentence(
+        f"{f.file(default='The job file')} is not there", _KEPT, "Check the name, or choose the file again."
+    ),
+    "job-file-unreadable": lambda f: Sentence(
+        f"{f.file(default='The job file')} cannot be read",
+        f"The system says: {f.text('raw', 'no reason')}. {_KEPT}",
+        "Check who may read the file, or copy it to your own folder.",
+    ),
+    "job-file-empty": lambda f: Sentence(
+        f"{f.file(default='The job file')} is empty",
+        _KEPT,
+        "Start from an example, or choose model and data on the Plan page.",
+    ),
+    "job-file-not-text": lambda f: Sentence(
+        f"{f.file(default='The file')} is not a job file",
+        f"It holds something other than text. {_KEPT}",
+        "Choose a file that ends in .tpujob.",
+    ),
+    "job-file-too-large": lambda f: Sentence(
+        f"{f.file(default='The file')} is too large for a job file",
+        f"A job file is a page of text. {_KEPT}",
+        "Choose a file that ends in .tpujob.",
+    ),
+    "job-file-syntax": lambda f: Sentence(
+        f"{_where(f)}this line cannot be understood" if "line" in f else f"{_where(f)}the file cannot be understood",
+        f"{_begin(f.text('raw', 'It is not written as a job file'))}. {_KEPT}",
+        "Correct the line; texts stand in quotation marks.",
+    ),
+    "job-file-unwritable": lambda f: Sentence(
+        f"{f.file(default='The job file')} could not be saved",
+        f"The system says: {f.text('raw', 'no reason')}. Your settings are still on the page.",
+        "Save it in another folder.",
+    ),
+}
+
+CHECKS: dict[str, Entry] = {
+    "model-data-mismatch": lambda f: Sentence(
+        "This model cannot learn from this data",
+        f"It takes {f.text('takes', 'other data')}. {NOTHING_CHARGED}",
+        "Choose a model that fits the data.",
+    ),
+    "model-task-mismatch": Sentence(
+        "This model does not give that kind of answer",
+        NOTHING_CHARGED,
+        "Choose a model that fits, or change what to learn.",
+    ),
+    "data-too-small": Sentence(
+        "There is too little data",
+        "Some of it must be kept aside to see how well the model does on unseen data. " + NOTHING_CHARGED,
+        "Add more, at least two of each kind.",
+    ),
+    "data-few": lambda f: Sentence(
+        "There is little data to learn from",
+        f"About {f.text('usual', '100')} or more are usual. The model may learn them by heart.",
+        "Add more if you can, and trust the figure on unseen data only.",
+    ),
+    "data-few-of-a-kind": lambda f: Sentence(
+        "One kind has very few examples",
+        f"With fewer than {f.text('usual', '10')}, the model rarely learns to see it.",
+        "Add more of that kind if you can.",
+    ),
+    "batch-above-data": lambda f: Sentence(
+        "A step takes more than there is",
+        f"{f.text('batch', 'The batch')} at once, but only {f.text('train', 'fewer')} to learn from. {NOTHING_CHARGED}",
+        "Take fewer per step.",
+    ),
+    "batch-not-divisible": lambda f: Sentence(
+        "The examples of a step cannot be shared out evenly",
+        f"Each of the {f.text('parts', 'several')} parts must get the same number. {NOTHING_CHARGED}",
+        "Take the next smaller number that fits.",
+    ),
+    "jax-convolutions-slow": Sentence(
+        "JAX is slow with pictures on a processor",
+        "Its compiler does convolutions about three times slower than TensorFlow here. The result is the same.",
+        "Use TensorFlow on this computer.",
+    ),
+    "bfloat16-on-processor": Sentence(
+        "bfloat16 does not speed up a processor",
+        "It pays on a TPU. Here it only makes the numbers coarser.",
+        "Use float32.",
+    ),
+    "learning-rate-high": lambda f: Sentence(
+        "The learning rate is unusually high",
+        "The loss may jump, or stop being a number.",
+        f"Use about {f.text('recommended', 'the recommended value')}.",
+    ),
+    "early-stopping-without-checks": Sentence(
+        "The run has too few checks to stop early",
+        "Stopping early compares several checks on unseen data.",
+        "Check more often.",
+    ),
+    "place-later": Sentence(
+        "This place comes with a later version",
+        "This version trains on this computer. " + NOTHING_CHARGED,
+        "Train on this computer.",
+    ),
+    "accelerator-unused": Sentence(
+        "The accelerator is not used on this computer",
+        "The job names one for later. " + NOTHING_CHARGED,
+        "Leave it for a Cloud TPU, or take it out.",
+    ),
+    "time-limit-short": Sentence(
+        "The time limit may end the run before it is done",
+        "The model so far is kept when that happens.",
+        "Give it more time, or take the recommended limit.",
+    ),
+    "time-limit-longest": Sentence(
+        "The run takes longer than a run may last",
+        "It is stopped at the limit, and the model so far is kept.",
+        "Choose a smaller model, or fewer steps.",
+    ),
+    "money-limit-short": Sentence(
+        "The cost limit may end the run before it is done",
+        "The price is pretended: nothing is charged. The model so far is kept.",
+        "Raise the limit, or take the recommended one.",
+    ),
+    "money-limit-unused": Sentence(
+        "The cost limit does nothing here",
+        "Training on this computer costs nothing.",
+        "Pretend a price to rehearse it, or take the limit out.",
+    ),
+    "very-long": Sentence(
+        "This is a lot of work for this computer",
+        "It would take many hours or days. You can stop at any time and keep the model.",
+        "Choose a smaller model, or fewer times through the data.",
+    ),
+    "memory-does-not-fit": lambda f: Sentence(
+        "This does not fit into the computer's memory",
+        f"It needs about {f.bytes('needs_bytes')}; there are {f.bytes('limit_bytes', 'fewer')}. {NOTHING_CHARGED}",
+        "Take fewer per step, or a smaller model.",
+    ),
+    "memory-tight": lambda f: Sentence(
+        "Memory is tight",
+        f"It needs about {f.bytes('needs_bytes')} of {f.bytes('limit_bytes', 'what there is')}. Other programs may slow down.",
+        "Close what you do not need, or take fewer per step.",
+    ),
+}

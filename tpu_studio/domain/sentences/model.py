@@ -1,0 +1,86 @@
+"""Words for the user's own model file and for model definitions that do not work."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+
+CHECKS: dict[str, Entry] = {
+    "model-file-missing": lambda f: Sentence(
+        f"{f.file(default='The model file')} is not there", NOTHING_CHARGED, "Choose the file again."
+    ),
+    "model-file-consent": lambda f: Sentence(
+        f"{f.file(default='Your model file')} runs only after you agree",
+        "It is a program: it can read your files and use the network, like any program you start.",
+        "Read it, then agree; after each change you are asked again.",
+    ),
+}
+
+
+def _line(f: Facts) -> str:
+    return f" in line {f.text('line')}" if "line" in f else ""
+
+
+def _file(f: Facts) -> str:
+    return f.file(default="Your model file")
+
+
+def _shape(f: Facts, name: str) -> str:
+    value = f.raw(name)
+    if isinstance(value, (list, tuple)):
+        return " × ".join("any" if size is None else str(size) for size in value)
+    return f.text(name, "another shape")
+
+
+ERRORS: dict[str, Entry] = {
+    "model-file-missing": CHECKS["model-file-missing"],
+    "model-data-unknown": lambda f: Sentence(
+        f"A model cannot be fitted to data of the kind “{f.text('kind', 'unknown')}”",
+        NOTHING_CHARGED,
+        "Choose another kind of data.",
+    ),
+    "model-no-consent": lambda f: Sentence(
+        f"{_file(f)} has not been agreed to",
+        "It is a program, and it has changed since you agreed, or you were never asked. " + NOTHING_CHARGED,
+        "Read it, then agree when you start the run.",
+    ),
+    "model-syntax": lambda f: Sentence(
+        f"{_file(f)} has a mistake{_line(f)}",
+        f"Python says: {f.text('raw', 'it cannot be read')}. {NOTHING_CHARGED}",
+        "Correct the line and try again.",
+    ),
+    "model-raises": lambda f: Sentence(
+        f"{_file(f)} stopped{_line(f)}",
+        f"It ended with: {f.text('raw', 'an error').rstrip('.')}. {NOTHING_CHARGED}",
+        "Correct the file and try again.",
+    ),
+    "model-ended": lambda f: Sentence(
+        f"{_file(f)} ended the program that builds the model",
+        f"It left Python, or used more memory than there is. {NOTHING_CHARGED}",
+        "Let build_model only build and return the model.",
+    ),
+    "model-stuck": lambda f: Sentence(
+        f"{_file(f)} did not get ready",
+        f"After {f.text('limit_s', f.text('seconds', 'several'))} seconds it was ended{_line(f)}. {NOTHING_CHARGED}",
+        "Look for an endless loop, or for something it waits for.",
+    ),
+    "model-no-function": lambda f: Sentence(
+        f"{_file(f)} has no {f.text('wanted', 'build_model(job)')}",
+        f"That function gives us the model. {NOTHING_CHARGED}",
+        "Add it; the example “your-own-model” shows how.",
+    ),
+    "model-not-keras": lambda f: Sentence(
+        f"{_file(f)} does not return a Keras model",
+        f"It returned {f.text('got', 'something else')}. {NOTHING_CHARGED}",
+        "Let build_model return a keras.Model.",
+    ),
+    "model-wrong-input": lambda f: Sentence(
+        "Your model takes another kind of input than the data gives",
+        f"The data gives {_shape(f, 'wanted')}, the model takes {_shape(f, 'got')}. {NOTHING_CHARGED}",
+        "Use the shapes that build_model(job) is told.",
+    ),
+    "model-wrong-output": lambda f: Sentence(
+        "Your model gives another kind of answer than the data needs",
+        f"Needed: {_shape(f, 'wanted')}; the model gives {_shape(f, 'got')}. {NOTHING_CHARGED}",
+        "Make the last layer as wide as there are answers.",
+    ),
+}

@@ -1,0 +1,44 @@
+"""Words for what a running run tells: slow data, a restart, a copy that could not be saved."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import Entry, Sentence
+
+NOTICES: dict[str, Entry] = {
+    "input-bound": lambda f: Sentence(
+        f"Training waits for data {f.share('share', 'part')} of the time",
+        "The computer makes the next examples ready more slowly than the model takes them.",
+        "Use smaller pictures, or switch off the small random changes.",
+    ),
+    "events-lost": lambda f: Sentence(
+        f"{f.count('lines', 'line', 'lines')} of the record could not be written",
+        "The disk was full or not writable. The curve has a gap; the model is not affected.",
+        "Free some space.",
+    ),
+    "trainer-restarted": lambda f: Sentence(
+        "Training was started again from the last saved copy",
+        "Something had ended the program. Nothing was charged.",
+        "",
+    ),
+    "recompiling": lambda f: Sentence(
+        f"The training step was compiled {f.text('compiles', 'several')} times",
+        "Each time takes a while. It happens when the shape of a batch changes.",
+        "Give your own model fixed shapes.",
+    ),
+    "broken-items": lambda f: Sentence(
+        f"{f.count('count', 'broken item is', 'broken items are')} left out",
+        "They are named in the list. Your data is untouched.",
+        "Repair what matters before the next run.",
+    ),
+    "rolled-back": lambda f: Sentence(
+        f"The loss stopped being a number; training went back to step {f.text('to_step', 'of the last copy')}",
+        f"It goes on with half the learning rate{', ' + f.text('learning_rate') if 'learning_rate' in f else ''}.",
+        "Start the next run with a smaller learning rate.",
+    ),
+    "extended": lambda f: Sentence(f"Training goes on to step {f.text('steps', 'a later one')}", "As you asked.", ""),
+    "checkpoint-damaged": lambda f: Sentence(
+        "A saved copy is damaged and was not used",
+        f"The copy of step {f.text('step', 'one step')} does not match its checksum. An older one is used.",
+        "Check the disk if this happens again.",
+    ),
+}

@@ -1,0 +1,70 @@
+"""Words for the result of a run: opening the model, asking it, and writing it in other formats."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+
+_UNCHANGED = "Nothing was charged, and the model is untouched."
+_WANTED = {"prompt": "a beginning of a text", "row": "the values of a row", "image": "a picture"}
+
+
+def _bad_question(f: Facts) -> Sentence:
+    if "key" in f:
+        low, high = f.text("minimum", "nothing"), f.text("maximum", "anything")
+        return Sentence(
+            f"“{f.text('key')}” cannot be {f.text('value', 'that')}",
+            f"It may be {low} to {high}. {_UNCHANGED}",
+            "Change it and ask again.",
+        )
+    return Sentence(
+        "The question could not be understood", f"It reads: {f.text('raw', 'nothing')}. {_UNCHANGED}", "Ask again."
+    )
+
+
+ERRORS: dict[str, Entry] = {
+    "result-missing": lambda f: Sentence(
+        "This run has no model",
+        f"A model is saved when a run is over or stopped with “keep model”. {NOTHING_CHARGED}",
+        "Resume the run, or train again.",
+    ),
+    "result-newer": lambda f: Sentence(
+        "This model was saved by a newer version of TPU Studio",
+        f"It has format {f.text('format', 'of its own')}; this version reads {f.text('known', '1')}. {_UNCHANGED}",
+        "Open it with a newer version.",
+    ),
+    "result-unreadable": lambda f: Sentence(
+        "The saved model cannot be read",
+        f"{f.file('path', 'A file of it')} is damaged or incomplete. {NOTHING_CHARGED}",
+        "If the run was copied, copy its whole folder again; else resume it from its last copy.",
+    ),
+    "savedmodel-failed": Sentence(
+        "The model could not be written in TensorFlow's format",
+        f"The Keras file of the model is there. {NOTHING_CHARGED}",
+        "Use the Keras file, or repair the training engine and export again.",
+    ),
+    "predict-bad-question": _bad_question,
+    "predict-wrong-kind": lambda f: Sentence(
+        f"This model wants {_WANTED.get(f.text('wanted'), 'another kind of input')}",
+        _UNCHANGED,
+        "Give it that and ask again.",
+    ),
+    "predict-not-finite": Sentence(
+        "The model's answer is not a number",
+        f"Its weights grew too large while it learned. {NOTHING_CHARGED}",
+        "Train again with a smaller learning rate.",
+    ),
+    "predict-stopped": Sentence(
+        "The program that asks the model has ended", f"It may have run out of memory. {_UNCHANGED}", "Ask again."
+    ),
+    "data-unreadable-picture": lambda f: Sentence(
+        f"{f.file('path', 'The picture')} cannot be read",
+        f"It may be cut short, or no picture. {_UNCHANGED}",
+        "Choose another picture.",
+    ),
+    "data-column-missing": lambda f: Sentence(
+        f"“{f.text('column', 'A column')}” is not given",
+        f"The model was trained with: {f.text('columns', 'more columns')}. {_UNCHANGED}",
+        "Fill it in, or leave it empty on purpose.",
+    ),
+    "data-prompt-empty": Sentence("There is no text to go on from", _UNCHANGED, "Type the beginning of something."),
+}

@@ -1,0 +1,294 @@
+"""Words for why runs end, and for errors around starting, reading and changing them."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.wire.reasons import Reason
+
+_KEPT = "Nothing was charged. The last saved copy of the model is safe."
+_RESUME = "Press “Resume” to go on from the last saved copy."
+
+
+def _without_model(f: Facts, title: str) -> Sentence | None:
+    """For an end at which no model could be saved; what was copied until then is still there."""
+    if f.raw("result") is not False:
+        return None
+    return Sentence(
+        f"{title} before a model was written",
+        "Nothing was charged. A copy that was saved before is safe.",
+        "Resume it, or start it anew.",
+    )
+
+
+def _loss(f: Facts) -> Sentence:
+    at = f" at step {f.text('step')}" if "step" in f else ""
+    return Sentence(
+        f"The loss stopped being a number{at}",
+        f"The corrections grew too large. {_KEPT}",
+        "Train again with a smaller learning rate, or with “go back and halve the rate”.",
+    )
+
+
+REASONS: dict[Reason, Entry] = {
+    Reason.COMPLETED: Sentence(
+        "All steps are done", "The model is saved on this computer. Nothing was charged.", "Try the model."
+    ),
+    Reason.EARLY_STOPPED: Sentence(
+        "It stopped improving, so it stopped early",
+        "The best model is saved on this computer. Nothing was charged.",
+        "Try the model.",
+    ),
+    Reason.STOPPED_BY_USER: lambda f: _without_model(f, "You stopped it") or Sentence(
+        "You stopped it and kept the model",
+        "The model so far is saved on this computer. Nothing was charged.",
+        "Try the model, or train further.",
+    ),
+    Reason.DISCARDED: Sentence(
+        "You stopped it without keeping the model", "Nothing was charged.", "Train again when you like."
+    ),
+    Reason.TIME_LIMIT: lambda f: _without_model(f, "The time limit was reached") or Sentence(
+        "The time limit was reached",
+        "The model so far is saved on this computer. Nothing was charged.",
+        "Train further with more time, or try the model.",
+    ),
+    Reason.MONEY_LIMIT: lambda f: _without_model(f, "The cost limit was reached") or Sentence(
+        "The cost limit was reached",
+        "The price was pretended: nothing was charged. The model so far is saved.",
+        "Train further with a higher limit, or try the model.",
+    ),
+    Reason.LOSS_NOT_FINITE: _loss,
+    Reason.DATA_MISSING: lambda f: Sentence(
+        "The data is not there any more",
+        f"{f.file('path', 'The folder or file')} was moved, renamed or deleted. {_KEPT}",
+        "Put it back, then press “Resume”.",
+    ),
+    Reason.DATA_CHANGED: Sentence(
+        "The data has changed since the plan was made",
+        f"Going on would mix two data sets in one curve. {_KEPT}",
+        "Plan a new run on the data as it is now.",
+    ),
+    Reason.DATA_BROKEN: lambda f: Sentence(
+        "Too much of the data is broken",
+        f"{f.count('broken', 'item', 'items')} could not be read. Your data is untouched, and nothing was charged.",
+        "Repair or remove them, or allow a larger share under “Broken items to put up with”.",
+    ),
+    Reason.MODEL_REFUSED: lambda f: Sentence(
+        "Your model could not be used",
+        f"{f.text('raw', 'It could not be built or does not fit the data').rstrip('.')}. Nothing was charged.",
+        "Correct the model file and start again.",
+    ),
+    Reason.MODEL_STUCK: Sentence(
+        "Your model did not get ready",
+        "Building it took too long and was ended. Nothing was charged.",
+        "Look for an endless loop or waiting in the model file.",
+    ),
+    Reason.OUT_OF_MEMORY: Sentence(
+        "The computer ran out of memory",
+        f"The system ended the training program. {_KEPT}",
+        "Train with fewer examples per step, or close other programs and resume.",
+    ),
+    Reason.DISK_FULL: Sentence(
+        "The disk is full",
+        f"A copy of the model could not be written. {_KEPT}",
+        "Free some space, then press “Resume”.",
+    ),
+    Reason.FOLDER_UNWRITABLE: Sentence(
+        "The run's folder cannot be written",
+        f"Its rights may have changed, or the disk was removed. {_KEPT}",
+        "Make the folder writable, then press “Resume”.",
+    ),
+    Reason.CHECKPOINT_CORRUPT: Sentence(
+        "The saved copy is damaged",
+        "Its checksum does not match, so it was not used. Nothing was charged.",
+        "Resume from an older copy, or train again.",
+    ),
+    Reason.DEVICES_DIFFER: Sentence(
+        "The computer has other devices than the plan expects", _KEPT, "Plan the run again on this computer."
+    ),
+    Reason.PLAN_UNREADABLE: Sentence(
+        "The plan of this run cannot be read",
+        "The file plan.json is damaged or from a newer version. Nothing was charged.",
+        "Open it with a newer version, or plan the run again.",
+    ),
+    Reason.TRAINER_KILLED: lambda f: Sentence(
+        "Something ended the training program", f"It was stopped from outside{_signal(f)}. {_KEPT}", _RESUME
+    ),
+    Reason.TRAINER_FAILED: Sentence(
+        "The training program failed",
+        f"It ended with an error that we did not foresee. {_KEPT}",
+        "Read what it said in the log, then resume or train again.",
+    ),
+    Reason.TRAINER_STUCK: Sentence(
+        "The training program stopped answering", f"It was ended after a long silence. {_KEPT}", _RESUME
+    ),
+    Reason.GUARDIAN_GONE: Sentence(
+        "The run was interrupted",
+        f"The computer was switched off, or the program that watches the run was ended. {_KEPT}",
+        _RESUME,
+    ),
+    Reason.START_FAILED: Sentence(
+        "The training program could not be started",
+        "Nothing was trained, and nothing was charged.",
+        "Repair the training engine in Settings, then start again.",
+    ),
+}
+
+
+def _signal(f: Facts) -> str:
+    return f" ({f.text('signal')})" if "signal" in f else ""
+
+
+_UNCHANGED = "Nothing was charged, and nothing was changed."
+
+
+def _run(f: Facts) -> str:
+    return f"“{f.text('run')}”" if "run" in f else "The run"
+
+
+ERRORS: dict[str, Entry] = {
+    "plan-newer": lambda f: Sentence(
+        "This run was made by a newer version of TPU Studio",
+        f"Its plan has format {f.text('format')}; this version reads {f.text('known', '1')}. {_UNCHANGED}",
+        "Open it with a newer version.",
+    ),
+    "plan-unreadable": Sentence(
+        "The plan of this run cannot be read",
+        f"The file plan.json is damaged. {_UNCHANGED}",
+        "If it was copied from elsewhere, copy the whole folder again.",
+    ),
+    "plan-has-errors": lambda f: Sentence(
+        "The plan cannot be started as it is",
+        f"{f.text('checks', 'Something in the job or the data must be put right first')}. {_UNCHANGED}",
+        "Put that right first; the plan tells more about it.",
+    ),
+    "run-unknown": lambda f: Sentence(
+        f"There is no run called {_run(f)}",
+        _UNCHANGED,
+        f"Did you mean “{f.text('nearest')}”?" if "nearest" in f else "Look at the list of runs.",
+    ),
+    "run-ambiguous": lambda f: Sentence(
+        f"{_run(f)} can mean several runs", f"Found: {f.text('found')}. {_UNCHANGED}", "Use the whole name."
+    ),
+    "run-busy": lambda f: Sentence(
+        f"{_run(f)} is being changed by another window or command", _UNCHANGED, "Try again in a moment."
+    ),
+    "run-goes-on": lambda f: Sentence(f"{_run(f)} is still training", _UNCHANGED, "Stop it first."),
+    "run-is-over": lambda f: Sentence(
+        f"{_run(f)} is over already", _UNCHANGED, "Train it further, or start a new one."
+    ),
+    "run-complete": lambda f: Sentence(
+        f"{_run(f)} has done all its steps",
+        f"There is nothing left to resume. {_UNCHANGED}",
+        "Train it further by some epochs.",
+    ),
+    "run-elsewhere": lambda f: Sentence(
+        f"{_run(f)} belongs to another computer",
+        f"Only that one can change it. {_UNCHANGED}",
+        "Use it there, or copy its settings.",
+    ),
+    "run-exists": lambda f: Sentence(
+        f"There is a run called {_run(f)} already", _UNCHANGED, "Delete or rename one of the two."
+    ),
+    "run-not-in-trash": lambda f: Sentence(
+        f"{_run(f)} is not in the trash",
+        f"It was never deleted, is back already, or was removed for good. {_UNCHANGED}",
+        "Look at the list of runs.",
+    ),
+    "no-checkpoint": lambda f: Sentence(
+        f"{_run(f)} has no saved copy to go on from",
+        f"It ended before the first one. {_UNCHANGED}",
+        "Train it again from the start.",
+    ),
+    "no-result": lambda f: Sentence(
+        f"{_run(f)} has no model yet",
+        f"A model is saved when a run is over or stopped. {_UNCHANGED}",
+        "Wait, or stop and keep the model.",
+    ),
+    "extend-by-nothing": Sentence(
+        "Training further needs at least a little more", _UNCHANGED, "Give the number of times through the data to add."
+    ),
+    "money-spent": lambda f: Sentence(
+        f"{_run(f)} has used up its cost limit",
+        f"The price is pretended: nothing is charged. {_KEPT}",
+        "Raise the limit first.",
+    ),
+    "disk-full": lambda f: Sentence("The disk is full", f"{_room(f)}{_UNCHANGED}", "Free some space and try again."),
+    "folder-unwritable": lambda f: Sentence(
+        f"{f.file('folder', 'The folder')} cannot be written",
+        f"The system says: {f.text('raw', 'no reason')}. {_UNCHANGED}",
+        "Choose another folder, or make this one writable.",
+    ),
+    "export-exists": lambda f: Sentence(
+        f"{f.file('folder', 'The folder')} is there already",
+        f"Nothing in it is overwritten. {_UNCHANGED}",
+        "Choose another name.",
+    ),
+    "import-not-a-run": lambda f: Sentence(
+        f"{f.file('folder', 'The folder')} is not a run",
+        f"A run's folder holds a plan.json. {_UNCHANGED}",
+        "Choose the run's folder itself.",
+    ),
+    "import-symlink": lambda f: Sentence(
+        "The folder holds a link that leads elsewhere",
+        f"{f.file()} could point at anything on this computer, so the folder was not taken in. {_UNCHANGED}",
+        "Copy the run's folder without links.",
+    ),
+    "import-special-file": lambda f: Sentence(
+        "The folder holds something that is no plain file",
+        f"{f.file()} is not part of a run. {_UNCHANGED}",
+        "Remove it and try again.",
+    ),
+    "import-failed": lambda f: Sentence(
+        "The run could not be copied",
+        f"The system says: {f.text('raw', 'no reason')}. The original is untouched.",
+        "Try again.",
+    ),
+    "start-failed": Sentence(
+        "The training program could not be started",
+        "Nothing was trained, and nothing was charged.",
+        "Repair the training engine in Settings, then start again.",
+    ),
+    "devices-differ": lambda f: Sentence(
+        "The computer has other devices than the plan expects",
+        f"Planned for {f.text('planned', 'some')}, found {f.text('found', 'others')}. {_UNCHANGED}",
+        "Plan the run again here.",
+    ),
+    "run-unreadable": lambda f: Sentence(
+        "The run cannot be read at the moment",
+        f"The system says: {f.text('raw', 'no reason')}. The run itself goes on, and its files are untouched.",
+        "Try again in a moment.",
+    ),
+    "journal-unreadable": lambda f: Sentence(
+        "The notebook of TPU Studio cannot be read",
+        f"{f.file('file', 'journal.db')} holds what was begun and not yet finished; without it nothing is started. "
+        f"{_UNCHANGED}",
+        "Make its folder writable. If the file is damaged, move it away and start again.",
+    ),
+    "journal-newer": Sentence(
+        "This folder was last used by a newer version of TPU Studio",
+        f"The two would not understand each other. {_UNCHANGED}",
+        "Use the newer version.",
+    ),
+    "command-line": lambda f: Sentence(
+        "That command was not understood",
+        f"{f.text('raw', 'Something is missing')}. {_UNCHANGED}",
+        f"“{f.text('help', 'tpu-studio --help')}” tells what can be said.",
+    ),
+    "timing-cancelled": Sentence("The timing was given up", "The estimate stays wide. Nothing was charged.", ""),
+    "timing-failed": lambda f: Sentence(
+        "The steps could not be timed",
+        "The estimate stays wide; that keeps nobody from starting. Nothing was charged.",
+        "Start anyway, or repair the training engine in Settings.",
+    ),
+    "unexpected": Sentence(
+        "Something in TPU Studio itself went wrong",
+        "Your runs go on without the window, and nothing was charged.",
+        "Try again. If it happens again, the details help whoever looks into it.",
+    ),
+}
+
+
+def _room(f: Facts) -> str:
+    if isinstance(f.raw("need_bytes"), (int, float)):
+        return f"{f.bytes('need_bytes')} are needed, {f.bytes('free_bytes', 'less')} are free. "
+    return ""

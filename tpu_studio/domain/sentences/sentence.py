@@ -1,0 +1,93 @@
+"""One sentence: what happened, what it means for money and data, what to do next; and how facts are filled in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tpu_studio.domain import figures
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Attributes:
+    title: What happened, without a full stop: it stands as a heading.
+    meaning: What that means for the person's money and data; one or two sentences.
+    action: What to do next; one sentence.
+    """
+
+    title: str
+    meaning: str = ""
+    action: str = ""
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (self.title + ".", self.meaning, self.action) if part)
+
+
+class Facts:
+    """The facts of an error, by name, in words fit for a sentence; an absent fact never breaks one."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self._facts = facts
+
+    def __contains__(self, name: str) -> bool:
+        return self._facts.get(name) not in (None, "", [], {})
+
+    def raw(self, name: str, default: Any = None) -> Any:
+        value = self._facts.get(name)
+        return default if value is None else value
+
+    def text(self, name: str, default: str = "") -> str:
+        """The value in words: whole numbers with thousands separated, lists with commas."""
+        value = self._facts.get(name)
+        if value is None or value == "":
+            return default
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int):
+            return f"{value:,}"
+        if isinstance(value, float):
+            return f"{value:,.4g}"
+        if isinstance(value, (list, tuple)):
+            return ", ".join(str(item) for item in value)
+        return " ".join(str(value).split())[:200]
+
+    def file(self, name: str = "file", default: str = "the file", *, plain: bool = False) -> str:
+        """The name of a file or folder without the way to it, in quotation marks unless *plain*."""
+        value = str(self._facts.get(name) or "")
+        found = os.path.basename(value.rstrip("/\\")) or value
+        return default if not found else found if plain else f"“{found}”"
+
+    def share(self, name: str, default: str = "some") -> str:
+        value = self._facts.get(name)
+        return f"{value:.0%}" if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+
+    def count(self, name: str, one: str, many: str) -> str:
+        """`1 picture`, `1,204 pictures`; `some pictures` when not told."""
+        value = self._facts.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return f"some {many}"
+        return f"{int(value):,} {one if value == 1 else many}"
+
+    def bytes(self, name: str, default: str = "more") -> str:
+        value = self._facts.get(name)
+        return (
+            figures.size(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else default
+        )
+
+
+Entry = Sentence | Callable[[Facts], Sentence]
+
+NOTHING_CHARGED = "Nothing was charged."
+DATA_UNTOUCHED = "Nothing was charged, and your data is untouched."
+
+
+def tell(entry: Entry, facts: Mapping[str, Any]) -> Sentence:
+    """The sentence with its facts; a title begins with a capital unless it begins with the name of a file."""
+    said = entry if isinstance(entry, Sentence) else entry(Facts(facts))
+    first = said.title.partition(" ")[0]
+    if said.title[:1].islower() and "." not in first:
+        return replace(said, title=said.title[0].upper() + said.title[1:])
+    return said

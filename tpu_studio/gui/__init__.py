@@ -1,0 +1,1 @@
+"""The window: widgets, pages and plots. The only user of PySide6 and pyqtgraph besides `app`."""

@@ -1,0 +1,1 @@
+"""Home: what would you like to train?"""

@@ -1,0 +1,194 @@
+"""Home's cards: a way to run, an example to start from, and the strip of a run that goes on."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QEnterEvent, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit import fonts, icons, paint
+from tpu_studio.gui.kit.bars import ProgressBar
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.focus import RingFocus
+from tpu_studio.gui.kit.pill import Icon, IconTile, Pill
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
+from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.viewmodels.examples import Example
+from tpu_studio.viewmodels.runrows import RunRow
+
+
+class WayCard(Card):
+    """A way to run: tile, price pill, title, two lines, a readiness line, and one button if it can be used now."""
+
+    pressed = Signal()
+
+    def __init__(
+        self,
+        icon: str,
+        kind: str,
+        pill: tuple[str, str],
+        title: str,
+        text: str,
+        *,
+        button: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(margins=(20, 19, 20, 20), spacing=0, parent=parent)
+        head = QHBoxLayout()
+        head.addWidget(IconTile(icon, kind, side=44, icon_size=20))
+        head.addStretch(1)
+        head.addWidget(Pill(pill[0], pill[1]), 0, Qt.AlignmentFlag.AlignVCenter)  # type: ignore[arg-type]
+        self._ready_icon = Icon("laptop", "text_2", size=16)
+        self._ready = Text("", "secondary", "text_2")
+        ready = QHBoxLayout()
+        ready.setSpacing(Space.m)
+        ready.addWidget(self._ready_icon, 0, Qt.AlignmentFlag.AlignTop)
+        ready.addWidget(self._ready, 1)
+        self.body.addLayout(head)
+        self.body.addSpacing(14)
+        self.body.addWidget(Line(title, "card-title"))
+        self.body.addSpacing(2)
+        self.body.addWidget(Text(text, "body", "text_2"))
+        self.body.addStretch(1)
+        self.body.addSpacing(16)
+        self.body.addLayout(ready)
+        self.button: Button | None = None
+        if button:
+            self.button = Button(button, "primary")
+            self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            self.button.clicked.connect(self.pressed)
+            self.body.addSpacing(12)
+            self.body.addWidget(self.button)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+
+    def set_ready(self, icon: str, tone: str, words: str) -> None:
+        self._ready_icon.set_icon(icon, {"neutral": "text_2"}.get(tone, tone))
+        self._ready.setText(words)
+
+    @property
+    def ready_words(self) -> str:
+        return self._ready.text()
+
+
+class ExampleCard(RingFocus, Themed, QAbstractButton):
+    """A small card that is one button: opens the Plan with the example filled in."""
+
+    ring_radius = Radius.inner
+
+    def __init__(self, example: Example, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.example = example
+        self.setText(example.title)
+        self.setAccessibleName(f"Start with the example {example.title}")
+        self.setAccessibleDescription(example.text)
+        self.setToolTip("")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.follow_theme()
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        room = self._words_width(width)
+        title = paint.lay_out(self.example.title, fonts.font("row-title"), room)[1]
+        text = paint.lay_out(self.example.text, fonts.font("secondary"), room)[1]
+        return int(max(title + text + 2 + 28, px(36) + 28) + 0.99)
+
+    def sizeHint(self) -> QSize:
+        width = soft_px(250)
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(soft_px(190), px(64))
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = paint.open_painter(self)
+        box = QRectF(self.rect())
+        over = self.underMouse() or self.isDown()
+        paint.outlined(painter, box, Radius.inner, ink("card"), ink("accent" if over else "border"))
+        side = px(36)
+        tile = QRectF(14, 14, side, side)
+        paint.outlined(painter, tile, Radius.inner, ink("neutral_tint"))
+        icons.paint(painter, self.example.icon, tile, "text_2", px(18))
+        room = self._words_width(self.width())
+        x = 14 + side + 12
+        title, height, _ = paint.lay_out(self.example.title, fonts.font("row-title"), room)
+        painter.setPen(ink("text"))
+        title.draw(painter, QRectF(x, 13, 0, 0).topLeft())
+        text, _, _ = paint.lay_out(self.example.text, fonts.font("secondary"), room)
+        painter.setPen(ink("text_2"))
+        text.draw(painter, QRectF(x, 13 + height + 2, 0, 0).topLeft())
+
+    def _words_width(self, width: float) -> float:
+        return max(width - 14 - px(36) - 12 - 14, px(60))
+
+
+class LiveStrip(Card):
+    """A run that goes on: what, how far, how long yet, and Watch. A waiting one says what it waits for."""
+
+    watch = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(margins=(15, 10, 15, 10), parent=parent)
+        self.run = ""
+        self._tile = IconTile("activity", "accent", side=36, icon_size=18)
+        self._title = Line("", "row-title")
+        self._below = Line("", "secondary", "text_2")
+        self._share = Line("", "label-strong", numbers=True, fit=True)
+        self._left = Line("", "secondary", "text_2", numbers=True)
+        self._right = Line("", "label-strong", numbers=True, fit=True)
+        self._bar = ProgressBar(0, name="Progress")
+        self.button = Button("Watch", size="small")
+        self.button.clicked.connect(lambda: self.watch.emit(self.run))
+        names = QVBoxLayout()
+        names.setSpacing(0)
+        names.addWidget(self._title)
+        names.addWidget(self._below)
+        figures = QHBoxLayout()
+        figures.setSpacing(Space.m)
+        figures.addWidget(self._share)
+        figures.addWidget(self._left, 1)
+        figures.addWidget(self._right)
+        progress = QVBoxLayout()
+        progress.setSpacing(Space.s)
+        progress.addLayout(figures)
+        progress.addWidget(self._bar)
+        row = QHBoxLayout()
+        row.setSpacing(Space.l)
+        row.addWidget(self._tile)
+        row.addLayout(names, 3)
+        row.addSpacing(Space.xl)
+        row.addLayout(progress, 7)
+        row.addSpacing(Space.xl)
+        row.addWidget(self.button)
+        self.body.addLayout(row)
+
+    def show_run(self, row: RunRow) -> None:
+        self.run = row.run
+        verb = (
+            "waits its turn"
+            if row.waiting
+            else "is training"
+            if row.status.startswith("Training")
+            else f"is {row.status.lower()}"
+        )
+        self._title.setText(f"{row.name} {verb}")
+        self._below.setText(f"{row.place} · {row.subtitle}" if row.subtitle else row.place)
+        self._tile.set_icon("hourglass" if row.waiting else "activity", "neutral" if row.waiting else "accent")
+        self._share.setText(f"{row.progress:.0%}")
+        self._left.setText("starts when the run before it is over" if row.waiting else row.left or f"{row.time} so far")
+        self._right.setText(f"{row.metric} {row.metric_name}" if row.metric else "")
+        self._bar.set_share(row.progress, f"{row.progress:.0%} of the steps")
+        self.button.setAccessibleName(f"Watch {row.name}")

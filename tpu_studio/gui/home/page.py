@@ -1,0 +1,191 @@
+"""Home: the question, the ways to run, what goes on, the examples, and the latest runs. Draws `HomeView`."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from tpu_studio.gui.home.cards import ExampleCard, LiveStrip, WayCard
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.runs.table import RunTable
+from tpu_studio.viewmodels.home import HomeView, HomeViewModel
+from tpu_studio.viewmodels.shell import ShellViewModel
+
+LATER = "Comes with a later version"
+
+
+class HomePage(QWidget):
+    def __init__(self, model: HomeViewModel, shell: ShellViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shell = shell
+        self.computer = WayCard(
+            "laptop",
+            "ok",
+            ("Free", "ok"),
+            "This computer",
+            "Train small models right here. The best way to check that your data and settings work.",
+            button="Train on this computer",
+        )
+        self.computer.pressed.connect(shell.new_run)
+        self.practice = WayCard(
+            "flask-conical",
+            "accent",
+            ("Free · nothing is real", "neutral"),
+            "Practice cloud",
+            "Rehearse every cloud step, from asking for a TPU to cleaning up, without an account or a bill.",
+        )
+        self.cloud = WayCard(
+            "cloud",
+            "violet",
+            ("Paid by the hour", "neutral"),
+            "Google Cloud TPU",
+            "Train big models fast on real TPU chips. You set the most you want to spend first.",
+        )
+        self.practice.set_ready("clock", "neutral", LATER)
+        self.cloud.set_ready("clock", "neutral", LATER)
+        ways = QHBoxLayout()
+        ways.setSpacing(Space.xl)
+        for card in (self.computer, self.practice, self.cloud):
+            ways.addWidget(card, 1)
+
+        self.strips = [LiveStrip(), LiveStrip()]
+        for strip in self.strips:
+            strip.watch.connect(lambda run: shell.open_run(run, self._name_of(run)))
+
+        self._examples_title = Line("Start with an example", "section")
+        self.examples: list[ExampleCard] = []
+        self._example_grid = QGridLayout()
+        self._example_grid.setSpacing(Space.gap)
+        self._columns = 0
+
+        self.table = RunTable(fit=True)
+        self.table.opened.connect(lambda run: shell.open_run(run, self._name_of(run)))
+        self._all = Button("See all runs", "link")
+        self._all.clicked.connect(lambda: shell.go("runs"))
+        self._recent_head = QWidget()
+        head = QHBoxLayout(self._recent_head)
+        head.setContentsMargins(0, 0, 0, 0)
+        head.addWidget(Line("Recent runs", "section"), 1)
+        head.addWidget(self._all)
+        self._recent = Card(margins=1, spacing=0)
+        self._recent.body.addWidget(self.table)
+        self._none = Card(margins=(20, 18, 20, 18), spacing=2)
+        self._none.body.addWidget(Text("No runs yet", "row-title"))
+        self._none.body.addWidget(
+            Text(
+                "Your first one takes about two minutes and costs nothing. Handwritten digits is a good start.",
+                "secondary",
+                "text_2",
+            )
+        )
+        self._none.hide()
+
+        self._examples_box = QWidget()
+        box = QVBoxLayout(self._examples_box)
+        box.setContentsMargins(0, Space.xxl, 0, 0)
+        box.setSpacing(Space.l)
+        box.addWidget(self._examples_title)
+        box.addLayout(self._example_grid)
+        self._recent_box = QWidget()
+        box = QVBoxLayout(self._recent_box)
+        box.setContentsMargins(0, Space.card, 0, 0)
+        box.setSpacing(Space.m)
+        box.addWidget(self._recent_head)
+        box.addWidget(self._recent)
+        box.addWidget(self._none)
+
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        self._column = column = QVBoxLayout(inside)
+        column.setContentsMargins(Space.page, 26, Space.page, Space.page)
+        column.setSpacing(0)
+        column.addWidget(
+            PageHeader(
+                "What would you like to train?",
+                "Start free on this computer. The same run will go to a Cloud TPU when you need more speed.",
+            )
+        )
+        column.addSpacing(Space.title)
+        column.addLayout(ways)
+        self._strip_boxes = [_spaced(strip) for strip in self.strips]
+        for box_of_strip in self._strip_boxes:
+            column.addWidget(box_of_strip)
+        self._boxes_at = column.count()
+        column.addWidget(self._examples_box)
+        column.addWidget(self._recent_box)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(inside)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(scroll)
+        self._end = model.state.subscribe(self._draw)
+        self.destroyed.connect(lambda: self._end())
+
+    def _name_of(self, run: str) -> str:
+        return next((row.name for row in self.table.runs.rows if row.run == run), "")
+
+    def _draw(self, view: HomeView) -> None:
+        self.computer.set_ready(*view.ready_line)
+        for place, strip in enumerate(self.strips):
+            shown = place < len(view.live)
+            if shown:
+                strip.show_run(view.live[place])
+            self._strip_boxes[place].setVisible(shown)
+        if tuple(card.example for card in self.examples) != view.examples:
+            self._make_examples(view)
+        self._examples_title.setVisible(bool(view.examples))
+        self.table.set_rows(view.recent)
+        self._recent_head.setVisible(bool(view.recent) or view.empty)
+        self._all.setVisible(bool(view.recent))
+        self._recent.setVisible(bool(view.recent))
+        self._none.setVisible(view.empty)
+        first = self._recent_box if view.recent else self._examples_box  # who has runs looks for them first
+        if self._column.itemAt(self._boxes_at).widget() is not first:  # type: ignore[union-attr]
+            self._column.removeWidget(first)
+            self._column.insertWidget(self._boxes_at, first)
+
+    def _make_examples(self, view: HomeView) -> None:
+        for card in self.examples:
+            card.deleteLater()
+        self.examples = []
+        for example in view.examples:
+            card = ExampleCard(example)
+            card.clicked.connect(lambda _=False, e=example: self._shell.open_job(e.path))
+            self.examples.append(card)
+        self._columns = 0
+        self._lay_examples()
+
+    def _lay_examples(self) -> None:
+        """Four in a row, two by two where four would be too narrow for their words."""
+        columns = 4 if self.width() >= soft_px(1080) else 2
+        if columns == self._columns:
+            return
+        self._columns = columns
+        for place, card in enumerate(self.examples):
+            self._example_grid.addWidget(card, place // columns, place % columns)
+        for column in range(4):
+            self._example_grid.setColumnStretch(column, 1 if column < columns else 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_examples()
+
+
+def _spaced(widget: QWidget) -> QWidget:
+    """*widget* with the gap above it in one box, so that both vanish together."""
+    box = QWidget()
+    column = QVBoxLayout(box)
+    column.setContentsMargins(0, Space.gap, 0, 0)
+    column.addWidget(widget)
+    box.hide()
+    return box

@@ -1,0 +1,144 @@
+"""Numbers as heroes: a row of big numbers with hairlines between, each with its unit and one line of context."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit import fonts, paint
+from tpu_studio.gui.kit.bars import ProgressBar
+from tpu_studio.gui.kit.card import Card, Divider
+from tpu_studio.gui.kit.pill import Icon
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import Themed, ink
+from tpu_studio.gui.kit.tokens import Space
+
+
+class _Figure(Themed, QLabel):
+    """Number and unit on one baseline."""
+
+    def __init__(self, role: str) -> None:
+        super().__init__()
+        self._role, self._number, self._unit, self._tone = role, "–", "", "text"
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.follow_theme()
+
+    def set_figure(self, number: str, unit: str, tone: str) -> None:
+        if (number, unit, tone) != (self._number, self._unit, self._tone):
+            self._number, self._unit, self._tone = number, unit, tone
+            self.setAccessibleName(f"{number} {unit}".strip())
+            self.setToolTip(unit)
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        face = fonts.font(self._role)
+        width = paint.text_width(face, self._number) + Space.m
+        width += paint.text_width(fonts.font("body", numbers=True), self._unit) if self._unit else 0
+        return QSize(int(width + 1), int(face.pixelSize() * 1.2 + 0.99))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(int(paint.text_width(fonts.font(self._role), self._number) + 2), self.sizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = paint.open_painter(self)
+        face, small = fonts.font(self._role), fonts.font("body", numbers=True)
+        metrics = QFontMetricsF(face)
+        base = (self.height() + metrics.capHeight()) / 2
+        painter.setFont(face)
+        painter.setPen(ink(self._tone))
+        painter.drawText(QPointF(0, base), self._number)
+        x = metrics.horizontalAdvance(self._number) + Space.m
+        painter.setFont(small)
+        painter.setPen(ink("text_2" if self._tone == "text" else "text_3"))
+        unit = QFontMetricsF(small).elidedText(self._unit, Qt.TextElideMode.ElideRight, self.width() - x)
+        painter.drawText(QPointF(x, base), unit)
+
+
+class BigNumber(QWidget):
+    """Label, number, unit, and one line of context with an icon or a thin bar before it.
+
+    `set_number` changes it in place. *stale* ("40 s ago") turns the number grey and says its age.
+    """
+
+    def __init__(self, label: str, *, medium: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = label
+        self.label = Line(label, "label", "text_2")
+        self._figure = _Figure("medium-number" if medium else "big-number")
+        self.context = Text("", "caption-medium", "text_2", numbers=True)
+        self._icon = Icon("clock", size=14)
+        self._icon.hide()
+        self._bar = ProgressBar(0, name=f"{label}, share")
+        self._bar.hide()
+        below = QHBoxLayout()
+        below.setSpacing(Space.s)
+        below.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        below.addWidget(self._bar, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._bar_gap = below
+        below.addWidget(self.context, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.label)
+        column.addSpacing(1)
+        column.addWidget(self._figure)
+        column.addSpacing(Space.xs)
+        column.addLayout(below)
+        column.addStretch(1)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+
+    def set_label(self, label: str) -> None:
+        """What the number is, where that changes with the state ("Time left", then "Time")."""
+        if label != self._name:
+            self._name = label
+            self.label.setText(label)
+
+    def set_number(
+        self,
+        number: str,
+        unit: str = "",
+        context: str = "",
+        *,
+        icon: str = "",
+        tone: str = "text_2",
+        share: float | None = None,
+        stale: str = "",
+    ) -> None:
+        """*icon* and *tone* go before the context; *share* draws a thin bar there instead (cost of the limit)."""
+        self._figure.set_figure(number, unit, "text_3" if stale else "text")
+        self.context.setText(stale or context)
+        self._icon.setVisible(bool(icon) and share is None)
+        if icon:
+            self._icon.set_icon(icon, tone)
+        self._bar.setVisible(share is not None)
+        self._bar_gap.setSpacing(Space.s if share is None else Space.m + 2)
+        if share is not None:
+            self._bar.setFixedWidth(100)
+            self._bar.set_share(share)
+            self._bar.set_tone("bad_bar" if share >= 1 else "warn_bar" if share >= 0.8 else "accent")
+        self.context.setVisible(bool(context or stale))
+        self.setAccessibleName(" ".join(part for part in (f"{self._name}:", number, unit, context, stale) if part))
+
+
+class BigNumberRow(Card):
+    """Four (or any) `BigNumber`s of equal width in one card, hairlines between. `tile(label)` finds one again."""
+
+    def __init__(self, *labels: str, medium: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(margins=(22, 13, 22, 13), parent=parent)
+        self._tiles: dict[str, BigNumber] = {}
+        row = QHBoxLayout()
+        row.setSpacing(Space.xxl)
+        for index, label in enumerate(labels):
+            if index:
+                row.addWidget(Divider(vertical=True))
+            tile = BigNumber(label, medium=medium)
+            self._tiles[label] = tile
+            row.addWidget(tile, 1)
+        self.body.addLayout(row)
+        # not Maximum: that holds the row at the height of unwrapped words
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+
+    def tile(self, label: str) -> BigNumber:
+        return self._tiles[label]

@@ -1,0 +1,171 @@
+"""Section Data: which kind, where it is, what is in it, and what should be looked at before training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from tpu_studio.domain import figures
+from tpu_studio.gui.kit.bars import ProgressBar
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import clear_layout
+from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
+from tpu_studio.gui.kit.fields import ComboBox, Field
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.dropzone import DropZone
+from tpu_studio.gui.plan.flow import FlowLayout
+from tpu_studio.gui.plan.notes import note_of
+from tpu_studio.gui.plan.preview import Preview
+from tpu_studio.gui.plan.sections import FoldingSection
+from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.examples import shipped
+from tpu_studio.viewmodels.opening import what_is
+from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planstate import PlanView
+from tpu_studio.wire.plan import Check
+
+KINDS = (
+    ("images", "Pictures", "A folder for each kind"),
+    ("table", "Table", "A .csv file"),
+    ("text", "Text", "To learn to write like it"),
+    ("digits", "Digits sample", "Built in, quickest first run"),
+    ("tfrecord", "Converted data", "TFRecord made by this app"),
+)
+NOTES_AT_MOST = 6
+
+
+class DataSection(FoldingSection):
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__("Data", "database", parent)
+        self._model = model
+        self._findings: tuple[Check, ...] | None = None
+        cards = [ChoiceCard(title, text, icon=planwords.KIND_ICONS[key], key=key) for key, title, text in KINDS]
+        self.kinds = ChoiceGroup(cards, name="Kind of data", columns=3)
+        self.kinds.changed.connect(self._choose_kind)
+        self.zone = DropZone()
+        self.zone.chosen.connect(self._choose_path)
+        self.samples: dict[str, Button] = {}
+        self._samples = QWidget()
+        samples = FlowLayout(self._samples)
+        samples.addWidget(Line("Or a sample:", "secondary", "text_2", fit=True))
+        for example in shipped():
+            button = Button(example.title, "quiet", size="small", icon=example.icon, hover=example.text)
+            button.clicked.connect(lambda _=False, e=example: model.choose_sample(e.path))
+            self.samples[example.name] = button
+            samples.addWidget(button)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self._samples.setSizePolicy(policy)
+
+        self._looking = QWidget()
+        self._count = Text("", "secondary", "text_2", numbers=True)
+        self.bar = ProgressBar(name="Looking at the data")
+        self.stop = Button("Stop looking", size="small")
+        self.stop.clicked.connect(model.stop_looking)
+        line = QHBoxLayout()
+        line.addWidget(self._count, 1)
+        line.addWidget(self.stop)
+        looking = QVBoxLayout(self._looking)
+        looking.setContentsMargins(0, 0, 0, 0)
+        looking.addWidget(self.bar)
+        looking.addLayout(line)
+
+        self.problem = Note("", "", "bad", action="Look again")
+        self.problem.acted.connect(model.look_again)
+        self._learned = Text("", "secondary", "text_2")
+        self.target = ComboBox(name="Column to predict")
+        self.target.chosen.connect(lambda name: model.set("data.target", name))
+        self._target = Field("What to predict", self.target, term="target column")
+        self.preview = Preview()
+        self.preview.column_changed.connect(model.set_column)
+        self._notes = QVBoxLayout()
+        self._notes.setSpacing(Space.m)
+        for widget in (
+            self.kinds,
+            self.zone,
+            self._samples,
+            self._looking,
+            self.problem,
+            self._learned,
+            self._target,
+            self.preview,
+        ):
+            self.card.body.addWidget(widget)
+        self.card.body.addLayout(self._notes)
+        self.opened.connect(lambda: model.open_section("data"))
+        self.closed.connect(lambda: model.close_section("data"))
+
+    def draw(self, view: PlanView) -> None:
+        is_open, look = view.is_open("data"), view.look
+        self.show_open(is_open, view.plan is not None and not view.looking)
+        kind = str(view.job["data.kind"] or "")
+        note = planwords.data_note(look) if look else "Looking at it" if view.looking else ""
+        self.row.set_summary(planwords.data_title(view.job, look), note, planwords.KIND_ICONS.get(kind, "database"))
+        if not is_open:
+            return
+        self.kinds.set_value(kind)
+        self.zone.set_kind(kind, str(view.job["data.path"] or ""))
+        self.zone.setVisible(kind != "digits")
+        self._draw_looking(view)
+        shown = look is not None and not view.look_problem
+        self.preview.setVisible(shown)
+        self._learned.setVisible(shown)
+        self._target.setVisible(shown and bool(look and look.columns))
+        if look is not None and shown:
+            self._learned.setText(
+                f"{planwords.data_note(look)}. {planwords.learned(look)} {_kept(look.validation, look.kind)}"
+            )
+            self.preview.draw(look, view.thumbnails)
+            if look.columns:
+                self.target.set_options([(column.name, column.name) for column in look.columns])
+                self.target.set_value(look.target)
+        self._draw_findings(view.findings if shown else ())
+
+    def _draw_looking(self, view: PlanView) -> None:
+        self._looking.setVisible(view.looking and view.look_slow)
+        if view.looking:
+            share = view.look_done / view.look_total if view.look_total else 0.0
+            noun = figures.noun(str(view.job["data.kind"]))
+            words = (
+                f"Looking at {view.look_done:,} of {view.look_total:,} {noun}"
+                if view.look_total
+                else "Looking at the data"
+            )
+            self._count.setText(words)
+            self.bar.set_share(share, words)
+        problem = view.look_problem
+        self.problem.setVisible(problem is not None)
+        if problem is not None:
+            self.problem.set_words(problem.title, problem.text)
+
+    def _draw_findings(self, findings: tuple[Check, ...]) -> None:
+        if findings == self._findings:
+            return
+        self._findings = findings
+        clear_layout(self._notes)
+        for check in findings[:NOTES_AT_MOST]:
+            self._notes.addWidget(note_of(check, self._model))
+        if len(findings) > NOTES_AT_MOST:
+            rest = findings[NOTES_AT_MOST:]
+            self._notes.addWidget(Text(f"And: {'; '.join(check.title for check in rest)}.", "caption", "text_2"))
+
+    def _choose_kind(self, kind: str) -> None:
+        if kind != self._model.state.value.job["data.kind"]:
+            self._model.choose_data(kind, None)
+
+    def _choose_path(self, path: Path) -> None:
+        """A path tells its kind; where it does not, the chosen kind holds."""
+        told = what_is(path)
+        kind = told.data_kind if told.kind == "data" and told.data_kind else self.zone.kind
+        if self.zone.kind in ("table", "text") and path.is_file():
+            kind = self.zone.kind
+        self._model.choose_data(kind or "images", path)
+
+
+def _kept(count: int, kind: str) -> str:
+    if count == 1:
+        return "One of them is kept aside for testing."
+    return f"{count:,} {figures.noun(kind)} are kept aside for testing." if count else ""

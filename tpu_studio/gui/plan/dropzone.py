@@ -1,0 +1,108 @@
+"""A place to drop data on, with the button for those who rather choose it from a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QPaintEvent, QPen
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit import paint
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.pill import IconTile
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import Themed, ink
+from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.viewmodels.planwords import KIND_ICONS
+
+WORDS = {
+    "images": ("Drop a folder of pictures here", "One folder inside it for each kind of thing.", "Choose a folder…"),
+    "table": (
+        "Drop a table here",
+        "A .csv file: a line for each example, a column for each measure.",
+        "Choose a file…",
+    ),
+    "text": ("Drop a text here", "A plain .txt file, or a folder of them. Any language.", "Choose a file…"),
+    "tfrecord": ("Drop converted data here", "A folder with dataset.json, made by Convert.", "Choose a folder…"),
+    "": ("Drop a folder or file here", "A folder of pictures, a table (.csv) or a text (.txt).", "Choose a folder…"),
+}
+FILES = {"table": "Tables (*.csv *.tsv *.tab *.txt);;All files (*)", "text": "Texts (*.txt *.md *.text);;All files (*)"}
+
+
+class DropZone(Themed, QWidget):
+    """`chosen` carries the path of a file or folder."""
+
+    chosen = Signal(Path)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.kind = ""
+        self._over = False
+        self.setAcceptDrops(True)
+        self._tile = IconTile("folder-open", "neutral", side=40, icon_size=20)
+        self._title = Line("", "row-title")
+        self._text = Text("", "caption", "text_2")
+        self.button = Button("", size="small", icon="folder-open")
+        self.button.clicked.connect(self.choose)
+        words = QVBoxLayout()
+        words.setSpacing(Space.hair)
+        words.addWidget(self._title)
+        words.addWidget(self._text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 13, 14, 13)
+        row.setSpacing(Space.l)
+        row.addWidget(self._tile)
+        row.addLayout(words, 1)
+        row.addWidget(self.button)
+        self.set_kind("")
+        self.follow_theme()
+
+    def set_kind(self, kind: str, path: str = "") -> None:
+        """*path* is what is chosen already; then the zone offers another."""
+        self.kind = kind
+        title, text, button = WORDS.get(kind, WORDS[""])
+        if path:
+            name = Path(path).name
+            title, text, button = name or path, path, button.replace("Choose a", "Choose another")
+        self._title.setText(title)
+        self._title.set_hover_text(path)
+        self._text.setText(text)
+        self.button.setText(button)
+        self._tile.set_icon(KIND_ICONS.get(kind, "folder-open"))
+
+    def choose(self) -> None:
+        files = self.kind in FILES
+        dialog = QFileDialog(self.window(), "Choose the data", "", FILES.get(self.kind, ""))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile if files else QFileDialog.FileMode.Directory)
+        dialog.fileSelected.connect(lambda name: self.chosen.emit(Path(name)))
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls():
+            self._over = True
+            self.update()
+            event.acceptProposedAction()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._over = False
+        self.update()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._over = False
+        self.update()
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.chosen.emit(paths[0])
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = paint.open_painter(self)
+        box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        if self._over:
+            paint.outlined(painter, box, Radius.inner, ink("accent_tint"))
+        pen = QPen(ink("accent" if self._over else "control"), 1.5)
+        pen.setStyle(Qt.PenStyle.DashLine)
+        painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(box, Radius.inner, Radius.inner)

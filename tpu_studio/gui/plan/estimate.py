@@ -1,0 +1,251 @@
+"""The Estimate card: cost or time, limit, speed, set-up, training, memory, repairs, Start, and when charging begins."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart, ProgressBar
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, Divider, FactRow, Scroll, clear_layout
+from tpu_studio.gui.kit.pill import Pill
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.notes import TallNote, note_of
+from tpu_studio.gui.plan.slider import LimitSlider
+from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planstate import PlanView
+from tpu_studio.wire.plan import Check
+
+FITS_ICON = {"ok": "check", "warn": "triangle-alert", "bad": "circle-x"}
+
+
+class StartBox(QWidget):
+    """The engine's progress if it is being made, the Start button, and the sentence under it."""
+
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self.engine = TallNote("", "", "accent", "Create it & start")
+        self.engine.acted.connect(model.create_engine)
+        self.bar = ProgressBar(name="Training engine")
+        self.bar_words = Text("", "caption", "text_2", numbers=True)
+        self.problem = TallNote("", "", "bad", "Close")
+        self.problem.acted.connect(model.dismiss)
+        self.button = Button("Start training", "primary", size="main", icon="play", hover="Ctrl+Enter")
+        self.button.stretch()
+        self.button.clicked.connect(model.start)
+        self.note = Text("", "caption", "text_2", align=Qt.AlignmentFlag.AlignHCenter)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.m + 2)
+        for widget in (self.problem, self.engine, self.bar, self.bar_words, self.button, self.note):
+            column.addWidget(widget)
+
+    def draw(self, view: PlanView) -> None:
+        engine = view.engine
+        asking = view.asking_engine and not engine.doing
+        self.engine.setVisible(asking)
+        if asking:
+            broken = engine.status == "broken"
+            title = "The engine needs repair" if broken else "Training needs its engine"
+            self.engine.set_words(title, engine.sentence)
+            if self.engine.button is not None:
+                self.engine.button.setText("Repair it & start" if broken else "Create it & start")
+        self.bar.setVisible(engine.bar is not None)
+        self.bar_words.setVisible(engine.bar is not None)
+        if engine.bar is not None:
+            words = " · ".join(part for part in (engine.bar.title, engine.bar.detail) if part)
+            self.bar.set_share(engine.bar.share, words)
+            self.bar_words.setText(words)
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.button.setText(view.start_words)
+        self.button.setEnabled(not view.starting and not engine.doing)
+        self.note.setText(view.start_note)
+        self.note.set_tone("text_2" if not view.missing[1] else "warn")
+
+
+class Figures(QWidget):
+    """Everything above Start, in the order that never changes."""
+
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._checks: tuple[Check, ...] | None = None
+        self.headline = Line("–", "big-number", numbers=True)
+        self.subline = Text("", "secondary", "text_2", numbers=True)
+        self.measure = Button("Time a few real steps", "link", size="small", icon="gauge")
+        self.measure.clicked.connect(model.measure)
+        self.limit = LimitSlider()
+        self.limit.moved.connect(self._moved)
+        self._known = QWidget()
+        known = QVBoxLayout(self._known)
+        known.setContentsMargins(0, 0, 0, 0)
+        known.setSpacing(Space.l)
+        self.rows = {label: FactRow(label) for label in ("Speed", "Setting up, before training", "Training")}
+        facts = QVBoxLayout()
+        facts.setSpacing(Space.m - 1)
+        for row in self.rows.values():
+            facts.addWidget(row)
+        self.memory = MemoryBar()
+        self.memory_row = FactRow("Memory")
+        self.fits = Pill("Fits", "ok", icon="check")
+        fits = QGridLayout()
+        fits.addWidget(self.memory, 0, 0)
+        fits.addWidget(self.fits, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
+        self._notes = QVBoxLayout()
+        self._notes.setSpacing(Space.m)
+        known.addWidget(self.limit)
+        known.addWidget(Divider())
+        known.addLayout(facts)
+        known.addWidget(Divider())
+        memory = QVBoxLayout()
+        memory.setSpacing(Space.s)
+        memory.addWidget(self.memory_row)
+        memory.addLayout(fits)
+        known.addLayout(memory)
+        known.addLayout(self._notes)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.hair)
+        column.addWidget(self.headline)
+        column.addWidget(self.subline)
+        column.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addSpacing(Space.m)
+        column.addWidget(self._known)
+        column.addStretch(1)
+
+    def draw(self, view: PlanView) -> None:
+        plan, parts = view.plan, view.parts
+        self.headline.setText(view.headline)
+        self.headline.set_hover_text(parts.why if parts else "")
+        self.headline.set_tone("text" if plan and not view.stale and not view.problems else "text_3")
+        self.subline.setText(view.subline)
+        rough = plan is not None and parts is not None and not parts.measured and view.timing != "measuring"
+        self.measure.setText("Time real steps again" if view.timing == "failed" else "Time a few real steps")
+        self.measure.setToolTip(view.timing_failed)
+        self.measure.setVisible(rough and view.engine.ready and not view.missing[1])
+        self._known.setVisible(plan is not None)
+        if plan is None or parts is None:
+            self._draw_notes(())
+            return
+        limit = planwords.limit_of(plan)
+        self.limit.setVisible(limit is not None)
+        if limit is not None:
+            self.limit.set_limit(limit)
+        for row in planwords.estimate_rows(plan, parts):
+            shown = self.rows[row.label]
+            shown.set_value(row.value)
+            shown.setToolTip(row.why)
+        memory = planwords.memory_of(plan)
+        self.memory_row.set_value(memory.words)
+        self.memory.set_memory([MemoryPart(name, share) for name, share in memory.parts], 1.0, memory.words)
+        self.fits.set_pill(memory.fits, memory.tone, icon=FITS_ICON[memory.tone])  # type: ignore[arg-type]
+        self._draw_notes(view.warnings)
+
+    def _draw_notes(self, checks: tuple[Check, ...]) -> None:
+        if checks == self._checks:
+            return
+        self._checks = checks
+        clear_layout(self._notes)
+        for check in checks:
+            self._notes.addWidget(note_of(check, self._model))
+
+    def _moved(self, value: float) -> None:
+        view = self._model.state.value
+        limit = planwords.limit_of(view.plan) if view.plan else None
+        if limit is not None:
+            self._model.set(limit.path, value)
+
+
+class EstimateCard(Card):
+    """The card at the right of the sheet; scrolls inside when there is more than room."""
+
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(margins=(0, 17, 0, 19), spacing=Space.m, parent=parent)
+        self.pill = Pill("Not yet")
+        head = QHBoxLayout()
+        head.setContentsMargins(19, 0, 19, 0)
+        head.addWidget(Line("Estimate", "section"), 1)
+        head.addWidget(self.pill)
+        self.figures = Figures(model)
+        self.figures.setContentsMargins(19, 0, 19, 0)
+        scroll = Scroll(self.figures)
+        self.start = StartBox(model)
+        self.start.setContentsMargins(19, 0, 19, 0)
+        self.body.addLayout(head)
+        self.body.addWidget(scroll, 1)
+        self.body.addWidget(self.start)
+
+    def draw(self, view: PlanView) -> None:
+        tone, word = view.pill
+        self.pill.set_pill(word, tone, dot=view.timing == "measuring")  # type: ignore[arg-type]
+        self.figures.draw(view)
+        self.start.draw(view)
+
+
+class EstimateBar(Card):
+    """The same at the bottom of a narrow window: one line with Start; Details opens upwards (`toggled`)."""
+
+    toggled = Signal()
+
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(margins=(20, 11, 14, 11), spacing=Space.l, parent=parent)
+        self.figures = Figures(model)
+        self.scroller = Scroll(self.figures)
+        self.scroller.setMinimumHeight(280)
+        self.scroller.hide()
+        self.problem = TallNote("", "", "bad", "Close")
+        self.problem.acted.connect(model.dismiss)
+        self.problem.hide()
+        self.engine = TallNote("", "", "accent", "Create it & start")
+        self.engine.acted.connect(model.create_engine)
+        self.headline = Line("–", "medium-number", numbers=True)
+        self.note = Text("", "caption", "text_2")
+        self.details = Button("Details", "quiet", size="small", icon="chevron-up")
+        self.details.clicked.connect(self._toggle)
+        self.button = Button("Start training", "primary", size="main", icon="play", hover="Ctrl+Enter")
+        self.button.clicked.connect(model.start)
+        words = QVBoxLayout()
+        words.setSpacing(0)
+        words.addWidget(self.headline)
+        words.addWidget(self.note)
+        row = QHBoxLayout()
+        row.setSpacing(Space.l)
+        row.addLayout(words, 1)
+        row.addWidget(self.details)
+        row.addWidget(self.button)
+        for widget in (self.scroller, self.problem, self.engine):
+            self.body.addWidget(widget)
+        self.body.addLayout(row)
+
+    def draw(self, view: PlanView) -> None:
+        if not self.scroller.isHidden():
+            self.figures.draw(view)
+        self.headline.setText(view.headline)
+        self.headline.set_tone("text" if view.plan and not view.stale and not view.problems else "text_3")
+        self.note.setText(view.start_note)
+        self.note.set_tone("text_2" if not view.missing[1] else "warn")
+        self.button.setText(view.start_words)
+        self.button.setEnabled(not view.starting and not view.engine.doing)
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        engine = view.engine
+        self.engine.setVisible((view.asking_engine and not engine.doing) or engine.bar is not None)
+        if engine.bar is not None:
+            self.engine.set_words(engine.bar.title, engine.bar.detail)
+        elif view.asking_engine:
+            self.engine.set_words("Training needs its engine", engine.sentence)
+        if self.engine.button is not None:
+            self.engine.button.setVisible(engine.bar is None)
+
+    def _toggle(self) -> None:
+        open = self.scroller.isHidden()
+        self.scroller.setVisible(open)
+        self.details.setText("Fewer details" if open else "Details")
+        self.details.set_icon("chevron-down" if open else "chevron-up")
+        self.toggled.emit()

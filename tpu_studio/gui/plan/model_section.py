@@ -1,0 +1,90 @@
+"""Section Model: cards of the models that fit the data, and the person's own Keras file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.sections import FoldingSection
+from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planstate import ModelChoice, PlanView
+
+OWN = "own-file"
+_ICONS = {"mlp": "layers", "small-cnn": "images", "gpt-nano": "type", "gpt-mini": "type", "gpt-124m": "type"}
+
+
+class ModelSection(FoldingSection):
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__("Model", "brain", parent)
+        self._model = model
+        self._choices: tuple[ModelChoice, ...] | None = None
+        self.group: ChoiceGroup | None = None
+        self._hint = Text("", "secondary", "text_2")
+        self._holder = QVBoxLayout()
+        self.own = Button("Your own Keras file…", icon="file-code", size="small")
+        self.own.clicked.connect(self.choose_file)
+        self.agree = Button("Read it & agree…", "quiet", size="small")
+        self.agree.clicked.connect(model.ask_consent)
+        own_row = QHBoxLayout()
+        own_row.setSpacing(Space.l)
+        own_row.addWidget(self.own)
+        own_row.addWidget(self.agree)
+        own_row.addWidget(
+            Text("A Python file with build_model(job). It runs only after you agree.", "caption", "text_3"), 1
+        )
+        self.card.body.addWidget(self._hint)
+        self.card.body.addLayout(self._holder)
+        self.card.body.addLayout(own_row)
+        self.opened.connect(lambda: model.open_section("model"))
+        self.closed.connect(lambda: model.close_section("model"))
+
+    def draw(self, view: PlanView) -> None:
+        is_open, chosen = view.is_open("model"), view.steps[0].state in ("done", "problem")
+        self.show_open(is_open, chosen)
+        icon = "file-code" if view.own else _ICONS.get(str(view.job["model.name"]), "brain")
+        self.row.set_summary(planwords.model_title(view.job), planwords.model_note(view.job, view.plan), icon)
+        if not is_open:
+            return
+        kind = view.job["data.kind"]
+        self._hint.setText(
+            "These can learn from your data."
+            if kind
+            else "What would you like to train? The data decides which of them fit."
+        )
+        if view.choices != self._choices:
+            self._show(view.choices)
+        if self.group is not None:
+            self.group.set_value(str(view.job["model.name"] or ""))
+        self.own.setText(planwords.model_title(view.job) if view.own else "Your own Keras file…")
+        self.agree.setVisible(view.own is not None and not view.own.agreed and bool(view.own.sha256))
+
+    def _show(self, choices: tuple[ModelChoice, ...]) -> None:
+        names = [choice.name for choice in choices]
+        if self._choices is not None and names == [choice.name for choice in self._choices] and self.group is not None:
+            for choice in choices:
+                self.group.card(choice.name).set_words(choice.text, choice.detail)
+            self._choices = choices
+            return
+        self._choices = choices
+        if self.group is not None:
+            self.group.hide()
+            self.group.deleteLater()
+        cards = [
+            ChoiceCard(one.title, one.text, one.detail, icon=_ICONS.get(one.name, "brain"), key=one.name)
+            for one in choices
+        ]
+        self.group = ChoiceGroup(cards, name="Model", columns=min(2, max(1, len(cards))))
+        self.group.changed.connect(self._model.choose_model)
+        self._holder.addWidget(self.group)
+
+    def choose_file(self) -> None:
+        dialog = QFileDialog(self.window(), "Choose your model file", "", "Python files (*.py)")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self._model.choose_file(Path(name)))
+        dialog.open()

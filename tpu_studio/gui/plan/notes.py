@@ -1,0 +1,75 @@
+"""A note for narrow places: the title and its button in one line, the sentence under both over the whole width."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.domain.sentences import say_check
+from tpu_studio.gui.kit import paint
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.pill import Icon
+from tpu_studio.gui.kit.rows import NoteKind
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import Themed, ink, theme
+from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.wire.plan import Check
+
+LEVELS: dict[str, NoteKind] = {"error": "bad", "warning": "warn", "info": "neutral"}
+_ICONS = {"accent": "package", "warn": "triangle-alert", "bad": "circle-x", "neutral": "info", "ok": "circle-check"}
+_INKS = {"accent": "accent_text", "warn": "warn", "bad": "bad", "neutral": "text_2", "ok": "ok"}
+
+
+class TallNote(Themed, QFrame):
+    """`acted` when its button is pressed."""
+
+    acted = Signal()
+
+    def __init__(
+        self, title: str, text: str = "", kind: NoteKind = "neutral", action: str = "", parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._kind: NoteKind = kind
+        self.title = Text(title, "label-strong")
+        self.text = Text(text, "caption", "text_2")
+        self.text.setVisible(bool(text))
+        self.button: Button | None = None
+        head = QHBoxLayout()
+        head.setSpacing(Space.m)
+        head.addWidget(Icon(_ICONS[kind], _INKS[kind], size=16))
+        head.addWidget(self.title, 1, Qt.AlignmentFlag.AlignVCenter)
+        if action:
+            self.button = Button(action, size="small")
+            self.button.clicked.connect(self.acted)
+            head.addWidget(self.button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(Space.l, 8, Space.m, 10)
+        column.setSpacing(Space.xs)
+        column.addLayout(head)
+        column.addWidget(self.text)
+        self.setAccessibleName(f"{title} {text}".strip())
+        self.follow_theme()
+
+    def set_words(self, title: str, text: str = "") -> None:
+        self.title.setText(title)
+        self.text.setText(text)
+        self.text.setVisible(bool(text))
+        self.setAccessibleName(f"{title} {text}".strip())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        line = ink(_INKS[self._kind]) if theme().high_contrast else None
+        paint.outlined(paint.open_painter(self), QRectF(self.rect()), Radius.inner, ink(f"{self._kind}_tint"), line)
+
+
+def note_of(check: Check, model: PlanViewModel) -> TallNote:
+    """A check as a note, its repair as the button."""
+    said = say_check(check.id, check.title, check.facts)
+    text = " ".join(part for part in (said.meaning, "" if check.fix else said.action) if part)
+    action = planwords.fix_words(check.fix) if check.fix else ""
+    note = TallNote(said.title, text, LEVELS.get(check.level, "neutral"), action)
+    if check.fix:
+        note.acted.connect(lambda: model.apply(dict(check.fix or {})))
+    return note

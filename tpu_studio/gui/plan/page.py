@@ -1,0 +1,243 @@
+"""The Plan page: head, steps at the left, the sheet, the estimate. The window gives it `start(request)`.
+
+Wide: rail, sheet and card side by side. Narrower: the rail goes, then the estimate becomes a bar at the bottom.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.bridge import Drain
+from tpu_studio.gui.kit.button import Button, IconButton
+from tpu_studio.gui.kit.card import PageHeader, Scroll
+from tpu_studio.gui.kit.rail import Step as RailStep
+from tpu_studio.gui.kit.rail import StepRail
+from tpu_studio.gui.kit.theme import controller, soft_px
+from tpu_studio.gui.kit.tokens import FOLD_ESTIMATE_BELOW, FOLD_SIDEBAR_BELOW, Space
+from tpu_studio.gui.plan.consent import AGREE, ConsentDialog
+from tpu_studio.gui.plan.data_section import DataSection
+from tpu_studio.gui.plan.estimate import EstimateBar, EstimateCard
+from tpu_studio.gui.plan.model_section import ModelSection
+from tpu_studio.gui.plan.settings_section import SettingsSection
+from tpu_studio.gui.plan.where_section import WhereSection
+from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planstate import PlanView, Step
+from tpu_studio.viewmodels.shell import PlanRequest
+
+CARD_WIDTH = 344
+SHEET_LEAST = 400
+SHEET_MOST = 760
+RAIL_WIDTH = 164
+
+
+class PlanPage(QWidget):
+    def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._attention = 0
+        self._dialog: ConsentDialog | None = None
+        self.save = Button("Save as a file…", "quiet", icon="save", hover="Ctrl+S")
+        self.save.clicked.connect(self.save_as)
+        self.undo = IconButton("undo-2", "Undo (Ctrl+Z)")
+        self.undo.clicked.connect(model.undo)
+        self.header = PageHeader("New run", "", self.undo, self.save)
+
+        self.rail = StepRail(4)
+        self.rail.chosen.connect(self.go_to)
+        self.model_section, self.data_section = ModelSection(model), DataSection(model)
+        self.settings_section, self.where_section = SettingsSection(model), WhereSection(model)
+        self.sections: dict[str, QWidget] = {
+            "model": self.model_section,
+            "data": self.data_section,
+            "settings": self.settings_section,
+            "where": self.where_section,
+        }
+        inside = self._sheet = QWidget()
+        sheet = QVBoxLayout(inside)
+        sheet.setContentsMargins(2, 2, Space.m, Space.xxl)
+        sheet.setSpacing(Space.gap)
+        for section in self.sections.values():
+            sheet.addWidget(section)
+        sheet.addStretch(1)
+        self.scroller = Scroll(inside)
+
+        self.card, self.bar = EstimateCard(model), EstimateBar(model)
+        self.bar.toggled.connect(lambda: self._draw(model.state.value))
+        row = QHBoxLayout()
+        row.setSpacing(Space.m)
+        row.addWidget(self.rail)
+        row.addWidget(self.scroller, 1)
+        row.addWidget(self.card)
+        row.addStretch(0)
+        self._outer = QVBoxLayout(self)
+        self._outer.setContentsMargins(Space.page, 26, Space.page, Space.page - 6)
+        self._outer.setSpacing(Space.l + 2)
+        self._outer.addWidget(self.header)
+        self._outer.addLayout(row, 1)
+        self._outer.addWidget(self.bar)
+
+        for keys, act in (
+            ("Ctrl+Return", model.start),
+            ("Ctrl+Enter", model.start),
+            ("Ctrl+Z", model.undo),
+            ("Ctrl+Shift+Z", model.redo),
+            ("Ctrl+Y", model.redo),
+            ("Ctrl+S", self.save_file),
+        ):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(act)
+        controller().changed.connect(self._lay_out)
+        self._drain = Drain(self, model.tick)
+        self._end = model.state.subscribe(self._draw)
+        end = self._end
+        self.destroyed.connect(lambda: end())
+
+    # ------------------------------------------------------------------------------------------- what the window asks
+
+    def start(self, request: PlanRequest) -> None:
+        """Begin with a job file, with data, or with nothing."""
+        if request.job is not None:
+            self._model.open_job(request.job)
+        elif request.data is not None:
+            self._model.open_data(request.data, request.data_kind or "images")
+        else:
+            self._model.new()
+        self.scroller.verticalScrollBar().setValue(0)
+
+    def leave(self) -> None:
+        self._model.leave()
+
+    def refresh(self) -> None:
+        """F5: look at the data again."""
+        if self._model.state.value.job["data.kind"] is not None:
+            self._model.look_again()
+
+    def explain(self, focus: QWidget | None = None) -> bool:
+        """F1: explain the setting that has the focus (or *focus*); False when there is none."""
+        for box in self.settings_section.boxes:
+            if box.has_focus or (focus is not None and box.isAncestorOf(focus)):
+                box.explain()
+                return True
+        return False
+
+    def go_to(self, section: str) -> None:
+        """Open *section* and bring it into view."""
+        if section in ("model", "data"):
+            self._model.open_section(section)
+        widget = self.sections[section]
+        widget.layout().activate()  # type: ignore[union-attr]
+        self.scroller.ensureWidgetVisible(widget, 0, Space.l)
+        first = widget.nextInFocusChain()
+        while (
+            first is not None
+            and first is not widget
+            and not (widget.isAncestorOf(first) and first.isVisible() and first.focusPolicy() & Qt.FocusPolicy.TabFocus)
+        ):
+            first = first.nextInFocusChain()
+        if first is not None and widget.isAncestorOf(first):
+            first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def save_file(self) -> None:
+        """Ctrl+S: into its file if it has one, else ask where."""
+        file = self._model.state.value.file
+        if file is not None:
+            self._model.save(file)
+        else:
+            self.save_as()
+
+    def save_as(self) -> None:
+        view = self._model.state.value
+        name = "".join(letter if letter.isalnum() or letter in "-_ " else "-" for letter in view.name) or "run"
+        folder = view.file.parent if view.file else Path.home()
+        dialog = QFileDialog(self.window(), "Save the job", str(folder / f"{name}.tpujob"), "Jobs (*.tpujob)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("tpujob")
+        dialog.fileSelected.connect(lambda chosen: self._model.save(Path(chosen)))
+        dialog.open()
+
+    # -------------------------------------------------------------------------------------------------------- drawing
+
+    def _draw(self, view: PlanView) -> None:
+        self.header.set_sentence(
+            f"{view.name}{' · not saved as a file' if view.dirty and view.file else ''}"
+            if view.complete
+            else "Choose data and a model; the rest has good defaults. Nothing is charged on this computer."
+        )
+        self.undo.setEnabled(view.may_undo)
+        steps = view.steps
+        self.rail.set_steps([rail_step(step) for step in steps])
+        self.settings_section.show_step(steps[2], self.rail.isHidden())
+        self.model_section.draw(view)
+        self.data_section.draw(view)
+        self.settings_section.draw(view)
+        self.where_section.draw(view)
+        if not self.card.isHidden():
+            self.card.draw(view)
+        else:
+            self.bar.draw(view)
+        section, count = view.attention
+        if count != self._attention:
+            self._attention = count
+            if section and not (section == "settings" and self.settings_section.show_problem()):
+                self.go_to(section)
+        self._ask(view)
+        self._lay_out()
+
+    def _ask(self, view: PlanView) -> None:
+        if view.asking_consent and self._dialog is None and view.own is not None:
+            self._dialog = ConsentDialog(view.own, self.window())
+            self._dialog.answered.connect(self._answered)
+            self._dialog.open()
+
+    def _answered(self, answer: str) -> None:
+        self._dialog = None
+        if answer == AGREE:
+            self._model.agree()
+        else:
+            self._model.decline()
+
+    # --------------------------------------------------------------------------------------------------------- layout
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._lay_out()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.window().installEventFilter(self)
+        self._lay_out()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self._lay_out()
+        return False
+
+    def _lay_out(self) -> None:
+        """Rail and card as the window and the text size leave room for them."""
+        window, room = self.window().width(), self.width() - 2 * Space.page
+        card, rail = soft_px(CARD_WIDTH), soft_px(RAIL_WIDTH) + Space.l
+        least = max(soft_px(SHEET_LEAST), self._sheet.minimumSizeHint().width() + Space.xl)
+        with_card = window >= FOLD_ESTIMATE_BELOW and room >= card + Space.l + least
+        with_rail = window >= FOLD_SIDEBAR_BELOW and room >= rail + least + (card + Space.l if with_card else 0)
+        changed = (with_card, with_rail) != (not self.card.isHidden(), not self.rail.isHidden())
+        self.rail.setVisible(with_rail)
+        self.rail.setFixedWidth(soft_px(RAIL_WIDTH))
+        self.card.setVisible(with_card)
+        self.card.setFixedWidth(card)
+        self.bar.setVisible(not with_card)
+        self.scroller.setMaximumWidth(soft_px(SHEET_MOST) if with_card else 16_777_215)
+        if changed:
+            self._draw(self._model.state.value)
+
+
+def rail_step(step: Step) -> RailStep:
+    """A step as the kit's rail draws it: what needs a look is told in colour and words."""
+    tone = "bad" if step.state == "problem" else "warn" if "suggestion" in step.summary else "text_2"
+    states: dict[str, Literal["done", "current", "ahead"]] = {"done": "done", "todo": "ahead"}
+    return RailStep(step.id, step.title, step.summary, states.get(step.state, "current"), tone)

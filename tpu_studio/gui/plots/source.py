@@ -1,0 +1,118 @@
+"""What a plot is fed with: curves by interface, and the marks beside them. No Qt here.
+
+A source is asked only for what is on the screen, at most a few hundred entries at a time; it may hold millions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+class CurveSource(Protocol):
+    def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
+        """x, lowest and highest value of about *buckets* groups from *x_min* to *x_max* and one point beyond each side.
+
+        x never falls; a NaN value is a gap that is not joined.
+        """
+        ...
+
+    def last(self) -> tuple[float, float] | None:
+        """The newest point that is a number, None while there is none."""
+        ...
+
+
+class TrendSource(CurveSource, Protocol):
+    def trend(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats]:
+        """x and mean of the same groups; without it a plot takes the middle between lowest and highest."""
+        ...
+
+
+class SteppedCurve(Protocol):
+    """A run's curve as the store keeps it: steps and times in one (`workflow.ports.Curve`)."""
+
+    def window(self, x_min: float, x_max: float, buckets: int, axis: str = "step") -> tuple[Floats, Floats, Floats]: ...
+
+    def last(self) -> tuple[int, float, float] | None: ...
+
+
+@dataclass(frozen=True)
+class RunCurve:
+    """A store's curve seen along one axis. *origin* is subtracted from x (the run's start, for time)."""
+
+    curve: SteppedCurve
+    axis: Literal["step", "time"] = "step"
+    origin: float = 0.0
+    y_factor: float = 1.0
+
+    def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
+        x, low, high = self.curve.window(x_min + self.origin, x_max + self.origin, buckets, self.axis)
+        return x - self.origin, low * self.y_factor, high * self.y_factor
+
+    def last(self) -> tuple[float, float] | None:
+        found = self.curve.last()
+        if found is None:
+            return None
+        step, t, value = found
+        x = float(step) if self.axis == "step" else t
+        return (x - self.origin, value * self.y_factor) if np.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line.
+
+    Attributes:
+        tone: Its data colour; a run keeps its colour everywhere while it is compared.
+        kind: ``noisy`` is raw values with a smoothed line over them, ``line`` one line as it is, ``points`` a line
+            with a dot at each place that was really measured (evaluations).
+        fill: Only for amounts that add up or start at zero (speed, cost).
+        end_label: Its name and value stand at its end instead of in the legend (comparisons).
+        ended: The run is over: beyond its end the crosshair says "done".
+    """
+
+    key: str
+    name: str
+    source: CurveSource
+    tone: str = "s1"
+    kind: Literal["noisy", "line", "points"] = "line"
+    fill: bool = False
+    end_label: bool = False
+    ended: bool = False
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A dashed level with plain words on it ("stops at $5.00"), below the line if *below*."""
+
+    value: float
+    words: str
+    tone: str = "text_2"
+    below: bool = False
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """From the point (x, y) to *x_end*, where the range is *low* to *high*. *words* is that range ("$2.50 – 3.00")."""
+
+    x: float
+    y: float
+    x_end: float
+    low: float
+    middle: float
+    high: float
+    words: str
+    tone: str = "s1"
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Where values are missing, and why: "restarted after the TPU was taken back"."""
+
+    x: float
+    why: str

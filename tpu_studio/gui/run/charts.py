@@ -1,0 +1,170 @@
+"""The curves of the Run page: loss, quality on unseen data, speed, and where a step's time goes.
+
+Which curve stands where depends on what is learnt. Time runs across while the run is one stretch; once it has been
+taken up again, steps do, because hours in which nothing ran would push the curve into a corner.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tpu_studio.domain import figures
+from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.pill import Pill
+from tpu_studio.gui.plots.plot import Plot
+from tpu_studio.gui.plots.scale import COUNT, PERCENT, PLAIN, STEPS, TIME
+from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Gap, RunCurve
+from tpu_studio.viewmodels.run import RunPageState, RunViewModel
+from tpu_studio.wire.phases import Phase
+from tpu_studio.workflow.ports import Curve as StoredCurve
+
+Axis = Literal["step", "time"]
+INPUT_BOUND_FROM = 0.15
+
+
+@dataclass(frozen=True)
+class Perplexity:
+    """e to the curve of nats: how many characters the model still hesitates between."""
+
+    inner: RunCurve
+
+    def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
+        x, low, high = self.inner.window(x_min, x_max, buckets)
+        return x, np.exp(np.minimum(low, 50.0)), np.exp(np.minimum(high, 50.0))
+
+    def last(self) -> tuple[float, float] | None:
+        found = self.inner.last()
+        return None if found is None else (found[0], float(np.exp(min(found[1], 50.0))))
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A curve that a plot shows as soon as its metric has points."""
+
+    metric: str
+    name: str
+    tone: str
+    kind: Literal["noisy", "line", "points"]
+    perplexity: bool = False
+    fill: bool = False
+
+
+class Charts:
+    """Owns the four plot cards; `draw` brings them up to date with a state."""
+
+    def __init__(self, model: RunViewModel) -> None:
+        self._model = model
+        facts = model.state.value.facts
+        unseen = {"language-model": "on unseen text", "regression": "on unseen rows"}.get(
+            facts.task, f"on unseen {facts.noun}"
+        )
+        soon = "Waits for the first step."
+        later = "Waits for the first check on unseen data."
+        self.loss = Plot("Loss", TIME, PLAIN, waits_for=soon, log=True)
+        quality = {"language-model": ("Perplexity", PLAIN), "regression": ("Explained (R²)", PERCENT)}.get(
+            facts.task, ("Accuracy", PERCENT)
+        )
+        top = 1.0 if quality[1] is PERCENT else None
+        self.quality = Plot(quality[0], TIME, quality[1], waits_for=later, y_top=top, log=quality[1] is PLAIN)
+        self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
+        self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
+        validation = "val_nats_per_token" if facts.task == "language-model" else "val_loss"
+        second = {
+            "language-model": (
+                Wanted("loss", "training", "s1", "noisy", perplexity=True),
+                Wanted("val_nats_per_token", "on unseen", "s2", "points", perplexity=True),
+            ),
+            "regression": (Wanted("val_r2", "on unseen", "s2", "points"),),
+        }.get(
+            facts.task,
+            (Wanted("accuracy", "training", "s1", "noisy"), Wanted("val_accuracy", "on unseen", "s2", "points")),
+        )
+        self._wanted: dict[Plot, tuple[Wanted, ...]] = {
+            self.loss: (Wanted("loss", "training", "s1", "noisy"), Wanted(validation, unseen, "s2", "points")),
+            self.quality: second,
+            self.speed: (Wanted("examples_per_s", f"{facts.noun} a second", "s3", "noisy", fill=True),),
+            self.split: (
+                Wanted("device_share", "computing", "s1", "line"),
+                Wanted("waiting_share", "waiting", "s2", "line"),
+            ),
+        }
+        self.cards: list[Card] = []
+        for plot in self._wanted:
+            card = Card(margins=(18, 12, 18, 12))
+            card.setMinimumHeight(250)
+            card.body.addWidget(plot, 1)
+            self.cards.append(card)
+        self._shown: dict[Plot, tuple[tuple[str, ...], Axis, float, bool]] = {}
+        self._versions: dict[Plot, tuple[int, ...]] = {}
+        self._waiting = -1
+        self._over = False
+        self._waits = (soon, later)
+        self._gaps: tuple[tuple[float, int], ...] = ()
+
+    def draw(self, state: RunPageState) -> None:
+        """Only what has changed is touched; a plot paints at most four times a second by itself."""
+        axis: Axis = "step" if state.view.attempt > 1 else "time"
+        training = state.view.spans.get(Phase.TRAINING)
+        origin = training.start if axis == "time" and training is not None else 0.0
+        for plot, wanted in self._wanted.items():
+            curves = [
+                (one, curve) for one in wanted if (curve := self._model.curve(one.metric)) is not None and len(curve)
+            ]
+            self._set(plot, curves, axis, origin, state.over)
+        self._badge(state)
+        self._mark_resumes(state, axis)
+        if state.over != self._over:
+            self._over = state.over
+            for plot in self._wanted:
+                words = self._waits[plot is self.quality]
+                plot.set_waits_for("The run ended before there was anything to draw." if state.over else words)
+
+    def _set(self, plot: Plot, curves: list[tuple[Wanted, StoredCurve]], axis: Axis, origin: float, over: bool) -> None:
+        shown = (tuple(one.metric for one, _ in curves), axis, origin, over)
+        versions = tuple(curve.version for _, curve in curves)
+        if shown != self._shown.get(plot):
+            if axis != self._shown.get(plot, ((), "time", 0.0, False))[1]:
+                plot.canvas.x_scale = STEPS if axis == "step" else TIME
+            self._shown[plot] = shown
+            plot.set_curves([self._curve(one, curve, axis, origin, over) for one, curve in curves])
+        if versions != self._versions.get(plot):
+            self._versions[plot] = versions
+            plot.touch()
+
+    @staticmethod
+    def _curve(one: Wanted, curve: StoredCurve, axis: Axis, origin: float, over: bool) -> Curve:
+        along = RunCurve(curve, axis, origin)
+        source: CurveSource = Perplexity(along) if one.perplexity else along
+        return Curve(one.metric, one.name, source, one.tone, one.kind, fill=one.fill, ended=over)
+
+    def _badge(self, state: RunPageState) -> None:
+        """ "Input-bound 34%" and its plain sentence, while it is so."""
+        waiting = state.view.waiting_share or 0.0
+        percent = round(100 * waiting) if waiting >= INPUT_BOUND_FROM else 0
+        if percent == self._waiting:
+            return
+        self._waiting = percent
+        if not percent:
+            self.speed.set_badge(None)
+            self.speed.set_finding("")
+            return
+        self.speed.set_badge(Pill(f"Input-bound {percent}%", "warn", icon="hourglass"))
+        helps = " Smaller pictures, or the data as TFRecord, help." if state.facts.kind == "images" else ""
+        self.speed.set_finding(f"It waits for {state.facts.noun} {figures.share(waiting)} of the time.{helps}")
+
+    def _mark_resumes(self, state: RunPageState, axis: Axis) -> None:
+        found = tuple((item.t, int(item.facts["step"])) for item in state.view.happened if item.kind == "resume")
+        if found == self._gaps:
+            return
+        self._gaps = found
+        gaps = [Gap(float(step), "carried on from the saved copy") for _, step in found] if axis == "step" else []
+        for plot in (self.loss, self.speed):
+            plot.set_gaps(gaps)
+
+    def close(self) -> None:
+        """Let go of the curves: their files may be deleted."""
+        for plot in self._wanted:
+            plot.set_curves([])

@@ -1,0 +1,84 @@
+"""What the Run page asks: stop and keep or discard, train longer, and the full log."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
+
+from tpu_studio.domain import figures
+from tpu_studio.gui.kit import fonts
+from tpu_studio.gui.kit.fields import DecimalBox, Field
+from tpu_studio.gui.kit.theme import px
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels import runwords
+from tpu_studio.viewmodels.run import RunViewModel
+
+
+def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
+    """Keep, discard, or go on; going on is the safe answer."""
+    state = model.state.value
+    sheet = Sheet(over, f"Stop {state.facts.name}?", "")
+    step = figures.count(state.view.step)
+    kept = f"The model as it is after {step} steps is saved, with its curves and report." if state.view.step else (
+        "It has not trained a step yet, so there is no model to keep.")  # fmt: skip
+    sheet.facts([kept, "You can carry on from there later.", "Nothing is charged: it runs on this computer."])
+    sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
+    sheet.answer("Keep training", safe=True)
+    sheet.answer("Stop & keep model", lambda: model.stop(keep=True), kind="danger")
+    sheet.open()
+    return sheet
+
+
+def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
+    """How many more times through the data."""
+    state = model.state.value
+    facts = state.facts
+    done = facts.steps / facts.steps_per_epoch if facts.steps_per_epoch else 1.0
+    title = "Train longer?" if state.over else "Add to this run?"
+    sheet = Sheet(
+        over,
+        title,
+        "It goes on from the last saved copy. One run, one curve; the model you have is replaced at the end.",
+    )
+    box = DecimalBox(
+        max(1.0, round(done / 4)), 0.1, 100_000, step=1, decimals=1, name="Times through the data", suffix="epochs"
+    )
+    field = Field("Times through the data", box)
+
+    def tell(epochs: float) -> None:
+        steps = round(epochs * facts.steps_per_epoch)
+        seconds = runwords.extension_s(facts, state.view, steps)
+        took = f", about {figures.duration(seconds)}" if seconds else ""
+        field.set_help(f"{figures.count(steps)} more steps{took}")
+
+    tell(box.value())
+    box.valueChanged.connect(tell)
+    sheet.body.addWidget(field)
+    sheet.answer("Leave it", safe=True)
+    sheet.answer("Train longer", lambda: model.extend(box.value()), kind="primary")
+    sheet.open()
+    return sheet
+
+
+def show_log(over: QWidget, model: RunViewModel) -> Sheet:
+    """Everything the trainer said, to read and to copy."""
+    sheet = Sheet(over, "Full log", "What the trainer printed and every event, oldest first.", width=900)
+    text = QPlainTextEdit()
+    text.setReadOnly(True)
+    text.setFont(fonts.font("mono"))
+    text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+    text.setMinimumHeight(px(420))
+    text.setPlaceholderText("Reading …")
+    text.setAccessibleName("Full log")
+    sheet.body.addWidget(text)
+
+    def shown(log: str) -> None:
+        text.setPlainText(log or "Nothing has been written yet.")
+        bar = text.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    sheet.answer("Copy it", lambda: QGuiApplication.clipboard().setText(text.toPlainText()), left=True, stays=True)
+    sheet.answer("Close", safe=True)
+    sheet.closed = model.read_log(shown)
+    sheet.open()
+    return sheet

@@ -1,0 +1,221 @@
+"""The Run page: stage timeline, four numbers, curves, what happened; the report once the run is over.
+
+Draws `RunPageState` in one method and turns clicks into commands of `RunViewModel`. The curves are ``gui.run.charts``,
+which is imported with the first run because plots bring numpy along; dialogs stand in ``gui.run.dialogs``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QGridLayout, QScrollArea, QVBoxLayout, QWidget
+
+from tpu_studio.domain import figures
+from tpu_studio.gui.bridge import Drain
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.numbers import BigNumberRow
+from tpu_studio.gui.kit.pill import Pill
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.timeline import Stage, StageTimeline
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.run import dialogs
+from tpu_studio.gui.run.charts import Charts
+from tpu_studio.gui.run.events import EventCard
+from tpu_studio.gui.run.trying import TryPanel, panel_for
+from tpu_studio.viewmodels.run import RunPageState, RunViewModel
+from tpu_studio.wire.phases import Status
+
+TILES = ("first", "second", "third", "fourth")
+THREE_COLUMNS_FROM = 1080  # the least width in which the smaller plots have room for their legends
+TWO_COLUMNS_FROM = 800
+TRAINING_WEIGHT = 2.6
+
+
+class RunPage(QWidget):
+    """Takes a `RunViewModel` and begins to watch. The shell calls `close_run` when the page goes."""
+
+    def __init__(self, model: RunViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = model
+        facts = model.state.value.facts
+        self.pill = Pill("Opening", "neutral")
+        self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
+        self.export_button = Button("Save a copy…", icon="download")
+        self.extend_button = Button("Train longer…", icon="plus")
+        self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
+        self.stop_button = Button("Stop & keep model", kind="danger", icon="square")
+        self.header = PageHeader(
+            facts.name, facts.subtitle, self.pill, self.folder_button, self.export_button, self.extend_button,
+            self.resume_button, self.stop_button,
+        )  # fmt: skip
+        self.folder_button.clicked.connect(self._open_folder)
+        self.export_button.clicked.connect(self._export)
+        self.extend_button.clicked.connect(self._extend)
+        self.resume_button.clicked.connect(model.resume)
+        self.stop_button.clicked.connect(self.stop_asked)
+
+        self.problem = Note("", "", "bad", action="Close")
+        self.problem.acted.connect(model.dismiss_problem)
+        self.stale = Note("", "", "warn")
+        self.ending = Note("", "", "neutral")
+        self.timeline = StageTimeline()
+        timeline_card = Card(margins=(22, 14, 22, 14))
+        timeline_card.body.addWidget(self.timeline)
+        self.numbers = BigNumberRow(*TILES)
+        self.charts = Charts(model)
+        self.happened = EventCard()
+        self.happened.log.clicked.connect(lambda: dialogs.show_log(self, self.model))
+        self._try: TryPanel | None = None
+
+        inner = QWidget()
+        inner.setObjectName("scrolled")
+        self.column = QVBoxLayout(inner)
+        self.column.setContentsMargins(Space.dashboard, Space.xxl, Space.dashboard, Space.xxl)
+        self.column.setSpacing(Space.m + 6)
+        for widget in (self.header, self.problem, self.stale, self.ending, timeline_card, self.numbers):
+            self.column.addWidget(widget)
+        self.grid = QGridLayout()
+        self.grid.setSpacing(Space.m + 6)
+        self.column.addLayout(self.grid, 1)
+        self._columns = 0
+
+        self.area = scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(inner)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(scroll)
+        self._arrange()
+        self._end = model.state.subscribe(self._draw)
+        self._drain = Drain(self, model.tick)
+        self._clock = Drain(self, self._second, 1000)
+        model.open()
+
+    # ---------------------------------------------------------------------------------------------------------- draw
+
+    def _draw(self, state: RunPageState) -> None:
+        text, tone = state.pill
+        live = not state.over and not state.loading
+        self.pill.set_pill("Opening" if state.loading else text, "neutral" if state.loading else tone, dot=live)
+        self.stop_button.setVisible(live)
+        self.stop_button.setEnabled(state.may_stop)
+        stopping = state.view.stopping or state.busy == "stopping"
+        self.stop_button.setText("Stopping …" if stopping else "Stop & keep model")
+        self.extend_button.setVisible(live or state.may_extend or bool(state.busy))
+        self.extend_button.setEnabled(state.may_extend)
+        self.resume_button.setVisible(state.may_resume)
+        self.folder_button.setVisible(state.over)
+        self.export_button.setVisible(state.over and state.may_try)
+        self.export_button.setEnabled(state.may_try and not state.busy)
+        self._notes(state)
+        self.timeline.set_stages([
+            Stage(one.title, one.state, one.caption, one.progress, TRAINING_WEIGHT if one.weight > 1 else 1.0)
+            for one in state.stages
+        ])  # fmt: skip
+        for name, number in zip(TILES, state.numbers, strict=True):
+            tile = self.numbers.tile(name)
+            tile.set_label(number.label)
+            tone_token = {"warn": "warn", "bad": "bad", "ok": "ok"}.get(number.tone, "text_2")
+            stale = f"{figures.duration(state.silent_s)} old" if state.stale else ""
+            tile.set_number(
+                number.value, number.unit, number.context,
+                icon=number.icon, tone=tone_token, share=number.share, stale=stale,
+            )  # fmt: skip
+        self.charts.draw(state)
+        self.happened.show_lines(state.happened)
+        if state.may_try and self._try is None:
+            self._try = panel_for(self.model)
+            self.column.insertWidget(self.column.indexOf(self.numbers) + 1, self._try)
+            self._tab_through(self._try)
+        if self._try is not None:
+            self._try.setVisible(state.may_try)
+            self._try.show_trial(state.trial)
+
+    def _tab_through(self, panel: QWidget) -> None:
+        """Tab follows the eye: what came late stands after the head of the page, before the curves."""
+        before: QWidget = self.problem.button or self.stop_button
+        for part in panel.findChildren(QWidget):
+            if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                QWidget.setTabOrder(before, part)
+                before = part
+
+    def _notes(self, state: RunPageState) -> None:
+        self.problem.setVisible(state.problem is not None)
+        if state.problem is not None:
+            self.problem.set_words(state.problem.title, f"{state.problem.meaning} {state.problem.action}".strip())
+        self.stale.setVisible(state.stale)
+        if state.stale:
+            self.stale.set_words(
+                f"Nothing new for {figures.duration(state.silent_s)}",
+                "The run may be working on a long step. It is stopped by itself when nothing happens for too long.",
+            )
+        ending = state.ending
+        self.ending.setVisible(ending is not None)
+        if ending is not None and state.view.end is not None:
+            good, bad = state.view.end.status is Status.FINISHED, state.view.end.status is Status.FAILED
+            self.ending.set_kind("ok" if good else "bad" if bad else "neutral")
+            title = state.finding if good else ending.title
+            self.ending.set_words(title, f"{ending.meaning} {ending.action}".strip())
+
+    def _second(self) -> None:
+        """Times go on while nothing happens."""
+        if not self.model.state.value.over:
+            self.model.refresh()
+
+    # ------------------------------------------------------------------------------------------------------- commands
+
+    def stop_asked(self) -> None:
+        """Ask what is to be stopped and kept; called by the button and by Ctrl+."""
+        if self.model.state.value.may_stop:
+            dialogs.ask_stop(self, self.model)
+
+    def refresh(self) -> None:
+        self.model.refresh()
+
+    def _extend(self) -> None:
+        dialogs.ask_extend(self, self.model)
+
+    def _open_folder(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder)))
+
+    def _export(self) -> None:
+        dialog = QFileDialog(self, "Where shall the model and its report go?")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self.model.export(Path(path)))
+        dialog.open()
+
+    def close_run(self) -> None:
+        """Stop watching; the run goes on."""
+        self._end()
+        self.charts.close()
+        self.model.close()
+
+    # --------------------------------------------------------------------------------------------------------- layout
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        QTimer.singleShot(0, self, self._arrange)
+
+    def _arrange(self) -> None:
+        """Two rows of curves when wide (two, then three beside each other), then two and two, else all in a column."""
+        wide = self.width()
+        columns = 3 if wide >= soft_px(THREE_COLUMNS_FROM) else 2 if wide >= soft_px(TWO_COLUMNS_FROM) else 1
+        if columns == self._columns:
+            return
+        self._columns = columns
+        cards = [*self.charts.cards, self.happened]
+        for card in cards:
+            self.grid.removeWidget(card)
+        spans = {1: [6] * 5, 2: [3, 3, 3, 3, 6], 3: [3, 3, 2, 2, 2]}[columns]
+        at = 0
+        for card, span in zip(cards, spans, strict=True):
+            self.grid.addWidget(card, at // 6, at % 6, 1, span)
+            at += span
+        for index in range(6):
+            self.grid.setColumnStretch(index, 1)

@@ -1,0 +1,374 @@
+"""Try the model: pick a picture, fill in a row, or type the beginning of a text; the answer of the trained model.
+
+Draws `RunPageState.trial`; the questions go through `RunViewModel.ask`. The model is loaded with the first question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImageReader, QPainter, QPainterPath, QPaintEvent, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from tpu_studio.domain import figures
+from tpu_studio.gui.kit import fonts, paint
+from tpu_studio.gui.kit.bars import ProgressBar
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit, SpinBox
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import Themed, ink, px
+from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.viewmodels.run import RunViewModel, Trial
+
+PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All files (*)"
+BEST_SHOWN = 5
+SURE_FROM = 0.8
+FIELDS_SHOWN = 12
+
+
+def panel_for(model: RunViewModel) -> TryPanel:
+    """The panel that fits what the model has learnt from."""
+    facts, look = model.state.value.facts, model.plan.data
+    if facts.task == "language-model":
+        return TextPanel(model)
+    if facts.columns:
+        return RowPanel(model)
+    return PicturePanel(model, [str(item["path"]) for item in (look.get("preview") or {}).get("pictures", ())])
+
+
+class TryPanel(Card):
+    """Title, what to do, the question (`ask_box`), and the answer (`answer_box`) beside it."""
+
+    def __init__(self, model: RunViewModel, sentence: str, *, ask_share: int = 1) -> None:
+        super().__init__()
+        self.model = model
+        self.title("Try the model")
+        self.body.addWidget(Text(sentence, "secondary", "text_2"))
+        row = QHBoxLayout()
+        row.setSpacing(Space.xxl)
+        self.ask_box, self.answer_box = QVBoxLayout(), QVBoxLayout()
+        for box in (self.ask_box, self.answer_box):
+            box.setSpacing(Space.m)
+        row.addLayout(self.ask_box, ask_share)
+        row.addLayout(self.answer_box, 1)
+        self.body.addLayout(row)
+        self.problem = Note("", "", "bad")
+        self.problem.hide()
+        self.body.addWidget(self.problem)
+
+    def show_trial(self, trial: Trial) -> None:
+        self.problem.setVisible(trial.problem is not None)
+        if trial.problem is not None:
+            self.problem.set_words(trial.problem.title, f"{trial.problem.meaning} {trial.problem.action}".strip())
+        self.draw(trial)
+
+    def draw(self, trial: Trial) -> None:
+        raise TypeError("a panel draws its own answer")
+
+
+class Answers(QWidget):
+    """The likeliest classes with their bars, or one measured value."""
+
+    def __init__(self, waiting_for: str) -> None:
+        super().__init__()
+        self._waiting_for = waiting_for
+        self.head = Line(waiting_for, "section", "text_2")
+        self.under = Text("", "secondary", "text_2")
+        self.under.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.s)
+        column.addWidget(self.head)
+        column.addWidget(self.under)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(Space.l)
+        grid.setVerticalSpacing(Space.s)
+        self._rows: list[tuple[Line, ProgressBar, Line]] = []
+        for index in range(BEST_SHOWN):
+            name, share = (
+                Line("", "label"),
+                Line("", "label-strong", numbers=True, fit=True, align=Qt.AlignmentFlag.AlignRight),
+            )
+            bar = ProgressBar(0.0, name="likelihood", height=8)
+            share.setMinimumWidth(px(52))
+            for place, widget in enumerate((name, bar, share)):
+                grid.addWidget(widget, index, place)
+                widget.hide()
+            self._rows.append((name, bar, share))
+        grid.setColumnStretch(0, 2)
+        grid.setColumnStretch(1, 3)
+        column.addLayout(grid)
+        column.addStretch(1)
+
+    def show_answer(self, trial: Trial, words: str) -> None:
+        known = bool(trial.classes) or trial.value is not None
+        self.head.set_tone("text" if known else "text_2")
+        if trial.asking and not known:
+            self.head.setText("Thinking …")
+        elif trial.value is not None:
+            self.head.setText(figures.figure(trial.value, 4))
+        elif trial.classes:
+            best, likely = trial.classes[0]
+            self.head.setText(f"{words if likely >= SURE_FROM else 'Probably '}{best}")
+        else:
+            self.head.setText(self._waiting_for)
+        self.under.setVisible(trial.asking and not known)
+        self.under.setText("The first answer takes a few seconds: the model is being loaded.")
+        for index, (name, bar, share) in enumerate(self._rows):
+            shown = index < len(trial.classes)
+            for widget in (name, bar, share):
+                widget.setVisible(shown)
+            if shown:
+                told, likely = trial.classes[index]
+                name.setText(told)
+                bar.set_share(likely, figures.share(likely))
+                bar.set_tone("accent" if index == 0 else "text_3")
+                share.setText(figures.share(likely))
+
+
+class Picture(Themed, QAbstractButton):
+    """A small picture that can be chosen, by mouse or keys."""
+
+    def __init__(self, path: str, name: str, side: int = 56) -> None:
+        super().__init__()
+        self.path, self._side = path, side
+        self._pixmap = QPixmap()
+        self.setAccessibleName(name)
+        self.setToolTip(name)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.load(path)
+        self.follow_theme()
+
+    def load(self, path: str) -> None:
+        self.path = path
+        if not path:
+            return
+        reader = QImageReader(path)
+        reader.setAutoTransform(True)
+        wanted = reader.size().scaled(QSize(512, 512), Qt.AspectRatioMode.KeepAspectRatio)
+        if reader.size().width() > 512 and wanted.isValid():
+            reader.setScaledSize(wanted)
+        self._pixmap = QPixmap.fromImage(reader.read())
+        self.update()
+
+    @property
+    def readable(self) -> bool:
+        return not self._pixmap.isNull()
+
+    def sizeHint(self) -> QSize:
+        return QSize(px(self._side), px(self._side))
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = paint.open_painter(self)
+        box = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
+        shape = QPainterPath()
+        shape.addRoundedRect(box, Radius.inner, Radius.inner)
+        painter.fillPath(shape, ink("neutral_tint"))
+        if not self._pixmap.isNull():
+            painter.save()
+            painter.setClipPath(shape)
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            size = self._pixmap.size().scaled(box.size().toSize(), Qt.AspectRatioMode.KeepAspectRatioByExpanding)
+            target = QRectF(0, 0, size.width(), size.height())
+            target.moveCenter(box.center())
+            painter.drawPixmap(target, self._pixmap, QRectF(self._pixmap.rect()))
+            painter.restore()
+        strong = self.hasFocus() or (self.underMouse() and self.isEnabled())
+        paint.outlined(painter, box, Radius.inner, None, ink("accent" if strong else "border"))
+
+
+class PicturePanel(TryPanel):
+    """Drop a picture, choose a file, or press one of the pictures of the data."""
+
+    def __init__(self, model: RunViewModel, known: list[str]) -> None:
+        noun = model.state.value.facts.noun
+        super().__init__(
+            model, f"Choose a picture that it has not seen, drop one here, or press one of the {noun} below."
+        )
+        self.setAcceptDrops(True)
+        self.choose = Button("Choose a picture…", icon="image")
+        self.choose.clicked.connect(self._choose)
+        self.shown = Picture("", "The picture that was asked about", 148)
+        self.shown.setEnabled(False)
+        self.shown.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.name = Line("No picture chosen yet", "caption", "text_3")
+        left = QHBoxLayout()
+        left.setSpacing(Space.xl)
+        left.addWidget(self.shown, 0, Qt.AlignmentFlag.AlignTop)
+        right = QVBoxLayout()
+        right.setSpacing(Space.m)
+        right.addWidget(self.choose, 0, Qt.AlignmentFlag.AlignLeft)
+        right.addWidget(self.name)
+        strip = QGridLayout()
+        strip.setSpacing(Space.s)
+        found = [path for path in known if Path(path).is_file()]
+        for index, path in enumerate(found[:: max(1, len(found) // 8)][:8]):
+            small = Picture(path, Path(path).name, 44)
+            small.clicked.connect(lambda _=False, path=path: self.ask(path))
+            strip.addWidget(small, index // 4, index % 4)
+        strip.setColumnStretch(4, 1)
+        right.addLayout(strip)
+        right.addStretch(1)
+        left.addLayout(right, 1)
+        self.ask_box.addLayout(left)
+        self.answers = Answers("The answer appears here")
+        self.answer_box.addWidget(self.answers)
+
+    def ask(self, path: str) -> None:
+        self.shown.load(path)
+        self.name.setText(Path(path).name)
+        self.model.ask({"image": path})
+
+    def _choose(self) -> None:
+        dialog = QFileDialog(self, "Choose a picture", "", PICTURES)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.ask)
+        dialog.open()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() and Path(url.toLocalFile()).is_file() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            if url.isLocalFile():
+                event.acceptProposedAction()
+                self.ask(url.toLocalFile())
+                return
+
+    def draw(self, trial: Trial) -> None:
+        self.answers.show_answer(trial, "This is ")
+
+
+class RowPanel(TryPanel):
+    """A form with a field for each column the model uses, filled with a row of the data."""
+
+    def __init__(self, model: RunViewModel) -> None:
+        facts = model.state.value.facts
+        super().__init__(model, f"Fill in a row and see which {facts.target or 'answer'} the model gives.", ask_share=3)
+        self._boxes: dict[str, LineEdit | ComboBox] = {}
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(Space.l)
+        grid.setVerticalSpacing(Space.m)
+        columns = [
+            column
+            for column in facts.columns
+            if not column.get("target") and column.get("kind") in ("number", "category", "date")
+        ]
+        for index, column in enumerate(columns[:FIELDS_SHOWN]):
+            grid.addWidget(self._field(column), index // 4, index % 4)
+        self.ask_box.addLayout(grid)
+        if len(columns) > FIELDS_SHOWN:
+            left = len(columns) - FIELDS_SHOWN
+            self.ask_box.addWidget(Text(f"{left} more columns are taken as missing.", "caption", "text_3"))
+        self.button = Button("Ask the model", icon="wand-sparkles")
+        self.button.clicked.connect(self._ask)
+        self.ask_box.addWidget(self.button, 0, Qt.AlignmentFlag.AlignLeft)
+        self.answers = Answers("The answer appears here")
+        self.answer_box.addWidget(self.answers)
+
+    def _field(self, column: Mapping[str, Any]) -> Field:
+        name = str(column["name"])
+        if column.get("kind") == "category" and column.get("top"):
+            values = [str(value) for value, _ in column["top"]]
+            box: LineEdit | ComboBox = ComboBox([(value, value) for value in values], values[0], name=name)
+        else:
+            example = next(iter(column.get("examples", ())), "")
+            box = LineEdit(str(example), name=name)
+            box.returnPressed.connect(self._ask)
+        self._boxes[name] = box
+        return Field(name, box)
+
+    def row(self) -> dict[str, str]:
+        return {name: box.value if isinstance(box, ComboBox) else box.text() for name, box in self._boxes.items()}
+
+    def _ask(self) -> None:
+        self.model.ask({"row": self.row()})
+
+    def draw(self, trial: Trial) -> None:
+        self.answers.show_answer(trial, "")
+        if trial.value is not None:
+            target = self.model.state.value.facts.target
+            self.answers.under.setText(
+                f"is the {target} the model expects." if target else "is what the model expects."
+            )
+            self.answers.under.show()
+
+
+class TextPanel(TryPanel):
+    """The beginning of a text; the model goes on from it, as it is written."""
+
+    def __init__(self, model: RunViewModel) -> None:
+        super().__init__(model, "Type a beginning. The model goes on from there, one character at a time.")
+        self.prompt = QPlainTextEdit("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
+        self.prompt.setAccessibleName("The beginning")
+        self.prompt.setTabChangesFocus(True)
+        self.prompt.setPlaceholderText("Once upon a time")
+        self.prompt.setFixedHeight(px(84))
+        self.length = SpinBox(300, 10, 2000, step=50, name="Characters to write", suffix="characters")
+        self.button = Button("Write on", icon="wand-sparkles")
+        self.button.clicked.connect(self._ask)
+        self.cancel = Button("Stop writing", kind="quiet")
+        self.cancel.clicked.connect(model.cancel_trial)
+        row = QHBoxLayout()
+        row.setSpacing(Space.m)
+        row.addWidget(self.length)
+        row.addWidget(self.button)
+        row.addWidget(self.cancel)
+        row.addStretch(1)
+        self.ask_box.addWidget(self.prompt)
+        self.ask_box.addLayout(row)
+        self.ask_box.addStretch(1)
+        self.written = Written()
+        self.answer_box.addWidget(self.written)
+
+    def _ask(self) -> None:
+        self.model.ask(
+            {"prompt": self.prompt.toPlainText() or "\n", "tokens": self.length.value(), "temperature": 0.8, "seed": 0}
+        )
+
+    def draw(self, trial: Trial) -> None:
+        if self.cancel.hasFocus() and not trial.asking:  # else the focus would fall somewhere else on the page
+            self.button.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.cancel.setVisible(trial.asking)
+        prompt = str((trial.question or {}).get("prompt", ""))
+        self.written.show_text(prompt + trial.text if trial.question else "", trial.asking)
+
+
+class Written(QPlainTextEdit):
+    """What the model has written so far; scrolls along, can be selected and copied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setReadOnly(True)
+        self.setAccessibleName("What the model wrote")
+        self.setPlaceholderText("What the model writes appears here.")
+        self.setMinimumHeight(px(168))
+        self.setFont(fonts.font("mono"))
+        self._text = ""
+
+    def show_text(self, text: str, asking: bool) -> None:
+        if text == self._text:
+            return
+        self._text = text
+        self.setPlainText(text)
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.maximum())

@@ -1,0 +1,244 @@
+"""The Runs page: every run, sortable, found by a few letters; open, train longer, save a copy, delete with undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, PageHeader
+from tpu_studio.gui.kit.fields import DecimalBox, LineEdit
+from tpu_studio.gui.kit.pill import IconTile
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.runs.skeleton import SkeletonRows
+from tpu_studio.gui.runs.table import RunTable
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.runrows import RunRow
+from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
+from tpu_studio.viewmodels.shell import ShellViewModel
+
+
+class RunsPage(QWidget):
+    def __init__(
+        self,
+        model: RunsViewModel,
+        shell: ShellViewModel,
+        choose_run_folder: Callable[[], None],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._shell, self._choose_folder = model, shell, choose_run_folder
+        self._folder_button = Button("Open a run folder…", icon="folder-open")
+        self._folder_button.clicked.connect(choose_run_folder)
+        self.header = PageHeader(
+            "Runs", "Everything you have trained. Open a run to watch it, or to try its model.", self._folder_button
+        )
+
+        self.filter = LineEdit(placeholder="Find by name, model or status", name="Find a run", icon="search")
+        self.filter.setClearButtonEnabled(False)
+        self.filter.textChanged.connect(lambda _: self._draw(model.state.value))
+        self.count = Line("", "secondary", "text_2", numbers=True)
+        self.chosen = Line("", "label-strong", numbers=True, fit=True)
+        self.extend = Button("Train longer…", size="small", icon="plus")
+        self.extend.clicked.connect(lambda: self._extend(self._one()))
+        self.export = Button("Save a copy…", size="small", icon="download")
+        self.export.clicked.connect(lambda: self._export(self._one()))
+        self.delete = Button("Delete", size="small", icon="trash-2")
+        self.delete.clicked.connect(self._delete)
+        bar = QHBoxLayout()
+        bar.setSpacing(Space.m)
+        bar.addWidget(self.filter)
+        bar.addSpacing(Space.m)
+        bar.addWidget(self.count, 1)
+        bar.addWidget(self.chosen)
+        for button in (self.extend, self.export, self.delete):
+            bar.addWidget(button)
+        self._bar = QWidget()
+        bar.setContentsMargins(0, 0, 0, 0)
+        self._bar.setLayout(bar)
+
+        self.table = RunTable(sortable=True, choosing=True)
+        self.table.opened.connect(self._open)
+        self.table.sorting_changed.connect(lambda *_: self._draw(model.state.value))
+        self.table.menu_asked.connect(self._menu)
+        self.table.delete_asked.connect(self._delete)
+        self.table.runs.chosen_changed.connect(self._draw_chosen)
+        self._card = Card(margins=1, spacing=0)
+        self._card.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._card.body.addWidget(self.table)
+        self._nothing = Text("", "secondary", "text_2", align=Qt.AlignmentFlag.AlignHCenter)
+        self._nothing.setContentsMargins(20, 24, 20, 24)
+        self._card.body.addWidget(self._nothing)
+        self.skeleton = SkeletonRows(6)
+        self.problem = Note("", "", "bad", action="Try again")
+        self.problem.acted.connect(model.look)
+        self.empty = self._make_empty()
+
+        column = QVBoxLayout(self)
+        column.setContentsMargins(Space.page, 26, Space.page, Space.page)
+        column.setSpacing(Space.xl)
+        column.addWidget(self.header)
+        column.addWidget(self.problem)
+        column.addWidget(self._bar)
+        column.addWidget(self._card, 1000)
+        column.addWidget(self.skeleton)
+        column.addWidget(self.empty)
+        column.addStretch(1)
+        self._end = model.state.subscribe(self._draw)
+        self.destroyed.connect(lambda: self._end())
+
+    def refresh(self) -> None:
+        self._model.look()
+
+    def _make_empty(self) -> Card:
+        card = Card(margins=(20, 36, 20, 36), spacing=Space.s)
+        middle = Qt.AlignmentFlag.AlignHCenter
+        start = Button("Train a tiny model here", "primary", icon="play")
+        start.clicked.connect(self._start_first)
+        other = Button("Open a run folder…", "quiet")
+        other.clicked.connect(self._choose_folder)
+        card.body.addWidget(IconTile("chart-line", "accent", side=56, icon_size=24), 0, middle)
+        card.body.addSpacing(Space.m)
+        card.body.addWidget(Text("No runs yet", "card-title", align=middle))
+        card.body.addWidget(
+            Text("Your first one takes about two minutes and costs nothing.", "body", "text_2", align=middle)
+        )
+        card.body.addSpacing(Space.m)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        row.addWidget(start)
+        row.addWidget(other)
+        row.addStretch(1)
+        card.body.addLayout(row)
+        return card
+
+    # --------------------------------------------------------------------------------------------------------- drawing
+
+    def _draw(self, view: RunsView) -> None:
+        rows = view.shown(self.filter.text(), self.table.sorted_by, self.table.descending)
+        everything = view.rows or ()
+        self.table.set_rows(rows)
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.skeleton.setVisible(view.loading)
+        self.empty.setVisible(view.rows == ())
+        self._folder_button.setVisible(view.rows != ())
+        self._bar.setVisible(bool(everything))
+        self._card.setVisible(bool(everything))
+        self.table.setVisible(bool(rows))
+        self._nothing.setVisible(not rows)
+        self._nothing.setText(f"No run has “{self.filter.text()}” in its name, model, place or status.")
+        self.count.setText(_counted(len(rows), everything, view.going_on))
+        self._draw_chosen()
+
+    def _draw_chosen(self) -> None:
+        chosen = self._chosen_rows()
+        self.chosen.setText(f"{len(chosen)} chosen")
+        self.chosen.setVisible(bool(chosen))
+        self.delete.setVisible(bool(chosen))
+        busy = [row for row in chosen if row.may_stop]
+        self.delete.setEnabled(not busy)
+        self.delete.setToolTip("" if not busy else f"{busy[0].name} is still going on: stop it first.")
+        self.extend.setVisible(len(chosen) == 1 and (chosen[0].may_extend or chosen[0].live))
+        self.export.setVisible(len(chosen) == 1 and chosen[0].over and not chosen[0].problem)
+
+    def _chosen_rows(self) -> list[RunRow]:
+        return [row for row in self._model.state.value.rows or () if row.run in self.table.runs.chosen]
+
+    def _one(self) -> str:
+        return next(iter(self.table.runs.chosen), "")
+
+    # ---------------------------------------------------------------------------------------------------------- acting
+
+    def _open(self, run: str) -> None:
+        row = self._model.state.value.row(run)
+        self._shell.open_run(run, row.name if row else "")
+
+    def _delete(self) -> None:
+        runs = [row.run for row in self._chosen_rows() if not row.may_stop]
+        if not runs and not self._chosen_rows() and self.table.current_run:
+            row = self._model.state.value.row(self.table.current_run)
+            runs = [row.run] if row is not None and not row.may_stop else []
+        if runs:
+            self._model.delete(runs)
+
+    def _extend(self, run: str) -> None:
+        row = self._model.state.value.row(run)
+        if row is None:
+            return
+        sheet = Sheet(
+            self, f"Train {row.name} longer?", "It goes on from its last saved copy: one run, one curve.", width=460
+        )
+        epochs = DecimalBox(1, 0.01, 10_000, step=1, decimals=2, name="More times through the data", suffix="epochs")
+        sheet.body.addWidget(Text("More times through the data", "label"))
+        sheet.body.addWidget(epochs)
+        sheet.answer("Leave it as it is", safe=True)
+        sheet.answer("Train longer", lambda: self._model.extend(run, epochs.value()), kind="primary")
+        sheet.open()
+        epochs.setFocus(Qt.FocusReason.PopupFocusReason)
+        epochs.selectAll()
+
+    def _export(self, run: str) -> None:
+        dialog = QFileDialog(self, "Where shall the copy go?")
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self._model.export(run, Path(path)))
+        dialog.open()
+
+    def _start_first(self) -> None:
+        from tpu_studio.viewmodels.examples import shipped
+
+        first = next(iter(shipped()), None)
+        if first is None:
+            self._shell.new_run()
+        else:
+            self._shell.open_job(first.path)
+
+    def _menu(self, run: str, at: QPoint) -> None:
+        """What can be done to one run, from the right mouse button or the menu key."""
+        row = self._model.state.value.row(run)
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.aboutToHide.connect(menu.deleteLater)
+
+        def add(text: str, act: Callable[[], object], possible: bool = True) -> None:
+            action = QAction(text, menu)
+            action.triggered.connect(act)
+            action.setEnabled(possible)
+            menu.addAction(action)
+
+        add("Open", lambda: self._open(run))
+        add("Open its folder", lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(row.folder))))
+        menu.addSeparator()
+        if row.may_stop:
+            add("Stop & keep model".replace("&", "&&"), lambda: self._model.stop(run))
+        if row.may_resume and not row.may_extend:
+            add("Carry on", lambda: self._model.resume(run))
+        add("Train longer…", lambda: self._extend(run), row.may_extend or row.live)
+        add("Save a copy…", lambda: self._export(run), row.over and not row.problem)
+        menu.addSeparator()
+        add("Delete", lambda: self._model.delete([run]), not row.may_stop)
+        menu.popup(at)
+
+    def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+        super().resizeEvent(event)
+        self.filter.setFixedWidth(min(soft_px(300), max(self.width() // 3, 160)))
+
+
+def _counted(shown: int, rows: tuple[RunRow, ...], going_on: tuple[RunRow, ...]) -> str:
+    total = "1 run" if len(rows) == 1 else f"{len(rows):,} runs"
+    words = total if shown == len(rows) else f"{shown:,} of {total}"
+    waiting = sum(row.waiting for row in going_on)
+    live = len(going_on) - waiting
+    more = [f"{live} going on" if live else "", f"{waiting} waiting" if waiting else ""]
+    return ", ".join([words, *(word for word in more if word)])

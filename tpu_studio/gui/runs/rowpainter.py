@@ -1,0 +1,198 @@
+"""How a row of the table of runs and its heads are painted. Works for any table that has `Painted`'s few facts."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
+
+from tpu_studio.gui.kit import fonts, icons, paint
+from tpu_studio.gui.kit.pill import draw_pill, pill_size
+from tpu_studio.gui.kit.theme import controller, ink, px
+from tpu_studio.gui.runs.model import COST, KEYS, METRIC, ROW, TIME, TITLES, Index
+from tpu_studio.gui.runs.spark import paint_spark
+from tpu_studio.viewmodels.runrows import RunRow
+
+EDGE = 18
+RIGHT = (METRIC, TIME, COST)
+
+
+class Painted(Protocol):
+    """What painting asks of the table."""
+
+    sorted_by: str
+    descending: bool
+
+    def is_lit(self, row: int) -> bool: ...
+    def is_chosen(self, run: str) -> bool: ...
+    def edge_of(self, column: int) -> int: ...
+
+
+def row_height() -> int:
+    """Two lines of words and air."""
+    return max(px(52), round(54 * controller().text_scale))
+
+
+class RowPainter(QStyledItemDelegate):
+    def __init__(self, table: Painted, parent: QTableView) -> None:
+        super().__init__(parent)
+        self._table = table
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(px(60), row_height())
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        row: RunRow = index.data(ROW)
+        box = QRectF(option.rect)
+        painter.save()
+        painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
+        last = index.row() == index.model().rowCount() - 1
+        if self._table.is_lit(index.row()):
+            painter.fillRect(box, ink("hover"))
+        if not last:
+            painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), ink("border"))
+        inner = box.adjusted(self._table.edge_of(index.column()), 0, -14, -1)
+        match index.column():
+            case 0:
+                self._box(painter, box, self._table.is_chosen(row.run))
+            case 1:
+                self._name(painter, inner, row)
+            case 2:
+                size = pill_size(row.status, dot=row.live)
+                pill = QRectF(
+                    inner.x(),
+                    inner.center().y() - size.height() / 2,
+                    min(size.width(), inner.width() + 8),
+                    size.height(),
+                )
+                draw_pill(painter, pill, row.status, row.tone, dot=row.live)
+            case 3:
+                side = px(16)
+                icons.paint(painter, row.place_icon, QRectF(inner.x(), inner.y(), side, inner.height()), "text_2", side)
+                paint.draw_text(
+                    painter, inner.adjusted(side + 8, 0, 0, 0), row.place, fonts.font("secondary"), ink("text_2")
+                )
+            case 4:
+                if len(row.losses) > 1:
+                    paint_spark(
+                        painter, QRectF(inner.x(), inner.center().y() - 13, min(inner.width(), px(102)), 26), row.losses
+                    )
+                else:
+                    paint.draw_text(
+                        painter, inner, "not yet" if not row.over else "–", fonts.font("caption"), ink("text_3")
+                    )
+            case 5:
+                self._figure(painter, inner, row)
+            case 6:
+                paint.draw_text(
+                    painter,
+                    inner,
+                    row.time,
+                    fonts.font("secondary", numbers=True),
+                    ink("text_2"),
+                    Qt.AlignmentFlag.AlignRight,
+                )
+            case 7:
+                paint.draw_text(
+                    painter,
+                    inner,
+                    row.cost,
+                    fonts.font("body-medium", numbers=True),
+                    ink("text"),
+                    Qt.AlignmentFlag.AlignRight,
+                )
+            case 8:
+                side = px(16)
+                icons.paint(painter, "chevron-right", box, "text_2", side)
+        painter.restore()
+
+    def _name(self, painter: QPainter, box: QRectF, row: RunRow) -> None:
+        name, below = fonts.font("row-title"), fonts.font("caption")
+        if not row.subtitle:
+            paint.draw_text(painter, box, row.name, name, ink("text"))
+            return
+        middle = box.center().y()
+        paint.draw_text(painter, QRectF(box.x(), middle - px(20), box.width(), px(20)), row.name, name, ink("text"))
+        paint.draw_text(
+            painter,
+            QRectF(box.x(), middle, box.width(), px(17)),
+            row.subtitle,
+            below,
+            ink("bad" if row.problem else "text_3"),
+        )
+
+    def _figure(self, painter: QPainter, box: QRectF, row: RunRow) -> None:
+        right = Qt.AlignmentFlag.AlignRight
+        if not row.metric:
+            paint.draw_text(painter, box, "–", fonts.font("secondary"), ink("text_3"), right)
+            return
+        middle = box.center().y()
+        paint.draw_text(
+            painter,
+            QRectF(box.x(), middle - px(20), box.width(), px(20)),
+            row.metric,
+            fonts.font("body-medium", numbers=True),
+            ink("text"),
+            right,
+        )
+        paint.draw_text(
+            painter,
+            QRectF(box.x(), middle, box.width(), px(17)),
+            row.metric_name,
+            fonts.font("caption"),
+            ink("text_3"),
+            right,
+        )
+
+    def _box(self, painter: QPainter, box: QRectF, chosen: bool) -> None:
+        side = px(18)
+        square = QRectF(box.x() + EDGE, box.center().y() - side / 2, side, side)
+        if chosen:
+            paint.outlined(painter, square, 5, ink("accent"))
+            icons.paint(painter, "check", square, "on_accent", px(14))
+        else:
+            paint.outlined(painter, square, 5, ink("card"), ink("control"), 1.5)
+
+
+class Header(QHeaderView):
+    """Column heads in the caption font; the sorted one carries an arrow."""
+
+    def __init__(self, table: Painted, parent: QTableView) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._table = table
+        self.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.setHighlightSections(False)
+        self.setSectionsClickable(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), px(36))
+
+    def paintSection(self, painter: QPainter, rect: Any, section: int) -> None:
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(rect)
+        painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), ink("border"))
+        inner = box.adjusted(self._table.edge_of(section), 0, -14, 0)
+        font = fonts.font("caption-medium")
+        title = TITLES[section]
+        right = section in RIGHT
+        sorted_here = self._table.sorted_by == KEYS[section] and bool(title)
+        arrow = px(14) if sorted_here else 0
+        if right:
+            paint.draw_text(
+                painter, inner.adjusted(0, 0, -arrow, 0), title, font, ink("text_3"), Qt.AlignmentFlag.AlignRight
+            )
+            x = inner.right() - arrow + 2
+        else:
+            x = inner.x() + paint.draw_text(painter, inner.adjusted(0, 0, -arrow, 0), title, font, ink("text_3")) + 2
+        if sorted_here:
+            icons.paint(
+                painter,
+                "chevron-down" if self._table.descending else "chevron-up",
+                QRectF(x, box.y(), arrow, box.height()),
+                "text_2",
+                arrow,
+            )
+        painter.restore()

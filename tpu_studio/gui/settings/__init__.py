@@ -1,0 +1,1 @@
+"""Settings: appearance, folders, the training engine, consents, about."""

@@ -1,0 +1,100 @@
+"""A drop anywhere on the window: a job file, a run folder, or data. While it is held there the window names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, QRectF, Qt
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from tpu_studio.gui.kit import fonts, icons, paint
+from tpu_studio.gui.kit.theme import ink, px
+from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.viewmodels.opening import what_is
+from tpu_studio.viewmodels.shell import ShellViewModel
+
+_WORDS = {
+    "job": "Drop to open this job",
+    "run": "Drop to open this run",
+    "data": "Drop to train on this data",
+    "unknown": "TPU Studio cannot open this",
+    "missing": "TPU Studio cannot open this",
+}
+_ICONS = {"job": "file-text", "run": "activity", "data": "database", "unknown": "circle-x", "missing": "circle-x"}
+
+
+class _Veil(QWidget):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.kind = "data"
+        self.hide()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = paint.open_painter(self)
+        painter.fillRect(self.rect(), ink("window", 0.86))
+        box = QRectF(self.rect()).adjusted(Space.xxl, Space.xxl, -Space.xxl, -Space.xxl)
+        good = self.kind not in ("unknown", "missing")
+        paint.outlined(painter, box, Radius.card, None, ink("accent" if good else "control"), 2)
+        side = px(40)
+        icons.paint(
+            painter,
+            _ICONS[self.kind],
+            QRectF(box.x(), box.center().y() - side - 8, box.width(), side),
+            "accent" if good else "text_2",
+            side,
+        )
+        paint.draw_text(
+            painter,
+            QRectF(box.x(), box.center().y() + 8, box.width(), px(28)),
+            _WORDS[self.kind],
+            fonts.font("card-title"),
+            ink("text"),
+            Qt.AlignmentFlag.AlignHCenter,
+        )
+
+
+class DropArea(QObject):
+    """Takes drops for *window*; its children that take their own drops keep them."""
+
+    def __init__(self, window: QWidget, ground: QWidget, shell: ShellViewModel) -> None:
+        super().__init__(window)
+        self._window, self._shell = window, shell
+        self._veil = _Veil(ground)
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def place(self) -> None:
+        parent = self._veil.parentWidget()
+        if parent is not None:
+            self._veil.setGeometry(parent.rect())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QDropEvent):  # a drag that enters or moves is one too
+            path = local_path(event.mimeData())
+            if path is None:
+                return False
+            if event.type() == QEvent.Type.Drop:
+                self._veil.hide()
+                event.acceptProposedAction()
+                self._shell.open_path(path)
+            else:
+                if isinstance(event, QDragEnterEvent):
+                    self._veil.kind = what_is(path).kind
+                    self.place()
+                    self._veil.raise_()
+                    self._veil.show()
+                event.acceptProposedAction()
+            return True
+        if event.type() == QEvent.Type.DragLeave:
+            self._veil.hide()
+        return False
+
+
+def local_path(data: QMimeData) -> Path | None:
+    """The first local file or folder in *data*."""
+    for url in data.urls():
+        if url.isLocalFile():
+            return Path(url.toLocalFile())
+    return None

@@ -1,0 +1,172 @@
+"""A dialog inside the window: a question as title, what will happen, and buttons that are the answers.
+
+Not a second window and never `exec()`: the page behind stays alive. Tab stays inside, Esc takes the safe answer, which
+also has the focus. Fill `body`; give the buttons with `answer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit import paint
+from tpu_studio.gui.kit.button import Button, Kind
+from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.pill import Icon
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import controller, ink, soft_px
+from tpu_studio.gui.kit.tokens import Space
+
+
+class Sheet(QWidget):
+    """*closed* is called once, however it was closed."""
+
+    def __init__(self, over: QWidget, title: str, sentence: str = "", *, width: int = 520) -> None:
+        host = over.window()
+        super().__init__(host)
+        self._host, self._wanted = host, width
+        self._before: QWidget | None = host.focusWidget()
+        self._safe: Button | None = None
+        self._gone = False
+        self.closed: Callable[[], None] = lambda: None
+        self.card = Card(margins=(24, 20, 24, 20), spacing=Space.l, strong=True, parent=self)
+        self.title = Text(title, "card-title")
+        self.sentence = Text(sentence, "body", "text_2")
+        if not sentence:
+            self.sentence.hide()
+        head = QVBoxLayout()
+        head.setSpacing(Space.xs)
+        head.addWidget(self.title)
+        head.addWidget(self.sentence)
+        self.body = QVBoxLayout()
+        self.body.setSpacing(Space.m)
+        self._left = QHBoxLayout()
+        self._right = QHBoxLayout()
+        for row in (self._left, self._right):
+            row.setSpacing(Space.m)
+        answers = QHBoxLayout()
+        answers.addLayout(self._left)
+        answers.addStretch(1)
+        answers.addLayout(self._right)
+        self.card.body.addLayout(head)
+        self.card.body.addLayout(self.body)
+        self.card.body.addSpacing(Space.s)
+        self.card.body.addLayout(answers)
+        self.setAccessibleName(title)
+        self.setAccessibleDescription(sentence)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        host.installEventFilter(self)
+        controller().changed.connect(self._later)
+
+    def facts(self, lines: Sequence[str], icon: str = "check", tone: str = "ok") -> None:
+        """What will happen, a line each with a mark before it."""
+        for line in lines:
+            row = QHBoxLayout()
+            row.setSpacing(Space.l)
+            row.addWidget(Icon(icon, tone, size=16), 0, Qt.AlignmentFlag.AlignTop)
+            row.addWidget(Text(line, "body"), 1)
+            self.body.addLayout(row)
+
+    def answer(
+        self,
+        text: str,
+        act: Callable[[], object] | None = None,
+        *,
+        kind: Kind = "secondary",
+        left: bool = False,
+        safe: bool = False,
+        stays: bool = False,
+    ) -> Button:
+        """A button. It closes the sheet, then acts; *safe* is what Esc takes; *stays* leaves the sheet open."""
+        button = Button(text, kind)
+        if safe:
+            self._safe = button
+
+        def pressed() -> None:
+            if not stays:
+                self.close()
+            if act is not None:
+                act()
+
+        button.clicked.connect(pressed)
+        (self._left if left else self._right).addWidget(button)
+        return button
+
+    def open(self) -> None:
+        self.place()
+        self.show()
+        self.raise_()
+        buttons = [self._safe] if self._safe is not None else self.findChildren(Button)
+        if buttons:
+            buttons[0].setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def close(self) -> bool:
+        if self._gone:
+            return True
+        self._gone = True
+        self._host.removeEventFilter(self)
+        controller().changed.disconnect(self._later)
+        self.hide()
+        if self._before is not None and shiboken6.isValid(self._before) and self._before.isVisible():
+            self._before.setFocus(Qt.FocusReason.PopupFocusReason)
+        self.setParent(None)
+        self.deleteLater()
+        self.closed()
+        return True
+
+    def place(self) -> None:
+        """Over the whole window, the card in its middle, as high as its words need."""
+        self.setGeometry(self._host.rect())
+        width = min(soft_px(self._wanted), self.width() - 2 * Space.page)
+        layout = self.card.body
+        layout.activate()
+        height = layout.heightForWidth(width) if layout.hasHeightForWidth() else self.card.sizeHint().height()
+        height = min(height, self.height() - 2 * Space.xl)
+        self.card.setGeometry(
+            (self.width() - width) // 2, max((self.height() - height) * 2 // 5, Space.xl), width, height
+        )
+
+    def _later(self) -> None:
+        QTimer.singleShot(0, self, self.place)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self.place()
+        return False
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._later()
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            if self._safe is not None:
+                self._safe.click()
+            else:
+                self.close()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab goes round among the controls of the sheet."""
+        stops = [
+            child
+            for child in self.findChildren(QWidget)
+            if child.isVisibleTo(self) and child.isEnabled() and child.focusPolicy() & Qt.FocusPolicy.TabFocus
+        ]
+        if not stops:
+            return False
+        now = self._host.focusWidget()
+        at = stops.index(now) if now in stops else -1
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        stops[(at + (1 if forward else -1)) % len(stops)].setFocus(reason)
+        return True
+
+    def mousePressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
+        event.accept()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        paint.open_painter(self).fillRect(self.rect(), ink("#000000", 0.5 if controller().theme.dark else 0.28))

@@ -1,0 +1,89 @@
+"""Which model files of the person's own may run: remembered by what is in them, not by where they lie.
+
+One small file, ``consent.json`` in the home folder: sha256 → where it was and when it was agreed to. A file that is
+changed by one byte asks again. The trainer compares the plan's sha256 with the file once more before it runs it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.runfolder import write_atomically
+
+
+@dataclass(frozen=True)
+class Consent:
+    """*agreed* in seconds since 1970."""
+
+    sha256: str
+    path: str
+    agreed: float
+
+
+class Consents:
+    """The remembered agreements of the home folder. Raises OSError when they cannot be written."""
+
+    def __init__(self, home: Path) -> None:
+        self._file = home / "consent.json"
+
+    def agreed(self, sha256: str) -> bool:
+        return bool(sha256) and sha256 in self._read()
+
+    def agree(self, sha256: str, path: str) -> None:
+        with self._alone():
+            self._write({**self._read(), sha256: {"path": path, "agreed": round(time.time(), 3)}})
+
+    def revoke(self, sha256: str) -> None:
+        with self._alone():
+            self._write({known: record for known, record in self._read().items() if known != sha256})
+
+    def all(self) -> Sequence[Consent]:
+        """Latest first."""
+        found = [
+            Consent(sha256, str(record.get("path", "")), float(record.get("agreed", 0.0)))
+            for sha256, record in self._read().items()
+        ]
+        return sorted(found, key=lambda one: one.agreed, reverse=True)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """App and command line may agree at the same time."""
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self._file.with_name(".consent.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        """A file that is missing or damaged holds no agreement: what is in doubt asks again."""
+        try:
+            tree = json.loads(self._file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        found = tree.get("files") if isinstance(tree, dict) else None
+        return (
+            {name: record for name, record in found.items() if isinstance(record, dict)}
+            if isinstance(found, dict)
+            else {}
+        )
+
+    def _write(self, files: dict[str, dict[str, Any]]) -> None:
+        write_atomically(
+            self._file, json.dumps({"format": 1, "files": files}, indent=1, sort_keys=True).encode() + b"\n"
+        )
+
+
+def sha256_of(path: Path) -> str:
+    """Raises OSError."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

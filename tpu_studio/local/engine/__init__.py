@@ -1,0 +1,27 @@
+"""The training engine: an environment of its own with TensorFlow, JAX and Keras, installed on first need.
+
+    engine = Engine(engine_root())
+    engine.state()                      missing | installing | broken | outdated | ready, in milliseconds
+    engine.install(progress, cancelled) does nothing when a healthy engine is there
+    engine.python()                     the interpreter a trainer is started with
+
+Used by the computer place (to start trainers), the Settings page and the `engine` verb. The window's own
+process never imports a framework. Why it is built this way: docs/decisions/0001-engine-environment.md.
+"""
+
+from tpu_studio.local.engine.engine import Engine, engine_root
+from tpu_studio.local.engine.progress import Cancelled, Progress, ProgressSink, Step
+from tpu_studio.local.engine.spec import EngineSpec
+from tpu_studio.local.engine.state import EngineState, Status
+
+__all__ = [
+    "Cancelled",
+    "Engine",
+    "EngineSpec",
+    "EngineState",
+    "Progress",
+    "ProgressSink",
+    "Status",
+    "Step",
+    "engine_root",
+]

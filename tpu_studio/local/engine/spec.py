@@ -1,0 +1,29 @@
+"""What an engine is made of: files of `resources/engine`, and the room they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.wire.resources import resource_path
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """
+    Attributes:
+        lock: Packages with hashes and sizes (see `lock.py`).
+        self_test: Program that the new engine must run well before it counts; prints one JSON object.
+        needed_bytes: Free space asked for before anything is fetched: 2.1 GB installed, 0.5 GB of wheels until
+            then, 0.5 GB in pip's cache.
+        python: Interpreter to build with, and no other; empty: the first fit one of this system.
+    """
+
+    lock: Path
+    self_test: Path
+    needed_bytes: int = 3_200_000_000
+    python: str = ""
+
+
+def shipped_spec() -> EngineSpec:
+    return EngineSpec(resource_path("engine", "lock.txt"), resource_path("engine", "self_test.py"))

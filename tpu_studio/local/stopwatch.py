@@ -1,0 +1,162 @@
+"""Asks the training program short questions about a plan: how long a step takes, what the model is made of.
+
+Each is one subprocess of the engine that prints one JSON object. Timings are remembered in ``timings/`` of the home
+folder by all that a step's time depends on; give them up at any time by deleting the folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.local.computer import EngineLike, trainer_environment
+from tpu_studio.wire.claims import this_machine
+from tpu_studio.wire.errors import ModelError, RunError, StudioError
+from tpu_studio.wire.plan import Plan, dumps
+from tpu_studio.wire.runfolder import write_atomically
+
+LIMIT_S = 300.0
+_LEFT_OUT = (
+    "name",
+    "format",
+    "limits.",
+    "where.",
+    "training.epochs",
+    "training.steps",
+    "training.learning_rate",
+    "training.warmup",
+    "training.schedule",
+    "training.seed",
+    "training.early_stopping",
+    "training.evaluate_every",
+    "training.checkpoint_every",
+    "training.on_nan",
+)
+_KEPT_ANYWAY = ("training.steps_per_call",)
+
+
+class Stopwatch:
+    """Args:
+    command: How the training program is started with the engine's Python, for tests.
+    """
+
+    def __init__(
+        self, home: Path, engine: EngineLike, *, command: Sequence[str] = ("-m", "tpu_studio.trainer")
+    ) -> None:
+        self._folder, self._engine, self._command = home / "timings", engine, tuple(command)
+
+    def time(self, plan: Plan, seconds: float, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, Any]:
+        """Time real steps for about *seconds*, compiling and start-up aside; the trainer's one JSON object.
+
+        Raises:
+            StudioError: what the trainer says is wrong; ``timing-cancelled``; NotReady without an engine; RunError
+            ``timing-failed``.
+        """
+        found = self._ask(plan, ["time", "--seconds", f"{seconds:g}"], cancelled)
+        with suppress(OSError):  # a full disk: then it is timed again next time
+            write_atomically(self._file(plan), json.dumps(found).encode() + b"\n")
+        return found
+
+    def known(self, plan: Plan) -> Mapping[str, Any] | None:
+        """What `time` found for the same model, batch and data on this computer, if it was ever asked."""
+        try:
+            found = json.loads(self._file(plan).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def inspect(self, plan: Plan, cancelled: Callable[[], bool] = lambda: False) -> Mapping[str, Any]:
+        """Build the plan's model only: ``params``, or ``problem`` with ``facts``. Raises as `time`."""
+        return self._ask(plan, ["inspect"], cancelled)
+
+    def _file(self, plan: Plan) -> Path:
+        depends = {
+            path: value
+            for path, value in plan.job.values.items()
+            if path in _KEPT_ANYWAY
+            or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
+        }
+        content = [
+            depends,
+            plan.framework,
+            plan.devices,
+            plan.task,
+            plan.consent,
+            plan.data.get("fingerprint"),
+            this_machine()["host"],
+            os.cpu_count(),
+        ]
+        return (
+            self._folder
+            / f"{hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()[:32]}.json"
+        )
+
+    def _ask(self, plan: Plan, question: Sequence[str], cancelled: Callable[[], bool]) -> Mapping[str, Any]:
+        python = str(self._engine.python())
+        with tempfile.TemporaryDirectory(prefix="tpu-studio-") as folder:
+            file, said, words = Path(folder) / "plan.json", Path(folder) / "answer", Path(folder) / "words"
+            file.write_bytes(dumps(plan))
+            argv = [python, *self._command, question[0], "--plan", str(file), *question[1:]]
+            with open(said, "wb") as out, open(words, "wb") as err:
+                process = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    cwd=folder,
+                    env=trainer_environment(),
+                    start_new_session=True,
+                )
+                try:
+                    _wait(process, cancelled)
+                finally:
+                    _end(process)
+            return _answer(process.returncode, said.read_bytes(), words.read_bytes())
+
+
+def _wait(process: subprocess.Popen[bytes], cancelled: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while process.poll() is None:
+        if cancelled():
+            raise StudioError("timing-cancelled")
+        if time.monotonic() > deadline:
+            raise RunError("timing-failed", raw=f"no answer within {LIMIT_S:.0f} s")
+        try:
+            process.wait(0.1)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Nothing of it stays behind, whatever way we leave."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    process.wait()
+
+
+def _answer(code: int, said: bytes, words: bytes) -> Mapping[str, Any]:
+    lines = said.strip().splitlines()
+    try:
+        found = json.loads(lines[-1]) if lines else None
+    except ValueError:
+        found = None
+    if isinstance(found, dict):
+        error = found.get("error")
+        if not error:
+            return found
+        if isinstance(error, dict) and isinstance(error.get("id"), str):
+            facts = error.get("facts")
+            kind = ModelError if error["id"].startswith("model-") else StudioError
+            raise kind(error["id"], **(facts if isinstance(facts, dict) else {}))
+    raise RunError("timing-failed", exit_code=code, raw=words[-2000:].decode("utf-8", "replace").strip())

@@ -1,0 +1,274 @@
+"""What every "auto" of a job becomes, and one plain sentence why. The figures stand in ``rules``.
+
+`resolve` goes through the keys in the order in which they depend on each other: framework, data, batch, length,
+rates, rhythm. A value that the person gave is never touched.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.planner import rules
+from tpu_studio.planner.facts import DataFacts
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.models import BY_NAME, ModelSpec
+from tpu_studio.wire.schema import AUTO
+
+
+@dataclass
+class Resolved:
+    """The job's values without "auto", why, and the lengths that follow. *steps_per_epoch* is exact, not rounded."""
+
+    values: dict[str, Any]
+    family: str
+    options: Mapping[str, Any]
+    reasons: dict[str, str] = field(default_factory=dict)
+    train: int = 0
+    validation: int = 0
+    steps_per_epoch: float = 1.0
+    steps: int = 1
+
+    def put(self, path: str, value: Any, why: str) -> None:
+        """Set *path* and its reason if it still is "auto"."""
+        if self.values[path] == AUTO:
+            self.values[path] = value
+            self.reasons[path] = why
+
+    @property
+    def batch(self) -> int:
+        return int(self.values["training.global_batch"])
+
+
+def resolve(
+    job: Job,
+    facts: DataFacts,
+    options: Mapping[str, Any],
+    *,
+    params: int,
+    devices: int = 1,
+    step_time_s: float | None = None,
+) -> Resolved:
+    """All values of *job* with "auto" replaced, except limits, which need the estimate (``planner.estimate``).
+
+    Args:
+        options: All options of the model, defaults filled in (``wire.models.options``).
+        params: Weights of the model, 0 when unknown (the user's own, not yet looked into).
+        step_time_s: Measured time of a step, None before it is known.
+    """
+    model = BY_NAME.get(job.model)
+    resolved = Resolved(dict(job.values), model.family if model else "file", options)
+    _framework(resolved)
+    _data(resolved, facts, model)
+    _examples(resolved, facts)
+    _batch(resolved, facts, devices)
+    _length(resolved, facts, params)
+    _rates(resolved, facts)
+    _rhythm(resolved, facts, step_time_s)
+    resolved.put("training.rematerialize", False, "There is memory enough to remember every step's values.")
+    resolved.put("where.accelerator", "cpu", "This computer trains on its processor.")
+    return resolved
+
+
+def _framework(r: Resolved) -> None:
+    if r.values["where.place"] == "computer":
+        r.put("training.framework", "tensorflow", "TensorFlow trains fastest on a processor, above all with pictures.")
+    else:
+        r.put("training.framework", "jax", "JAX is documented for every TPU that can be rented.")
+    r.put("training.precision", "float32", "A processor has no faster number format; bfloat16 pays on a TPU.")
+
+
+def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
+    words = {
+        "classification": "The answers are a few kinds, so the model learns to tell them apart.",
+        "regression": "The answers are numbers, so the model learns to estimate them.",
+        "language-model": "Plain text: the model learns to continue it.",
+    }
+    r.put("data.task", facts.task, words[facts.task])
+    r.put("data.tokenizer", "bytes", "Every language and sign works, and nothing has to be learned first.")
+    length = (model.sequence_length if model else None) or 64
+    if model and model.sequence_length:
+        r.put("data.sequence_length", length, f"{model.title} is made for {length:,} tokens at once.")
+    else:
+        r.put("data.sequence_length", length, "Long enough for a line or two.")
+    _image_size(r, facts)
+    _augment(r, facts)
+
+
+def _image_size(r: Resolved, facts: DataFacts) -> None:
+    if facts.kind not in ("images", "digits"):
+        r.put("data.image_size", 32, "Not used: the data has no pictures.")
+    elif facts.kind == "digits":
+        r.put("data.image_size", max(8, facts.side), f"The pictures are {facts.side} pixels wide.")
+    elif facts.converted:
+        r.put("data.image_size", max(8, facts.side), f"The pictures were converted to {facts.side} pixels.")
+    else:
+        sizes = (rules.MLP_IMAGE_SIZE,) if r.family == "mlp" else rules.CNN_IMAGE_SIZES
+        size = max((size for size in sizes if size <= facts.side), default=sizes[0])
+        if r.family == "mlp":
+            why = f"A simple network looks at each pixel by itself; {size} pixels keep it small."
+        elif facts.side > size:
+            why = f"The pictures are larger ({facts.side} pixels); {size} keep what matters and train much faster."
+        else:
+            why = f"The pictures are {facts.side} pixels on their shorter side."
+        r.put("data.image_size", size, why)
+
+
+def _augment(r: Resolved, facts: DataFacts) -> None:
+    size = r.values["data.image_size"]
+    if facts.kind not in ("images", "digits"):
+        r.put("data.augment", False, "Only pictures can be varied.")
+    elif facts.train > rules.AUGMENT_UP_TO:
+        r.put("data.augment", False, f"{facts.train:,} pictures are varied enough by themselves.")
+    elif size < rules.AUGMENT_FROM_SIDE:
+        r.put("data.augment", False, f"In a picture of {size} pixels, shifting by one already changes too much.")
+    else:
+        r.put(
+            "data.augment",
+            True,
+            f"{facts.train:,} pictures are not many; small changes to each keep the model from learning them by heart.",
+        )
+
+
+def _examples(r: Resolved, facts: DataFacts) -> None:
+    """Examples as the trainer counts them: of text, sequences that do not overlap."""
+    per_example = int(r.values["data.sequence_length"]) if facts.task == "language-model" else 1
+    r.train, r.validation = facts.train // per_example, facts.validation // per_example
+
+
+def _batch(r: Resolved, facts: DataFacts, devices: int) -> None:
+    rule = rules.FAMILIES[r.family]
+    if r.family == "gpt":
+        wanted = rule.batch_most if r.values["data.sequence_length"] <= rules.GPT_LONG_CONTEXT else rule.batch_least
+        why = f"{wanted} pieces at once keep the processor busy without using much memory."
+    else:
+        wanted = min(rule.batch_most, max(rule.batch_least, nearest_power_of_two(r.train / rule.steps_per_epoch)))
+        why = f"A usual size for {r.train:,} {facts.noun}: enough for a steady correction, few enough for many of them."
+    largest = power_of_two_below(max(1, r.train // 4))
+    if wanted > largest:
+        wanted, why = largest, f"Only {r.train:,} {facts.noun} to learn from, so a step takes few of them."
+    unit = devices * int(r.values["training.accumulate"])
+    r.put("training.global_batch", max(unit, wanted // unit * unit), why)
+    r.steps_per_epoch = max(1.0, r.train // r.batch)
+
+
+def _length(r: Resolved, facts: DataFacts, params: int) -> None:
+    """Steps in all, from epochs or steps as given, else by rule. An epoch's last, partly filled batch is not used."""
+    epochs, steps = r.values["training.epochs"], r.values["training.steps"]
+    if epochs is None and steps is None:
+        if r.family == "gpt":
+            tokens_a_step = r.batch * int(r.values["data.sequence_length"])
+            by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / tokens_a_step
+            by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
+            steps = two_figures(max(rules.GPT_LEAST_STEPS, min(by_weights, by_text)))
+            r.values["training.steps"] = steps
+            r.reasons["training.steps"] = (
+                f"About {rules.GPT_TOKENS_PER_WEIGHT} tokens for each weight of the model."
+                if by_weights <= by_text
+                else f"About {rules.GPT_TIMES_THROUGH} times through the text; beyond that it would learn it by heart."
+            )
+        else:
+            epochs = next(times for up_to, times in rules.FAMILIES[r.family].epochs if r.train <= up_to)
+            r.values["training.epochs"] = epochs
+            r.reasons["training.epochs"] = f"A usual number for {r.train:,} {facts.noun}; more rarely helps."
+    r.steps = int(steps) if steps is not None else max(1, round(epochs * r.steps_per_epoch))
+
+
+def _rates(r: Resolved, facts: DataFacts) -> None:
+    rule, batch = rules.FAMILIES[r.family], r.batch
+    if r.values["training.optimizer"] == "sgd":
+        rate, why = (
+            rule.sgd_rate * batch / 256,
+            f"For SGD: {rule.sgd_rate:g} at 256 a step, in proportion to your {batch:,}.",
+        )
+    elif r.family == "gpt":
+        width = int(r.options["width"])
+        rate = rules.GPT_RATE * math.sqrt(rules.GPT_RATE_WIDTH / width)
+        why = f"{rules.GPT_RATE:g} at a width of {rules.GPT_RATE_WIDTH}, larger for narrower ones; yours has {width:,}."
+    else:
+        rate = rule.learning_rate * math.sqrt(batch / 32)
+        why = f"{rule.learning_rate:g} at 32 a step, growing with the square root of the batch."
+    r.put("training.learning_rate", significant(rate), why)
+    r.put(
+        "training.warmup",
+        rule.warmup,
+        f"The first {rule.warmup:.0%} of the steps start gently, which keeps early corrections from going wild.",
+    )
+    r.put(
+        "training.weight_decay",
+        rule.weight_decay,
+        "A usual pull for this kind of model; it keeps it from leaning on single values.",
+    )
+    r.put("training.clip_norm", rule.clip_norm, "One bad step cannot undo the good ones.")
+    if facts.task == "classification" and facts.answers >= 3 and rule.label_smoothing:
+        r.put(
+            "training.label_smoothing",
+            rule.label_smoothing,
+            f"With {facts.answers} kinds, a little doubt makes the model more careful.",
+        )
+    else:
+        r.put("training.label_smoothing", 0.0, "Not useful for this kind of answer.")
+
+
+def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
+    """How many steps a call of the device, and when to evaluate and save: multiples of each other where we choose."""
+    values, steps = r.values, r.steps
+    fixed = [values[path] for path in ("training.evaluate_every", "training.checkpoint_every") if values[path] != AUTO]
+    most = rules.FAMILIES[r.family].steps_per_call[values["training.framework"]]
+    most = max(1, min(most, steps // rules.CALLS_AT_LEAST))
+    common = math.gcd(*fixed) if fixed else 0
+    if common:
+        per_call = max(n for n in range(1, most + 1) if common % n == 0)
+    else:
+        per_call = power_of_two_below(most)
+    if per_call == 1:
+        why = "Each step is long enough to be called by itself."
+        if r.family == "cnn":
+            why = "Convolutions on a processor run fastest one step at a time."
+    else:
+        why = "Short steps are handed over in bundles, which saves the time between them."
+    r.put("training.steps_per_call", per_call, why)
+    per_call = int(values["training.steps_per_call"])
+
+    batches = math.ceil(r.validation / r.batch)
+    by_cost = math.ceil(batches / 3 / rules.EVALUATION_SHARE)  # a check has a third of a step's work (forward only)
+    every = max(r.steps_per_epoch, by_cost)
+    if every * rules.EVALUATIONS_AT_LEAST > steps:
+        every, why = max(1.0, steps / rules.EVALUATIONS_AT_LEAST), f"{rules.EVALUATIONS_AT_LEAST} times in the run."
+    elif by_cost > r.steps_per_epoch:
+        why = f"Checking takes at most {rules.EVALUATION_SHARE:.0%} of the time."
+    else:
+        why = "Once each time through the data."
+    r.put("training.evaluate_every", _multiple(every, per_call), why)
+    if step_time_s:
+        every, why = (
+            rules.CHECKPOINT_SECONDS / step_time_s,
+            f"About every {rules.CHECKPOINT_SECONDS:.0f} seconds, so little is lost if the power goes.",
+        )
+    else:
+        every, why = float(values["training.evaluate_every"]), "Together with the check on unseen data."
+    r.put("training.checkpoint_every", _multiple(min(every, steps), per_call), why)
+
+
+def _multiple(wanted: float, unit: int) -> int:
+    return max(unit, round(wanted / unit) * unit)
+
+
+def nearest_power_of_two(value: float) -> int:
+    return 1 if value < 1 else int(2 ** round(math.log2(value)))
+
+
+def power_of_two_below(value: int) -> int:
+    """The largest power of two that is not above *value* (at least 1)."""
+    return 1 << (max(1, value).bit_length() - 1)
+
+
+def two_figures(value: float) -> int:
+    return int(significant(value))
+
+
+def significant(value: float) -> float:
+    """*value* rounded to two significant figures, as a person would write it."""
+    return float(f"{value:.2g}")

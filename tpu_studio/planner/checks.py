@@ -1,0 +1,252 @@
+"""What is looked at before a launch: each finding a `Check` with a plain title and, where one press helps, its fix.
+
+Levels: ``error`` stops the launch (bad job or data), ``warning`` asks to look, ``info`` is good to know. A model
+that does not fit into memory is a warning with ``fits`` false in the plan. The longer words of each id stand in
+``domain.sentences``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tpu_studio.domain.sentences import say_finding
+from tpu_studio.planner.auto import Resolved, power_of_two_below
+from tpu_studio.planner.estimate import Estimate
+from tpu_studio.planner.facts import DataFacts
+from tpu_studio.planner.work import Memory
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.models import BY_NAME, MODELS
+from tpu_studio.wire.plan import Check
+
+FEW = {"images": 100, "digits": 100, "table": 200, "text": 20_000}  # of text: tokens
+FEW_OF_A_KIND = 10
+LONG_HOURS = 12.0
+UNUSUAL_RATE = 20.0  # times the recommended rate
+
+
+def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
+    """Whether this model can learn from this data, and whether there is enough of it."""
+    model = BY_NAME.get(job.model)
+    if model is not None:
+        fitting = next(
+            (other.name for other in MODELS if facts.kind in other.takes and facts.task in other.tasks), None
+        )
+        fix = {"model.name": fitting} if fitting else None
+        if facts.kind not in model.takes:
+            yield Check(
+                "model-data-mismatch",
+                "error",
+                f"{model.title} cannot learn from {_kind_words(facts.kind)}",
+                fix,
+                {"model": model.name, "kind": facts.kind, "takes": list(model.takes)},
+            )
+        elif facts.task not in model.tasks:
+            yield Check(
+                "model-task-mismatch",
+                "error",
+                f"{model.title} does not do {_task_words(facts.task)}",
+                fix,
+                {"model": model.name, "task": facts.task, "tasks": list(model.tasks)},
+            )
+    if facts.train < 1 or facts.validation < 1:
+        yield Check(
+            "data-too-small",
+            "error",
+            f"Too few {facts.noun} to keep some aside for testing",
+            None,
+            {"train": facts.train, "validation": facts.validation},
+        )
+    elif facts.train < FEW.get(facts.kind, 100):
+        yield Check(
+            "tiny-data",
+            "warning",
+            f"Only {facts.train:,} {facts.noun if facts.kind != 'text' else 'characters'} to learn from",
+            None,
+            {"train": facts.train, "usual": FEW.get(facts.kind, 100)},
+        )
+    elif facts.task == "classification" and 0 < facts.class_least < FEW_OF_A_KIND:
+        yield Check(
+            "near-empty-class",
+            "warning",
+            f"One kind has only {facts.class_least} {facts.noun}",
+            None,
+            {"least": facts.class_least, "usual": FEW_OF_A_KIND},
+        )
+
+
+def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iterator[Check]:
+    """The user's own model file: there, agreed to, and able to be built."""
+    if job.model != "file":
+        return
+    if model_facts.get("missing"):
+        yield Check(
+            "model-file-missing", "error", "The model file is not there", None, {"file": str(job["model.file"])}
+        )
+        return
+    if not consent or model_facts.get("sha256", consent) != consent:
+        yield Check(
+            "model-file-consent",
+            "warning",
+            "Your model file runs only after you agree",
+            None,
+            {"file": str(job["model.file"])},
+        )
+    if problem := model_facts.get("problem"):
+        why = dict(model_facts.get("facts") or {})
+        yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
+
+
+def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_rate: float) -> Iterator[Check]:
+    """Batch, framework and rates."""
+    values, batch, accumulate = resolved.values, resolved.batch, int(resolved.values["training.accumulate"])
+    if 0 < resolved.train < batch:
+        yield Check(
+            "batch-above-data",
+            "error",
+            f"A step of {batch:,} is more than the {resolved.train:,} {facts.noun} there are",
+            {"training.global_batch": power_of_two_below(max(1, resolved.train // 4))},
+            {"batch": batch, "train": resolved.train, "noun": facts.noun},
+        )
+    if batch % (devices * accumulate):
+        unit = devices * accumulate
+        down = max(unit, batch // unit * unit)
+        yield Check(
+            "batch-not-divisible",
+            "error",
+            f"{batch:,} a step cannot be shared out evenly over {unit} parts",
+            {"training.global_batch": down},
+            {"batch": batch, "parts": unit},
+        )
+    if resolved.family == "cnn" and values["training.framework"] == "jax" and values["where.place"] == "computer":
+        yield Check(
+            "jax-convolutions-slow",
+            "warning",
+            "JAX is about three times slower here with pictures",
+            {"training.framework": "tensorflow"},
+        )
+    if values["training.precision"] == "bfloat16" and values["where.place"] == "computer":
+        yield Check(
+            "bfloat16-on-processor", "info", "bfloat16 does not speed up a processor", {"training.precision": "float32"}
+        )
+    rate = float(values["training.learning_rate"])
+    if rate > UNUSUAL_RATE * recommended_rate:
+        yield Check(
+            "learning-rate-high",
+            "warning",
+            f"A learning rate of {rate:g} is unusually high",
+            {"training.learning_rate": recommended_rate},
+            {"rate": rate, "recommended": recommended_rate},
+        )
+    if values["training.early_stopping"] and resolved.steps < 2 * int(values["training.evaluate_every"]):
+        yield Check(
+            "early-stopping-without-checks",
+            "info",
+            "There are too few checks on unseen data to stop early",
+            {"training.evaluate_every": max(1, resolved.steps // 10)},
+        )
+
+
+def of_place(resolved: Resolved) -> Iterator[Check]:
+    if resolved.values["where.place"] != "computer":
+        yield Check(
+            "place-later",
+            "error",
+            "This place comes with a later version",
+            {"where.place": "computer"},
+            {"place": resolved.values["where.place"]},
+        )
+    elif resolved.values["where.accelerator"] != "cpu":
+        yield Check(
+            "accelerator-unused",
+            "info",
+            "Training on this computer uses no rented accelerator",
+            {"where.accelerator": "auto"},
+            {"accelerator": resolved.values["where.accelerator"]},
+        )
+
+
+def of_time_and_money(
+    resolved: Resolved, estimate: Estimate, hours: float, money: float | None, given: frozenset[str]
+) -> Iterator[Check]:
+    """Limits that would end the run before it is done, and runs that take very long."""
+    time, price = estimate.time_s, resolved.values["where.usd_per_hour"]
+    if "limits.hours" in given and hours * 3600 < time.expected:
+        level = "warning" if hours * 3600 < time.low else "info"
+        yield Check(
+            "time-limit-short",
+            level,
+            "The time limit may end the run before it is done",
+            {"limits.hours": "auto"},
+            {"hours": hours, "expected_s": time.expected},
+        )
+    elif hours * 3600 < time.expected:  # the longest limit there can be
+        yield Check(
+            "time-limit-longest",
+            "warning",
+            "The run takes longer than a run may last",
+            None,
+            {"hours": hours, "expected_s": time.expected},
+        )
+    if price and money is not None and "limits.money_usd" in given:
+        cost = estimate.cost_usd(price)
+        if money < cost.expected:
+            level = "warning" if money < cost.low else "info"
+            yield Check(
+                "money-limit-short",
+                level,
+                "The cost limit may end the run before it is done",
+                {"limits.money_usd": "auto"},
+                {"money_usd": money, "expected_usd": cost.expected},
+            )
+    elif not price and "limits.money_usd" in given and resolved.values["limits.money_usd"] != "auto":
+        yield Check(
+            "money-limit-unused",
+            "info",
+            "Nothing is charged here, so the cost limit does nothing",
+            {"limits.money_usd": "auto"},
+        )
+    if time.low > LONG_HOURS * 3600:
+        yield Check(
+            "very-long",
+            "warning",
+            "This is a lot of work for this computer",
+            None,
+            {"low_s": time.low, "high_s": time.high},
+        )
+
+
+def of_memory(memory: Memory, limit_bytes: int, resolved: Resolved) -> Iterator[Check]:
+    share = memory.total / limit_bytes
+    fix = (
+        {"training.global_batch": max(1, resolved.batch // 2)}
+        if memory.activations > memory.total / 3 and resolved.batch > 1
+        else None
+    )
+    if share > 1:
+        yield Check(
+            "memory-does-not-fit",
+            "warning",
+            "This does not fit into the computer's memory",
+            fix,
+            {"needs_bytes": memory.total, "limit_bytes": limit_bytes},
+        )
+    elif share > TIGHT_SHARE:
+        yield Check(
+            "memory-tight", "warning", "Memory is tight", fix, {"needs_bytes": memory.total, "limit_bytes": limit_bytes}
+        )
+
+
+TIGHT_SHARE = 0.75
+
+
+def _kind_words(kind: str) -> str:
+    return {"images": "pictures", "digits": "pictures", "table": "a table", "text": "plain text"}.get(kind, kind)
+
+
+def _task_words(task: str) -> str:
+    return {
+        "classification": "telling kinds apart",
+        "regression": "estimating a number",
+        "language-model": "writing text",
+    }.get(task, task)

@@ -1,0 +1,120 @@
+"""How long and how much: ranges, narrow once a few real steps were timed, wide before.
+
+A range means that eight of ten runs end inside it. Time counts everything from the press of Start to the saved model:
+setting up, compiling, steps, checks on unseen data, copies, saving.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tpu_studio.planner import rules
+from tpu_studio.planner.auto import Resolved, significant
+from tpu_studio.planner.computer import Computer
+from tpu_studio.planner.timing import Timing
+from tpu_studio.planner.work import FLOAT, Work
+from tpu_studio.wire.plan import Range
+
+# Useful work of one processor core in float32 while training, in operations a second: dense layers and convolutions.
+# About 60 were seen on each of two shared server cores with small models; laptops differ by far in both directions.
+_DENSE = Range(8e9, 40e9, 120e9)
+_CONVOLUTION = Range(8e9, 35e9, 70e9)
+_XLA_CONVOLUTION_SLOWER = 3.0  # 39.0 against 13.7 steps a second, the same network and processor
+_STEP_OVERHEAD_S = {"tensorflow": 0.003, "jax": 0.001}  # a step called by itself; in bundles a fifth of it
+_START_S = {"tensorflow": 12.0, "jax": 6.0}  # the program's start to its model built
+_COMPILE_S = {"mlp": 4.0, "cnn": 6.0, "gpt": 12.0, "file": 10.0}
+_SAVE_S = 5.0  # the model in its open formats
+_PICTURES_PER_S = 1500.0  # read, decoded and made smaller on one core
+_SAVE_BYTES_PER_S = 100e6
+
+_GUESS = Range(0.5, 1.0, 2.5)  # for a duration nobody measured here
+_MEASURED = Range(0.78, 1.0, 1.25)  # other programs come and go
+_MEASURED_START = Range(0.6, 1.0, 1.4)  # reading from the disk varies more: the second start finds files in memory
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Attributes:
+    setup_s: Before the first step: start, data, compiling.
+    training_s: Steps, checks, copies, saving.
+    measured: Whether real steps were timed.
+    """
+
+    examples_per_s: Range
+    setup_s: Range
+    training_s: Range
+    measured: bool
+    why: str
+
+    @property
+    def time_s(self) -> Range:
+        return plus(self.setup_s, self.training_s)
+
+    def cost_usd(self, usd_per_hour: float | None) -> Range:
+        return self.time_s.scaled((usd_per_hour or 0.0) / 3600)
+
+
+def estimate(resolved: Resolved, work: Work, computer: Computer, timing: Timing | None) -> Estimate:
+    step = _step_s(resolved, work, computer, timing)
+    values, batch = resolved.values, resolved.batch
+    per_s = Range(batch / step.high, batch / step.expected, batch / step.low)
+    framework = values["training.framework"]
+    if timing and (timing.setup_s or timing.compile_s):
+        setup = times(_MEASURED_START, timing.setup_s + timing.compile_s)
+    else:
+        pictures = resolved.train + resolved.validation if values["data.kind"] == "images" else 0
+        reading = pictures / (_PICTURES_PER_S * computer.cores)
+        setup = times(_GUESS, _START_S[framework] + _COMPILE_S[resolved.family] + reading)
+    checks = math.ceil(resolved.steps / int(values["training.evaluate_every"]))
+    copies = math.ceil(resolved.steps / int(values["training.checkpoint_every"]))
+    if timing and timing.evaluation_s is not None:
+        evaluation = times(_MEASURED, timing.evaluation_s)
+    else:
+        batches = math.ceil(resolved.validation / batch)
+        evaluation = step.scaled(batches / 3)  # forward only: a third of a step's work
+    saving = (timing.checkpoint_s if timing else None) or 0.05 + work.params * FLOAT * 3 / _SAVE_BYTES_PER_S
+    training = step.scaled(resolved.steps)
+    for part in (evaluation.scaled(checks), times(_GUESS, saving * copies + _SAVE_S)):
+        training = plus(training, part)
+    if timing:
+        why = "From a short timing of real steps on this computer. Other programs can slow it down."
+    else:
+        why = "From the size of the model and the data only. A short timing of real steps makes it much narrower."
+    return Estimate(per_s, setup, training, timing is not None, why)
+
+
+def _step_s(resolved: Resolved, work: Work, computer: Computer, timing: Timing | None) -> Range:
+    if timing:
+        return times(_MEASURED, timing.step_time_s)
+    rate = _CONVOLUTION if work.convolutions else _DENSE
+    framework = resolved.values["training.framework"]
+    slower = _XLA_CONVOLUTION_SLOWER if work.convolutions and framework == "jax" else 1.0
+    operations = work.flops * resolved.batch * slower / computer.cores
+    per_call = int(resolved.values["training.steps_per_call"])
+    overhead = _STEP_OVERHEAD_S[framework] * (1.0 if per_call == 1 else 0.2)
+    unknown = 5.0 if resolved.family == "file" else 1.0  # a model nobody has counted
+    return Range(
+        (operations / rate.high + overhead / 2) / unknown,
+        operations / rate.expected + overhead,
+        (operations / rate.low + overhead * 3) * unknown,
+    )
+
+
+def limit_hours(time_s: Range, wait_hours: float) -> float:
+    """1.5 × the estimate's high end, in hours, as `limits.hours` may be."""
+    hours = max(rules.HOURS_LEAST, rules.HOURS_FACTOR * time_s.high / 3600)
+    return float(min(significant(hours), rules.HOURS_MOST - wait_hours))
+
+
+def limit_usd(cost: Range) -> float:
+    """1.5 × the estimate's high end, at least one cent."""
+    return max(0.01, math.ceil(rules.HOURS_FACTOR * cost.high * 100) / 100)
+
+
+def plus(one: Range, other: Range) -> Range:
+    return Range(one.low + other.low, one.expected + other.expected, one.high + other.high)
+
+
+def times(shape: Range, expected: float) -> Range:
+    return shape.scaled(expected)

@@ -1,0 +1,94 @@
+"""What the planner needs of a look at data: counts, sizes, words; and its findings as checks with their fixes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.data.looked import Finding, Look
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences import say_finding
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Check
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Attributes:
+    kind: images, digits, table or text; for converted data, what it was converted from.
+    task: classification, regression or language-model.
+    train, validation: Examples to learn from and to check on; of text, tokens.
+    inputs: Numbers that describe one row of a table, categories spread out; 0 for others.
+    answers: Classes, or 1 for a number, or tokens of the vocabulary.
+    side: Pixels of the shorter side of a typical picture; 0 for others.
+    channels: Colours of a picture.
+    class_least: Examples of the rarest class; 0 when there are no classes.
+    converted: The data is TFRecord of ours: its pictures have their size already.
+    """
+
+    kind: str
+    task: str
+    train: int
+    validation: int
+    inputs: int = 0
+    answers: int = 1
+    side: int = 0
+    channels: int = 3
+    class_least: int = 0
+    converted: bool = False
+
+    @property
+    def noun(self) -> str:
+        """Plural: "pictures"."""
+        return figures.noun(self.kind)
+
+
+def facts_of(look: Look, job: Job) -> DataFacts:
+    kind = look.kind if look.kind != "tfrecord" else _converted_kind(look)
+    pictures = kind in ("images", "digits")
+    train, validation = look.train, look.validation
+    if look.task == "language-model" and (tokens := look.numbers.get("tokens")):
+        validation = round(tokens * float(job["data.validation"]))
+        train = tokens - validation
+    return DataFacts(
+        kind=kind,
+        task=look.task,
+        train=train,
+        validation=validation,
+        inputs=math.prod(look.input_shape) if kind == "table" else 0,
+        answers=max(1, look.outputs),
+        side=_side(look) if pictures else 0,
+        channels=look.input_shape[2] if pictures and len(look.input_shape) == 3 else 1 if kind == "digits" else 3,
+        class_least=min((count for _, count in look.classes), default=0),
+        converted=look.kind == "tfrecord",
+    )
+
+
+def checks_of(look: Look, job: Job) -> Iterator[Check]:
+    """The look's findings as checks, with the repair that one press can do."""
+    for finding in look.findings:
+        title = say_finding(finding.id, finding.facts).title
+        yield Check(finding.id, finding.level, title, _fix(finding, job), dict(finding.facts))
+
+
+def _fix(finding: Finding, job: Job) -> Mapping[str, Any] | None:
+    """What to set so that the finding goes away, for findings that name a column or a share."""
+    facts = finding.facts
+    column = facts.get("column")
+    if isinstance(column, str) and finding.id.startswith("leak-"):
+        return {"data.columns": {**(job["data.columns"] or {}), column: "ignore"}}
+    return None
+
+
+def _converted_kind(look: Look) -> str:
+    if look.task == "language-model":
+        return "text"
+    return "images" if len(look.input_shape) == 3 else "table"
+
+
+def _side(look: Look) -> int:
+    if look.image_sizes is not None:
+        return min(look.image_sizes.median_width, look.image_sizes.median_height)
+    return int(look.input_shape[0]) if look.input_shape else 0

@@ -1,0 +1,243 @@
+"""From a job and a look at its data to a plan: `make_plan`, pure and quick enough for every press of a key."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.data.looked import Look
+from tpu_studio.planner import checks, work
+from tpu_studio.planner.auto import Resolved, resolve
+from tpu_studio.planner.computer import Computer, this_computer
+from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
+from tpu_studio.planner.facts import checks_of, facts_of
+from tpu_studio.planner.timing import Timing
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.models import BY_NAME
+from tpu_studio.wire.models import options as model_options
+from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.wire.schema import AUTO
+
+_UNSEEN = work.Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
+
+
+def make_plan(
+    job: Job,
+    look: Look,
+    *,
+    timing: Timing | None = None,
+    model_facts: Mapping[str, Any] | None = None,
+    now: float,
+    consent: str = "",
+    computer: Computer | None = None,
+) -> Plan:
+    """The plan of *job* on the data seen in *look*; the same arguments give the same plan.
+
+    Args:
+        timing: From the trainer's `time` mode, for this model, batch and data; without it the estimate is wide.
+        model_facts: Of the user's own file: ``sha256``, ``missing``, ``params``, ``flops_per_example``,
+            ``activation_bytes``, ``problem`` with ``facts``: as far as known.
+        now: Seconds since 1970, for the date of a pretended price.
+        consent: sha256 of the user's own file that was agreed to, or "".
+
+    Raises:
+        JobError: A model name or an option of it that does not exist.
+    """
+    computer = computer or this_computer()
+    return _Draft(job, look, timing, dict(model_facts or {}), consent, computer).plan(now)
+
+
+def estimate_of(
+    job: Job,
+    look: Look,
+    *,
+    timing: Timing | None = None,
+    model_facts: Mapping[str, Any] | None = None,
+    computer: Computer | None = None,
+) -> Estimate:
+    """The parts of the plan's estimate (setting up, training) that the frozen plan does not carry."""
+    return _Draft(job, look, timing, dict(model_facts or {}), "", computer or this_computer()).estimate
+
+
+class _Draft:
+    """One plan in the making: facts, then values, then work, then estimate; checks and limits last."""
+
+    def __init__(
+        self, job: Job, look: Look, timing: Timing | None, model_facts: dict[str, Any], consent: str, computer: Computer
+    ) -> None:
+        self.job, self.look, self.timing = job, look, timing
+        self.model_facts, self.consent, self.computer = model_facts, consent, computer
+        self.facts = facts_of(look, job)
+        self.options = {} if job.model == "file" else model_options(job.model, job.options)
+        self.devices = 1  # a processor is one device to both frameworks
+        self.resolved = self._resolve(job)
+        self.work = self._work(self.resolved)
+        self.memory = self._memory(self.work)
+        if self.memory.total > self.computer.memory_bytes and job.is_auto("training.rematerialize"):
+            self._rematerialize()
+        self.estimate = estimate(self.resolved, self.work, self.computer, timing)
+
+    def plan(self, now: float) -> Plan:
+        resolved, time_s = self.resolved, self.estimate.time_s
+        price = resolved.values["where.usd_per_hour"]
+        cost = self.estimate.cost_usd(price)
+        hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]))
+        resolved.put("limits.hours", hours, "One and a half times the longest it should take.")
+        money: float | None = None
+        if price:
+            resolved.put("limits.money_usd", limit_usd(cost), "One and a half times the most it should cost.")
+            money = float(resolved.values["limits.money_usd"])
+        else:
+            resolved.reasons["limits.money_usd"] = "Nothing is charged on this computer."
+        hours = float(resolved.values["limits.hours"])
+        resolved.reasons["estimate"] = self.estimate.why
+        return Plan(
+            job=self._resolved_job(),
+            task=str(resolved.values["data.task"]),
+            framework=str(resolved.values["training.framework"]),
+            place=str(resolved.values["where.place"]),
+            accelerator=str(resolved.values["where.accelerator"]),
+            devices=self.devices,
+            steps=resolved.steps,
+            steps_per_epoch=resolved.steps_per_epoch,
+            reasons=resolved.reasons,
+            data=self.look.to_json(),
+            examples_per_s=self.estimate.examples_per_s,
+            time_s=time_s,
+            cost_usd=cost,
+            memory=self._memory_json(),
+            price={"usd_per_hour": price, "as_of": _day(now), "source": "pretended"} if price else None,
+            limits={"money_usd": money, "hours": hours},
+            checks=tuple(self._checks(hours, money)),
+            consent=self.consent,
+            created=now,
+        )
+
+    def _resolve(self, job: Job) -> Resolved:
+        params = 0
+        if job.model != "file":
+            family = BY_NAME[job.model].family
+            length = (
+                job["data.sequence_length"]
+                if not job.is_auto("data.sequence_length")
+                else BY_NAME[job.model].sequence_length
+            )
+            params = work.gpt(self.options, tokens=int(length or 64)).params if family == "gpt" else 0
+        step_time = self.timing.step_time_s if self.timing else None
+        return resolve(job, self.facts, self.options, params=params, devices=self.devices, step_time_s=step_time)
+
+    def _work(self, r: Resolved) -> work.Work:
+        facts = self.facts
+        answers = facts.answers if r.values["data.task"] == "classification" else 1
+        size, channels = int(r.values["data.image_size"]), facts.channels
+        match r.family:
+            case "mlp":
+                pictures = facts.kind in ("images", "digits")
+                return work.mlp(
+                    self.options, inputs=size * size * channels if pictures else max(1, facts.inputs), answers=answers
+                )
+            case "cnn":
+                return work.small_cnn(self.options, size=size, channels=channels, answers=answers)
+            case "gpt":
+                return work.gpt(
+                    self.options,
+                    tokens=int(r.values["data.sequence_length"]),
+                    rematerialize=bool(r.values["training.rematerialize"]),
+                )
+            case _:
+                return self._own_work()
+
+    def _own_work(self) -> work.Work:
+        params = int(self.model_facts.get("params") or (self.timing.params if self.timing else 0)) or _UNSEEN.params
+        return work.Work(
+            params,
+            float(self.model_facts.get("flops_per_example") or 6.0 * params),
+            int(self.model_facts.get("activation_bytes") or _UNSEEN.activation_bytes),
+        )
+
+    def _memory(self, counted: work.Work) -> work.Memory:
+        values, facts = self.resolved.values, self.facts
+        in_memory = 0
+        if facts.kind in ("images", "digits"):
+            in_memory = (facts.train + facts.validation) * int(values["data.image_size"]) ** 2 * facts.channels
+        elif facts.kind == "text":
+            in_memory = facts.train + facts.validation
+        elif facts.kind == "table":
+            in_memory = (facts.train + facts.validation) * max(1, facts.inputs) * work.FLOAT
+        return work.memory(
+            counted,
+            batch=self.resolved.batch,
+            accumulate=int(values["training.accumulate"]),
+            optimizer=str(values["training.optimizer"]),
+            precision=str(values["training.precision"]),
+            data_bytes=in_memory,
+            framework=str(values["training.framework"]),
+        )
+
+    def _rematerialize(self) -> None:
+        if self.resolved.family != "gpt":
+            return
+        self.resolved.values["training.rematerialize"] = True
+        self.resolved.reasons["training.rematerialize"] = (
+            "Remembering everything would not fit into memory; this costs a third more work."
+        )
+        self.work = self._work(self.resolved)
+        self.memory = self._memory(self.work)
+
+    @property
+    def _needed_bytes(self) -> int:
+        measured = self.timing.peak_memory_bytes if self.timing else None
+        return max(self.memory.total, measured or 0)
+
+    def _memory_json(self) -> dict[str, Any]:
+        limit, memory = self.computer.memory_bytes, self.memory
+        share = self._needed_bytes / limit
+        return {
+            "device_bytes": self._needed_bytes,
+            "limit_bytes": limit,
+            "by": "estimate",
+            "fits": share <= 1,
+            "tight": checks.TIGHT_SHARE < share <= 1,
+            "params": self.work.params,
+            "parts": {
+                name: getattr(memory, name) for name in ("weights", "optimizer", "activations", "data", "framework")
+            },
+        }
+
+    def _checks(self, hours: float, money: float | None) -> list[Check]:
+        recommended = self._resolve(_with_auto_rate(self.job)).values["training.learning_rate"]
+        found = list(checks_of(self.look, self.job))
+        known = {check.id for check in found}
+        for group in (
+            checks.of_model_and_data(self.job, self.facts),
+            checks.of_own_model(self.job, self.model_facts, self.consent),
+            checks.of_settings(self.resolved, self.facts, self.devices, float(recommended)),
+            checks.of_place(self.resolved),
+            checks.of_memory(self.memory, self.computer.memory_bytes, self.resolved),
+            checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given),
+        ):
+            found += [check for check in group if check.id not in known]
+        order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
+        return sorted(found, key=lambda check: order.get(check.level, 2))
+
+    def _resolved_job(self) -> Job:
+        values = dict(self.resolved.values)
+        for path in ("data.path", "model.file"):
+            if isinstance(values[path], str):
+                values[path] = (
+                    os.path.normpath(os.path.join(self.job.base or os.sep, values[path]))
+                    if not os.path.isabs(values[path])
+                    else values[path]
+                )
+        given = frozenset(path for path, value in values.items() if value is not None and value not in ({}, []))
+        return Job(values, self.job.base, given)
+
+
+def _with_auto_rate(job: Job) -> Job:
+    return Job({**job.values, "training.learning_rate": AUTO}, job.base, job.given)
+
+
+def _day(now: float) -> str:
+    return clock.strftime("%Y-%m-%d", clock.gmtime(now))

@@ -1,0 +1,121 @@
+"""Weights, floating-point work and memory of our own models, counted by hand rather than measured.
+
+The formulas follow the builders in ``trainer.models`` layer by layer; sources stand with each. The user's own model is
+counted by the trainer's `inspect` instead. B examples a step, T tokens, W width, L layers, V vocabulary, C answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+FLOAT = 4  # bytes of a float32
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one model costs.
+
+    Attributes:
+        params: Trained weights.
+        flops: Floating-point operations of training on one example (of text: one sequence), forward and backward.
+        activation_bytes: Memory of what one example leaves behind for the backward pass.
+        convolutions: Whether most of the work is convolution, which XLA does slowly on processors.
+    """
+
+    params: int
+    flops: float
+    activation_bytes: int
+    convolutions: bool = False
+
+
+def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
+    """Dense layers with biases: in → width → … → answers.
+
+    A multiply-add counts as two operations; the backward pass costs twice the forward pass
+    (Kaplan et al. 2020, Scaling Laws, section 2.1), hence 6 for each weight of a matrix and example.
+    """
+    layers, width = int(options["layers"]), int(options["width"])
+    matrices = inputs * width + (layers - 1) * width * width + width * answers
+    biases = layers * width + answers
+    remembered = inputs + 2 * layers * width + answers  # before and after each activation function
+    return Work(matrices + biases, 6.0 * matrices, FLOAT * 2 * remembered)
+
+
+def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: int) -> Work:
+    """Blocks of convolution 3 × 3 without bias, normalisation, ReLU, halving; then the mean and one dense layer."""
+    width, cells, incoming = int(options["width"]), size, channels
+    params, multiplies, remembered = 0, 0.0, size * size * channels
+    for block in range(blocks_that_fit(int(options["blocks"]), size)):
+        outgoing = width * 2**block
+        params += 9 * incoming * outgoing + 2 * outgoing  # scale and offset of the normalisation
+        multiplies += 9.0 * incoming * outgoing * cells * cells
+        remembered += 3 * cells * cells * outgoing  # after the convolution, the normalisation, the ReLU
+        incoming, cells = outgoing, max(1, cells // 2)
+    params += incoming * answers + answers
+    multiplies += incoming * answers
+    return Work(params, 6.0 * multiplies, FLOAT * 2 * remembered, convolutions=True)
+
+
+def blocks_that_fit(blocks: int, size: int) -> int:
+    """Blocks that a picture of *size* has room for: each halves it, and one pixel is the least."""
+    return max(1, min(blocks, size.bit_length() - 1))
+
+
+def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False) -> Work:
+    """The shape of GPT-2: learned positions, pre-norm blocks with biases, output tied to the token table.
+
+    Weights: V·W + T·W + L·(12·W² + 13·W) + 2·W (Radford et al. 2019; 124,439,808 for the smallest). Operations a
+    token: 6 a weight that multiplies plus 12·L·W·T for attention (Chowdhery et al. 2022, PaLM, appendix B); tied, the
+    token table multiplies once, as the output. Remembered: 34·T·W + 5·heads·T² bytes a block in half precision
+    (Korthikanti et al. 2022, section 4.1), doubled for float32, or one T·W a block when recomputed, and the scores
+    over the vocabulary, twice.
+    """
+    layers, width, heads, vocabulary = (int(options[name]) for name in ("layers", "width", "heads", "vocabulary"))
+    block = 12 * width * width + 13 * width
+    params = vocabulary * width + tokens * width + layers * block + 2 * width
+    multiplying = vocabulary * width + layers * 12 * width * width
+    flops_per_token = 6.0 * multiplying + 12.0 * layers * width * tokens
+    one_block = (34 * tokens * width + 5 * heads * tokens * tokens) * 2
+    remembered = layers * tokens * width * FLOAT + one_block if rematerialize else layers * one_block
+    recomputed = 4 / 3 if rematerialize else 1.0
+    return Work(params, flops_per_token * tokens * recomputed, remembered + 2 * FLOAT * tokens * vocabulary)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes of a training program, by what they hold."""
+
+    weights: int
+    optimizer: int
+    activations: int
+    data: int
+    framework: int
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.optimizer + self.activations + self.data + self.framework
+
+
+FRAMEWORK_BYTES = {"tensorflow": 900 << 20, "jax": 500 << 20}  # resident after import and a first small step, measured
+
+
+def memory(
+    work: Work, *, batch: int, accumulate: int, optimizer: str, precision: str, data_bytes: int, framework: str
+) -> Memory:
+    """Memory of training: weights and gradients, the optimizer's moments, one part's activations, data, the framework.
+
+    AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations only: weights, gradients
+    and moments stay float32.
+    """
+    moments = 2 if optimizer == "adamw" else 1
+    narrow = 2 if precision == "bfloat16" else 1
+    part = max(1, batch // accumulate)
+    return Memory(
+        weights=work.params * FLOAT * 2,
+        optimizer=work.params * FLOAT * moments,
+        activations=work.activation_bytes * part // narrow,
+        data=data_bytes,
+        framework=FRAMEWORK_BYTES[framework],
+    )

@@ -1,0 +1,336 @@
+"""A run being watched: its events files read as they grow, folded into a `RunView` and written to metric columns.
+
+Each `poll` reads only new bytes. The cursor advances in the transaction that records the columns' lengths, so a crash
+at any instant leaves no point out and none twice. Several followers, also of other processes, may watch the same run:
+the first to get the transaction writes the points, the others only fold what it has read. A torn last line waits for
+its rest.
+
+Events of the desktop are merged with those of the attempts by their times; attempts are read one after the other.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.domain.run import RunView, apply
+from tpu_studio.store import columns, viewcodec
+from tpu_studio.store.curve import ColumnCurve
+from tpu_studio.store.database import Cursor, Database, Stored
+from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records, without_collecting
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import Event, complete_lines
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.runfolder import PLAN, events_names
+from tpu_studio.workflow.ports import Changes
+
+_CHUNK = 4 << 20
+_SNAPSHOT_LINES = 5000
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Records read beyond the cursor, and where the cursor is after them."""
+
+    found: list[Any]
+    cursor: Cursor
+    lines: int
+
+
+class Follower:
+    """Implements ``workflow.ports.Following``. Made by ``store.index``; may be polled and read on different threads."""
+
+    def __init__(self, folder: Path, plan: Plan, key: str, identity: str, database: Database) -> None:
+        self.folder, self.plan = folder, plan
+        self._key, self._identity, self._db = key, identity, database
+        self._lock = threading.RLock()
+        self._curves: dict[str, ColumnCurve] = {}
+        self._dirty_lines, self._unsynced = 0, False
+        self._view, self._cursor, self._generation, self._reader = RunView(), Cursor(), 0, Reader()
+        self._restore(database.begin(key, identity))
+
+    @property
+    def view(self) -> RunView:
+        return self._view
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return tuple(name for name, curve in self._curves.items() if len(curve))
+
+    def curve(self, metric: str) -> ColumnCurve:
+        """The curve of *metric*; empty, and filled by later polls, when it has no points yet."""
+        with self._lock:
+            if metric not in self._curves:
+                self._curves[metric] = ColumnCurve(self._columns, -1)
+            return self._curves[metric]
+
+    def poll(self) -> Changes:
+        """Read what is new.
+
+        Raises:
+            RunError: ``disk-full`` (the index needs room), ``run-unreadable``. The run itself goes on; poll again
+            later.
+        """
+        try:
+            with without_collecting():
+                return self._poll()
+        except (OSError, sqlite3.Error) as error:
+            full = "disk is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
+            raise RunError(
+                "disk-full" if full else "run-unreadable", folder=str(self.folder), raw=str(error)
+            ) from error
+
+    def _poll(self) -> Changes:
+        with self._lock:
+            events: list[Event] = []
+            before = {name: curve.version for name, curve in self._curves.items()}
+            reset = False
+            while True:
+                stored = self._db.stored(self._key)
+                if stored is None or _behind(stored.cursor, self._cursor) or self._shrunk():
+                    self._restore(self._begin_anew() if self._shrunk() else self._db.begin(self._key, self._identity))
+                    reset = True
+                    continue
+                written_already = _behind(self._cursor, stored.cursor)
+                part = self._next_part(stored.cursor if written_already else None)
+                if part is None:
+                    break
+                batch = self._reader.read(part.found)
+                if not written_already:
+                    stored_now = self._write(batch, part.cursor, stored)
+                    if stored_now is None:
+                        continue  # another follower was first: fold what it has read, then look again
+                    stored = stored_now
+                for event in batch.fold:
+                    self._view = apply(self._view, event)
+                self._cursor = part.cursor
+                self._dirty_lines += part.lines
+                events += batch.events
+                dropped = any(isinstance(one, Resume) for one in batch.parts)
+                reset = reset or dropped
+                self._show(stored, changed=dropped)
+            if self._dirty_lines >= _SNAPSHOT_LINES or (self._dirty_lines and self._view.over):
+                self._save()
+            grown = {name for name, curve in self._curves.items() if curve.version != before.get(name, 0)}
+            return Changes(tuple(events), frozenset(grown), reset)
+
+    def close(self, *, sync: bool = True) -> None:
+        """Save where the fold stands. *sync* also makes the columns of a run that is over safe from a power cut."""
+        with self._lock:
+            whole = sync and self._view.over and self._unsynced
+            if whole:
+                columns.sync(self._columns)
+                self._unsynced = False
+            if self._dirty_lines or whole:
+                self._save(synced=whole)
+
+    def recent_logs(self, at_most: int = 200) -> tuple[Event, ...]:
+        """The latest lines that the training program wrote, from the ends of its events files."""
+        found: list[Event] = []
+        for path in reversed(events_names(self.folder)):
+            with open(path, "rb") as file:
+                size = file.seek(0, 2)
+                file.seek(max(0, size - (1 << 20)))
+                lines, _ = complete_lines(file.read())
+            here = [event for event in Reader().read(records(lines)).events if event.kind == "log"]
+            found = here + found
+            if len(found) >= at_most:
+                break
+        return tuple(found[-at_most:])
+
+    # -------------------------------------------------------------------------------------------------------- private
+
+    @property
+    def _columns(self) -> Path:
+        return self._db.columns / self._key
+
+    def _restore(self, stored: Stored) -> None:
+        """Take up the fold where it was last saved, or at the beginning; there too if columns were damaged or lost."""
+        if not columns.are_whole(self._columns, stored.lengths.values()):
+            stored = self._begin_anew()
+        text, cursor = self._db.snapshot(self._key)
+        view = viewcodec.loads(text) if text else None
+        if view is None or _behind(stored.cursor, cursor):
+            view, cursor = RunView(), {}
+        self._view, self._cursor, self._generation = view, cursor, stored.generation
+        self._reader = Reader()
+        self._show(stored, changed=True)
+
+    def _begin_anew(self) -> Stored:
+        self._db.reset(self._key, self._identity)
+        return self._db.stored(self._key) or Stored()
+
+    def _shrunk(self) -> bool:
+        """An events file is shorter than what was read of it: this is no longer the run that was indexed."""
+        sizes = {path.name: path.stat().st_size for path in events_names(self.folder)}
+        return any(sizes.get(name, 0) < read for name, read in self._cursor.items()) and (self.folder / PLAN).exists()
+
+    def _show(self, stored: Stored, *, changed: bool) -> None:
+        """Let the curves see the stored lengths; *changed*: also where a length is the same, the points may not be."""
+        for metric, (number, length) in stored.lengths.items():
+            curve = self._curves.get(metric)
+            if curve is None:
+                curve = self._curves[metric] = ColumnCurve(self._columns, number)
+            if changed or (length, number) != (len(curve), curve.number):
+                curve.show(length, number)
+        for metric in self._curves.keys() - stored.lengths.keys():
+            if len(self._curves[metric]):
+                self._curves[metric].show(0)
+
+    def _save(self, *, synced: bool = False) -> None:
+        self._db.save_snapshot(self._key, viewcodec.dumps(self._view), self._cursor, self._generation, synced=synced)
+        self._dirty_lines = 0
+
+    def _next_part(self, until: Cursor | None) -> _Part | None:
+        """The next records beyond our cursor: of the desktop and of one attempt's chunk, by time; None at the end.
+
+        Args:
+            until: Read no further than this cursor of another follower.
+        """
+        files = [
+            (path, path.stat().st_size if until is None else until.get(path.name, 0))
+            for path in events_names(self.folder)
+        ]
+        cursor = dict(self._cursor)
+        desk: list[tuple[Any, str, int]] = []
+        for path, limit in files:
+            if path.name.startswith("desk-"):
+                lines, _ = _lines(path, cursor.get(path.name, 0), limit)
+                position = cursor.get(path.name, 0)
+                for line in lines:
+                    position += len(line) + 1
+                    desk.append((line, path.name, position))
+        found: list[Any] = []
+        last_of_all = True
+        for number, (path, limit) in enumerate(files):
+            if path.name.startswith("desk-"):
+                continue
+            start = cursor.get(path.name, 0)
+            lines, end = _lines(path, start, limit)
+            if end > start:
+                found, cursor[path.name] = records(lines), end
+                last_of_all = end >= limit and all(
+                    later.name.startswith("desk-") or cursor.get(later.name, 0) >= size
+                    for later, size in files[number + 1 :]
+                )
+                break
+        for line, name, position in desk:
+            parsed = records([line])
+            t = parsed[0].get("t", 0.0) if parsed and isinstance(parsed[0], dict) else 0.0
+            place = _place(found, t)
+            if place == len(found) and not last_of_all:
+                break  # its time has not come: more of the attempts lies before it
+            found[place:place] = parsed
+            cursor[name] = position
+        if cursor == self._cursor:
+            return None
+        return _Part(found, cursor, len(found))
+
+    def _write(self, batch: Batch, cursor: Cursor, stored: Stored) -> Stored | None:
+        """Append the batch's points and advance the shared cursor; None when another follower was first."""
+        with self._db.transaction() as db:
+            now = self._db.stored(self._key)
+            if now is None or now.cursor != stored.cursor:
+                return None
+            lengths = dict(now.lengths)
+            for segment in _segments(batch):
+                if isinstance(segment, Resume):
+                    for metric, (number, length) in lengths.items():
+                        lengths[metric] = (number, self._rows_until(number, length, segment.step))
+                    continue
+                for metric, rows in segment.items():
+                    if metric not in lengths and len(lengths) >= METRICS_AT_MOST:
+                        continue
+                    number, length = lengths.get(metric, (len(lengths), 0))
+                    rows = _increasing(rows, self._last_step(number, length))
+                    lengths[metric] = (
+                        number,
+                        columns.append(self._columns, number, length, rows) if len(rows) else length,
+                    )
+            after = Stored(cursor, now.generation, lengths)
+            self._db.advance(db, self._key, after, synced=False)
+        self._unsynced = True
+        return after
+
+    def _rows_until(self, number: int, length: int, step: int) -> int:
+        """How many of the first *length* points are of *step* or before."""
+        if not length:
+            return 0
+        steps = np.memmap(columns.rows_file(self._columns, number), columns.ROW, "r", shape=length)["step"]
+        return int(np.searchsorted(np.ascontiguousarray(steps), step, side="right"))
+
+    def _last_step(self, number: int, length: int) -> int:
+        if not length:
+            return -(2**62)
+        with open(columns.rows_file(self._columns, number), "rb") as file:
+            file.seek((length - 1) * columns.ROW.itemsize)
+            return int(np.frombuffer(file.read(columns.ROW.itemsize), columns.ROW)["step"][0])
+
+
+def _behind(one: Cursor, other: Cursor) -> bool:
+    """Whether *other* has read something that *one* has not."""
+    return any(position > one.get(name, 0) for name, position in other.items())
+
+
+def _lines(path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
+    """Complete lines from *start* on, at most a chunk, and where they end. A line longer than a chunk is skipped in
+    pieces."""
+    if limit <= start:
+        return [], start
+    with open(path, "rb") as file:
+        file.seek(start)
+        chunk = file.read(min(_CHUNK, limit - start))
+    end = chunk.rfind(b"\n") + 1
+    if end == 0 and len(chunk) == _CHUNK:
+        return [], start + len(chunk)
+    return chunk[:end].split(b"\n")[:-1], start + end
+
+
+def _place(found: list[Any], t: float) -> int:
+    """Where a desktop's event of time *t* belongs among *found*."""
+
+    def time_of(record: Any) -> float:
+        value = record.get("t", 0.0) if isinstance(record, dict) else 0.0
+        return float(value) if isinstance(value, (int, float)) else 0.0
+
+    if not found or time_of(found[-1]) <= t:
+        return len(found)
+    return next(index for index, record in enumerate(found) if time_of(record) > t)
+
+
+def _segments(batch: Batch) -> Iterator[Resume | dict[str, columns.Rows]]:
+    """Between resumes, all rows of each metric in the order of their steps."""
+    gathered: dict[str, list[columns.Rows]] = {}
+    for part in [*batch.parts, None]:
+        if part is None or isinstance(part, Resume):
+            if gathered:
+                yield {name: _in_order(rows) for name, rows in gathered.items()}
+                gathered = {}
+            if part is not None:
+                yield part
+            continue
+        for name, rows in part.rows():
+            gathered.setdefault(name, []).append(rows)
+
+
+def _in_order(parts: list[columns.Rows]) -> columns.Rows:
+    if len(parts) == 1:
+        return parts[0]
+    rows = np.concatenate(parts)
+    return rows[np.argsort(rows["step"], kind="stable")]
+
+
+def _increasing(rows: columns.Rows, after: int) -> columns.Rows:
+    """*rows* without those whose step is not above all before it: a step has one point."""
+    if not len(rows):
+        return rows
+    highest = np.maximum.accumulate(np.concatenate([[after], rows["step"][:-1]]))
+    good = rows["step"] > highest
+    return rows if good.all() else rows[good]

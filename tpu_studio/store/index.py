@@ -1,0 +1,176 @@
+"""Rows for the list of runs, and runs to be watched: implements ``workflow.ports.RunIndex``.
+
+A row is read from the index as long as nothing in the run folder has changed since it was made (names, sizes and
+times of its events files), else made anew from what is new. All of it can be thrown away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.domain.run import RunView
+from tpu_studio.store.database import Database
+from tpu_studio.store.follower import Follower
+from tpu_studio.wire.claims import is_guarded
+from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.plan import Plan, loads
+from tpu_studio.wire.runfolder import PLAN, events_names
+from tpu_studio.workflow.ports import RunSummary
+
+_LOSSES = 60
+KEY_METRICS = {
+    "classification": ("val_accuracy", "accuracy", "val_loss", "loss"),
+    "regression": ("val_r2", "val_mae", "val_loss", "loss"),
+    "language-model": ("val_nats_per_token", "val_loss", "loss"),
+}
+
+
+class Index:
+    """``index.db`` and ``columns/`` in *home*. May be used from any thread."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home.absolute()
+        self._db = Database(self._home)
+
+    def close(self) -> None:
+        self._db.close()
+
+    def follow(self, folder: Path) -> Follower:
+        """Watch the run in *folder*; poll once to know where it stands.
+
+        Raises:
+            RunError: ``run-unknown``, ``plan-unreadable``, ``plan-newer``.
+        """
+        folder = folder.absolute()
+        try:
+            frozen = (folder / PLAN).read_bytes()
+        except OSError as error:
+            raise RunError("run-unknown", run=folder.name, raw=str(error)) from error
+        return Follower(folder, loads(frozen), self._key(folder), hashlib.sha256(frozen).hexdigest(), self._db)
+
+    def summary(self, folder: Path) -> RunSummary:
+        """The row of *folder*; for a damaged one, a row with its ``problem``."""
+        folder = folder.absolute()
+        try:
+            stamp, alive = _stamp(folder), _guarded(folder)
+            known = self._db.summary(self._key(folder))
+            if known is not None and known[0] == stamp:
+                return _timed(replace(_from_json(known[1], folder), alive=alive))
+            follower = self.follow(folder)
+            follower.poll()
+            row = summarise(follower)
+            follower.close(sync=False)
+            self._db.save_summary(self._key(folder), stamp, _to_json(row))
+            return _timed(replace(row, alive=alive))
+        except (StudioError, OSError, sqlite3.Error) as error:
+            problem = error.id if isinstance(error, StudioError) else "run-unreadable"
+            return RunSummary(
+                folder.name, folder.name, folder, _modified(folder), status="failed", over=True, problem=problem
+            )
+
+    def forget(self, run: str) -> None:
+        """A row that cannot be removed harms nobody: rows are only looked at for folders that are there."""
+        with suppress(sqlite3.Error):
+            self._db.forget(self._key(self._home / "runs" / run))
+
+    def _key(self, folder: Path) -> str:
+        """Name of the run in the index: its id for ours, a digest of its path for one that lies elsewhere."""
+        if folder.parent == self._home / "runs":
+            return folder.name
+        return f"elsewhere-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+
+
+def summarise(follower: Follower) -> RunSummary:
+    """The row of a run that has just been polled."""
+    plan, view = follower.plan, follower.view
+    return RunSummary(
+        run=follower.folder.name,
+        name=plan.job.name,
+        folder=follower.folder,
+        created=plan.created,
+        place=plan.place,
+        model=plan.job.model,
+        kind=str(plan.job["data.kind"]),
+        task=plan.task,
+        framework=plan.framework,
+        status=view.status,
+        reason=view.end.reason if view.end else "",
+        over=view.over,
+        step=view.end.steps if view.end else view.step,
+        steps_planned=view.steps_planned or plan.steps,
+        key_metric=_key_metric(plan, view),
+        losses=_losses(follower),
+        duration_s=view.seconds(view.seen_t),
+        usd=view.usd,
+        attempt=max(1, view.attempt),
+        ended=view.end.t if view.end else None,
+    )
+
+
+def _key_metric(plan: Plan, view: RunView) -> tuple[str, float] | None:
+    """Of a run that is over, the kept model's own figure, as its report tells it; else the latest."""
+    final = view.end.final if view.end else {}
+    for name in KEY_METRICS.get(plan.task, ("val_loss", "loss")):
+        if name in final:
+            return name, final[name]
+        if name in view.last:
+            return name, view.last[name]
+    return None
+
+
+def _losses(follower: Follower) -> tuple[float, ...]:
+    curve = follower.curve("loss")
+    bounds = curve.bounds()
+    if bounds is None:
+        return ()
+    _, low, high = curve.window(*bounds, _LOSSES)
+    middle = (low + high) / 2
+    return tuple(round(float(value), 6) for value in middle[np.isfinite(middle)])
+
+
+def _stamp(folder: Path) -> str:
+    parts = []
+    for path in [folder / PLAN, *events_names(folder)]:
+        state = path.stat()
+        parts.append((path.name, state.st_size, state.st_mtime_ns))
+    return json.dumps(parts)
+
+
+def _guarded(folder: Path) -> bool:
+    claims = sorted((folder / "claims").glob("a[0-9]*.json"))
+    return bool(claims) and is_guarded(claims[-1])
+
+
+def _timed(row: RunSummary) -> RunSummary:
+    """A run that goes on grows older while nobody writes."""
+    return (
+        replace(row, duration_s=max(row.duration_s, time.time() - row.created)) if row.alive and not row.over else row
+    )
+
+
+def _to_json(row: RunSummary) -> str:
+    return json.dumps({name: value for name, value in vars(row).items() if name not in ("folder", "alive")})
+
+
+def _from_json(text: str, folder: Path) -> RunSummary:
+    tree: dict[str, Any] = json.loads(text)
+    key = tree.pop("key_metric")
+    return RunSummary(
+        **{**tree, "losses": tuple(tree["losses"]), "key_metric": tuple(key) if key else None}, folder=folder
+    )
+
+
+def _modified(folder: Path) -> float:
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -1,0 +1,45 @@
+"""`python -m tpu_studio.trainer VERB`: what runs in the training engine's Python.
+
+train --run FOLDER --attempt N --worker W    one attempt of a run; events on stdout, commands on stdin
+time --plan FILE --seconds S                 real steps on real data for a short time; one JSON object
+inspect --plan FILE                          build the model only; one JSON object
+predict --run FOLDER [--serve]               ask a trained model
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def main(argv: list[str]) -> int:
+    if argv[:1] == ["predict"]:
+        from tpu_studio.trainer import predict
+
+        return int(predict.main(argv[1:]))
+    parser = argparse.ArgumentParser(prog="tpu_studio.trainer", description=(__doc__ or "").splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    train = verbs.add_parser("train", help="one attempt of a run")
+    train.add_argument("--run", type=Path, required=True)
+    train.add_argument("--attempt", type=int, default=1)
+    train.add_argument("--worker", type=int, default=0)
+    timing = verbs.add_parser("time", help="how long a step takes")
+    timing.add_argument("--plan", type=Path, required=True)
+    timing.add_argument("--seconds", type=float, default=5.0)
+    inspect = verbs.add_parser("inspect", help="what the model is made of")
+    inspect.add_argument("--plan", type=Path, required=True)
+    asked = parser.parse_args(argv)
+    if asked.verb == "train":
+        from tpu_studio.trainer.program import train as run_training
+
+        return run_training(asked.run, asked.attempt, asked.worker)
+    from tpu_studio.trainer import timing as timing_mode
+
+    if asked.verb == "time":
+        return timing_mode.main(asked.plan, asked.seconds)
+    return timing_mode.inspect(asked.plan)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

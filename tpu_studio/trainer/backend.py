@@ -1,0 +1,123 @@
+"""Which framework runs, where, and how a step is best called there. The first thing the trainer does, before Keras.
+
+`begin` sets the environment that Keras, JAX and TensorFlow read when they are imported. `way` is the one place that
+knows, from measurements (docs/training.md), how each family of models is called fastest.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.trainer.recipe import Recipe
+from tpu_studio.trainer.state import Layout
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plan import Plan
+
+ON_THIS_COMPUTER = ("computer", "practice")
+_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # malloc.h
+EVALUATION_NUMBERS = 4_000_000  # numbers of input in one evaluation batch at most
+
+
+def begin(plan: Plan) -> None:
+    """Choose the framework of *plan*. Call once, before anything imports keras."""
+    assert "keras" not in sys.modules, "keras reads its backend when it is imported"
+    os.environ["KERAS_BACKEND"] = plan.framework
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if plan.place in ON_THIS_COMPUTER:
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+        if plan.framework == "jax":
+            keep_memory()
+        if plan.devices > 1 and plan.framework == "jax" and "device_count" not in os.environ.get("XLA_FLAGS", ""):
+            os.environ["XLA_FLAGS"] = (
+                f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={plan.devices}".strip()
+            )
+
+
+def keep_memory() -> None:
+    """Have the C library keep memory it was given back, where it can be told so (glibc).
+
+    XLA on a processor takes its working memory anew for each call, and glibc returns large pieces to the system at
+    once: gpt-nano pays 26,000 page faults a call, 45 ms, for memory it had a moment ago.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):
+        return
+    for name, value in ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_ARENA_MAX, 1)):
+        mallopt(name, value)
+
+
+def check_devices(plan: Plan) -> None:
+    """The devices that the plan counted on are there.
+
+    Raises:
+        StudioError: ``devices-differ``.
+    """
+    if plan.framework == "jax":
+        import jax
+
+        found, kind = len(jax.local_devices()), jax.default_backend()
+    else:
+        import tensorflow as tf
+
+        if plan.place in ON_THIS_COMPUTER:
+            processor = tf.config.list_physical_devices("CPU")[0]
+            if plan.devices > 1:
+                tf.config.set_logical_device_configuration(
+                    processor, [tf.config.LogicalDeviceConfiguration()] * plan.devices
+                )
+            found, kind = len(tf.config.list_logical_devices("CPU")), "cpu"
+        else:
+            found, kind = len(tf.config.list_logical_devices("TPU")), "tpu"
+    if found != plan.devices:
+        raise StudioError("devices-differ", planned=plan.devices, found=found, device=kind)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How steps are called: through XLA or not, and how many a call at most."""
+
+    compiled: bool
+    per_call: int
+
+
+def way(plan: Plan, *, convolutions: bool) -> Way:
+    """The fastest way for this model at this place.
+
+    On processors TensorFlow runs convolutions through oneDNN three times faster than XLA does, one step a call;
+    everything else gains from XLA, and short steps from many a call. JAX always compiles; its convolutions on a
+    processor are slow either way, and one step a call keeps compiling short. On TPUs everything is compiled.
+    """
+    per_call = max(1, int(plan.job["training.steps_per_call"]))
+    if plan.place in ON_THIS_COMPUTER and convolutions:
+        return Way(compiled=plan.framework == "jax", per_call=1)
+    if plan.devices > 1 and plan.framework == "tensorflow":
+        return Way(compiled=False, per_call=1)  # gradients are summed between graphs, one step at a time
+    return Way(compiled=True, per_call=per_call)
+
+
+def has_convolutions(model: Any) -> bool:
+    """Whether a layer of *model*, at any depth, convolves pictures (or anything else)."""
+    return any("conv" in type(layer).__name__.lower() for layer in model._flatten_layers())
+
+
+def evaluation_batch(batch: int, numbers: int, devices: int) -> int:
+    """Examples in one evaluation batch: more than in training, as no gradients need room; a multiple of *devices*."""
+    most = max(batch, min(1024, EVALUATION_NUMBERS // max(1, numbers)))
+    return max(devices, most // devices * devices)
+
+
+def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+    """The step functions of the plan's framework (`step_jax.JaxSteps` or `step_tf.TfSteps`: the same methods)."""
+    if plan.framework == "jax":
+        from tpu_studio.trainer.step_jax import JaxSteps
+
+        return JaxSteps(model, recipe, shape, devices=plan.devices)
+    from tpu_studio.trainer.step_tf import TfSteps
+
+    return TfSteps(model, recipe, shape, devices=plan.devices, compiled=chosen.compiled, per_call=chosen.per_call)

@@ -1,0 +1,156 @@
+"""The guardian's own events file: appended line by line, never torn, and honest when the disk is full.
+
+The guardian is the only writer. A line that does not fit is held in memory (up to a bound) and written when there is
+room again; a part of a line that did fit is taken back. A small reserve file is kept beside the claim and given up at
+the end, so that the closing event fits on a disk that is full to the last byte.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.runfolder import claim_file, events_file, heartbeat_file, write_atomically
+
+_HELD_BYTES = 1 << 20
+_RESERVE_BYTES = 64 << 10
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+HEARTBEAT_S = 30.0
+
+
+class EventsFile:
+    """Appends to ``events/aNNNN-wNNN.jsonl`` of this attempt.
+
+    Attributes:
+        problem: ``OSError`` of the latest write that did not fit or was refused; None while all is well.
+        written_at: Monotonic time of the latest line on disk.
+    """
+
+    def __init__(self, run: Path, attempt: int, worker: int = 0) -> None:
+        path = events_file(run, attempt, worker)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        self._size = _repair(self._fd)
+        self._held: deque[bytes] = deque()
+        self._held_bytes = 0
+        self._lost = 0
+        self._reserve = claim_file(run, attempt).with_name(f".reserve-a{attempt:04d}-w{worker:03d}")
+        self._heartbeat = heartbeat_file(run, attempt, worker)
+        self._beaten_at = time.monotonic()
+        self.problem: OSError | None = None
+        self.written_at = time.monotonic()
+        self._make_reserve()
+
+    def say(self, kind: str, **fields: Any) -> None:
+        self.append(encode(event(kind, **fields)))
+
+    def append(self, line: bytes) -> None:
+        """Append one whole line; hold it if the disk refuses."""
+        if self._held or not self._write(line):
+            self._hold(line)
+
+    def retry(self) -> bool:
+        """Write what is held; True when nothing is left."""
+        while self._held:
+            if not self._write(self._held[0]):
+                return False
+            self._held_bytes -= len(self._held.popleft())
+        if self._lost:
+            line = encode(event("notice", id="events-lost", level="warning", facts={"lines": self._lost}))
+            if not self._write(line):
+                return False
+            self._lost = 0
+        return True
+
+    def sync(self) -> None:
+        """Wait until what is written is safe from a power cut."""
+        try:
+            os.fsync(self._fd)
+        except OSError as error:
+            self.problem = error
+
+    def beat(self) -> None:
+        """Say that the guardian lives, if no line has said so for 30 s."""
+        now = time.monotonic()
+        if now - max(self.written_at, self._beaten_at) < HEARTBEAT_S:
+            return
+        self._beaten_at = now
+        try:
+            write_atomically(self._heartbeat, encode({"t": round(time.time(), 3)}))
+        except OSError as error:
+            self.problem = error
+
+    def close_with(self, line: bytes, *, patience_s: float = 10.0) -> bool:
+        """Write what is held and, as the very last, *line*; True when it is safe on disk.
+
+        The reserve makes room. Held lines that still do not fit are given up for the sake of the last one.
+        """
+        self._reserve.unlink(missing_ok=True)
+        deadline = time.monotonic() + patience_s
+        while not (self.retry() and self._write(line)):
+            if time.monotonic() > deadline or (self.problem and self.problem.errno not in _FULL):
+                self._held.clear()
+                if not self._write(line):
+                    return False
+                break
+            time.sleep(0.2)
+        self.sync()
+        os.close(self._fd)
+        return True
+
+    def _make_reserve(self) -> None:
+        try:
+            self._reserve.parent.mkdir(parents=True, exist_ok=True)
+            with open(self._reserve, "wb") as file:
+                file.write(b"\0" * _RESERVE_BYTES)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            self.problem = error
+
+    def _write(self, line: bytes) -> bool:
+        done = 0
+        try:
+            while done < len(line):
+                done += os.pwrite(self._fd, line[done:], self._size + done)
+        except OSError as error:
+            self.problem = error
+            if done:
+                os.ftruncate(self._fd, self._size)
+            return False
+        self._size += done
+        self.written_at = time.monotonic()
+        return True
+
+    def _hold(self, line: bytes) -> None:
+        if self._held_bytes + len(line) > _HELD_BYTES:
+            self._lost += 1
+            return
+        self._held.append(line)
+        self._held_bytes += len(line)
+
+
+def is_full(problem: OSError | None) -> bool:
+    return problem is not None and problem.errno in _FULL
+
+
+def _repair(fd: int) -> int:
+    """Cut a torn last line off a file that is ours alone; its size. An earlier guardian of the attempt may have
+    died."""
+    size = os.fstat(fd).st_size
+    end = size
+    while end > 0:
+        start = max(0, end - 65_536)
+        newline = os.pread(fd, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            end = start + newline + 1
+            break
+        end = start
+    if end != size:
+        os.ftruncate(fd, end)
+    return end

@@ -1,0 +1,153 @@
+"""The trainer as a child process: its two pipes, its stderr, its process group, and its death.
+
+Reader threads put what arrives into one queue; the keeper empties it. The queue is bounded, so a trainer that reports
+faster than the disk takes it is slowed down instead of filling the memory.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from tpu_studio.trainer.guardian.memory import MemoryWatch
+
+LINE_AT_MOST = 8 << 20
+_LAST_WORDS = 30
+_PR_SET_PDEATHSIG = 1
+
+Arrival = tuple[str, bytes]  # ("stdout" | "stderr" | "end-of-stdout" | "end-of-stderr", line without newline)
+
+
+class Trainer:
+    """A started trainer. Its arrivals are read with `next_arrival`; it is over when `is_over`."""
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        """Raises OSError when the program cannot be started."""
+        self._arrivals: queue.Queue[Arrival] = queue.Queue(maxsize=4096)
+        self._process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+            preexec_fn=_die_with_guardian(),
+        )
+        self._open = {"stdout", "stderr"}
+        self._exited_at: float | None = None
+        self._memory_at = 0.0
+        self.memory = MemoryWatch(self._process.pid)
+        self.last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        self.killed_by_us = False
+        for name, pipe in (("stdout", self._process.stdout), ("stderr", self._process.stderr)):
+            assert pipe is not None
+            threading.Thread(target=self._read, args=(name, pipe), daemon=True, name=f"trainer-{name}").start()
+
+    @property
+    def code(self) -> int | None:
+        """Exit code, negative for a signal; None while it runs."""
+        return self._process.poll()
+
+    @property
+    def is_over(self) -> bool:
+        """The process has ended and its pipes are read to the end (a grandchild may hold them open: 2 s are enough)."""
+        if self._process.poll() is None:
+            return False
+        self._exited_at = self._exited_at or time.monotonic()
+        return self._arrivals.empty() and (not self._open or time.monotonic() - self._exited_at > 2.0)
+
+    def next_arrival(self, timeout_s: float) -> Arrival | None:
+        try:
+            arrival = self._arrivals.get(timeout=timeout_s)
+        except queue.Empty:
+            return None
+        if arrival[0].startswith("end-of-"):
+            self._open.discard(arrival[0].removeprefix("end-of-"))
+            return None
+        return arrival
+
+    def tell(self, command: Mapping[str, Any]) -> bool:
+        """Send one command; False when the trainer no longer listens."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+        except (BrokenPipeError, ValueError):
+            return False
+        return True
+
+    def watch_memory(self) -> None:
+        """Note the size of the process, at most once a second."""
+        if time.monotonic() - self._memory_at >= 1.0:
+            self._memory_at = time.monotonic()
+            self.memory.sample()
+
+    def end(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal to the trainer and everything it started."""
+        self.killed_by_us = True
+        try:
+            os.killpg(self._process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass  # all of the group is gone
+
+    def close(self) -> None:
+        """After the end: nothing of the trainer's group stays behind, no pipe stays open."""
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+        self._process.wait()
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.close()
+            except BrokenPipeError:
+                pass
+
+    def _read(self, name: str, pipe: IO[bytes]) -> None:
+        """Cut what comes through *pipe* into lines; one longer than LINE_AT_MOST is dropped and said so."""
+        rest, dropped = b"", 0
+        fd = pipe.fileno()
+        while True:
+            chunk = os.read(fd, 1 << 16)
+            if not chunk:
+                break
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                if dropped:
+                    line, dropped = f"a line of {dropped + len(line)} bytes was left out".encode(), 0
+                    self._arrivals.put(("stderr", line))
+                    continue
+                self._arrivals.put((name, line))
+            if len(rest) > LINE_AT_MOST:
+                dropped, rest = dropped + len(rest), b""
+        if rest:
+            self._arrivals.put((name, rest))
+        pipe.close()
+        self._arrivals.put((f"end-of-{name}", b""))
+
+
+def _die_with_guardian() -> Any:
+    """On Linux, what makes the kernel end the trainer when the guardian is gone, however it went; elsewhere None.
+
+    End of file on its stdin tells the trainer the same, but not while it is deep in a compiler.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    guardian = os.getpid()
+
+    def before_exec() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != guardian:
+            os._exit(1)  # it died between fork and here
+
+    return before_exec

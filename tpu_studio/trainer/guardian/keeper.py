@@ -1,0 +1,360 @@
+"""One attempt from its claim to its ``end`` event: the guardian's main loop.
+
+Each turn (at least five a second) takes what the trainer has said, obeys control files, checks limits, and writes
+money, ledger and heartbeat. One thread does all of it but the reading of pipes (child.py). The caller holds the claim.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer.guardian.appending import EventsFile, is_full
+from tpu_studio.trainer.guardian.child import Trainer
+from tpu_studio.trainer.guardian.ending import Death, Ending, ending, may_restart
+from tpu_studio.trainer.guardian.logs import LogTap, readable
+from tpu_studio.wire.claims import try_lock, wait_for_lock
+from tpu_studio.wire.controls import Controls
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.events import Event, decode, encode, event
+from tpu_studio.wire.limits import Limits, changed, limits_of, used_before
+from tpu_studio.wire.phases import Status
+from tpu_studio.wire.plan import loads
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import PLAN, ledger_file, result_folder, write_atomically
+
+TURN_S = 0.2
+MONEY_EVERY_S = 30.0
+LEDGER_EVERY_S = 60.0
+_AFTER_OUTCOME_S = 30.0
+_TERM_S = 5.0
+_DISCARD_GRACE_S = 10.0
+
+
+class Keeper:
+    """Guards one attempt.
+
+    Args:
+        trainer: Command line of the trainer.
+        turnstile: Lock file at which to wait for one's turn; None to start at once.
+        grace_s: A trainer that was told to stop and then says nothing for so long is killed.
+    """
+
+    def __init__(
+        self,
+        run: Path,
+        attempt: int,
+        trainer: Sequence[str],
+        *,
+        worker: int = 0,
+        turnstile: Path | None = None,
+        grace_s: float = 180.0,
+    ) -> None:
+        self._run, self._attempt, self._argv, self._worker = run, attempt, list(trainer), worker
+        self._turnstile, self._grace_s = turnstile, grace_s
+        self._events = EventsFile(run, attempt, worker)
+        self._controls = Controls(run, attempt)
+        self._limits = Limits()
+        self._logs = LogTap()
+        self._earlier_s = 0.0
+        self._started: float | None = None  # monotonic; None while waiting for its turn
+        self._money_at = self._ledger_at = 0.0
+        self._signalled: str | None = None
+        self._asked: Reason | None = None
+        self._asked_facts: dict[str, Any] = {}
+        self._deadline: float | None = None  # monotonic time at which a trainer that was told to stop is killed
+        self._outcome: Mapping[str, Any] | None = None
+        self._step = 0
+        self._final: dict[str, Any] = {}
+        self._saved_since_start = False
+        self._needs_resume = attempt > 1
+        self._extension_unheard = False  # forwarded, and the trainer has not told a new target yet
+        self._spoke_at = time.monotonic()
+
+    def run(self) -> bool:
+        """Guard the attempt to its end; True when the ``end`` event is on disk. Raises OSError only before the
+        start."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        try:
+            plan = loads((self._run / PLAN).read_bytes())
+        except (OSError, StudioError) as error:
+            return self._close(_failed(Reason.PLAN_UNREADABLE, raw=str(error)))
+        self._limits = limits_of(plan)
+        self._earlier_s = used_before(self._run, self._attempt)
+        self._obey(None)
+        if not self._take_turn():
+            return self._close(ending(None, Death(None), asked=self._asked, facts=self._asked_facts))
+        self._started = time.monotonic()
+        self._write_ledger(force=True)
+        self._events.say("phase", phase="setting-up", detail="starting the trainer", attempt=self._attempt)
+        return self._close(self._guard())
+
+    # ------------------------------------------------------------------------------------------ waiting for its turn
+
+    def _take_turn(self) -> bool:
+        """Wait at the turnstile, still obeying; False when the run was stopped meanwhile."""
+        if self._turnstile is None or self._told_to_stop():
+            return not self._told_to_stop()
+        self._turnstile.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self._turnstile, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        if try_lock(lock):
+            return True  # held, as *lock* stays open, until this process ends
+        self._events.say("phase", phase="queued", detail="waiting for its turn", attempt=self._attempt)
+        turn = threading.Event()
+
+        def wait() -> None:
+            wait_for_lock(lock)
+            turn.set()
+
+        threading.Thread(target=wait, daemon=True, name="turnstile").start()
+        while not turn.wait(TURN_S):
+            self._obey(None)
+            if self._told_to_stop():
+                return False
+            self._events.beat()
+        return True
+
+    def _told_to_stop(self) -> bool:
+        return self._asked is not None
+
+    # --------------------------------------------------------------------------------------------------- the trainer
+
+    def _guard(self) -> Ending:
+        restarts = 0
+        while True:
+            try:
+                trainer = Trainer(self._argv)
+            except OSError as error:
+                return _failed(Reason.START_FAILED, raw=f"{self._argv[0]}: {error}")
+            self._saved_since_start, self._spoke_at = False, time.monotonic()
+            try:
+                self._follow(trainer)
+            finally:
+                trainer.close()
+            code = trainer.code
+            death = Death(
+                code,
+                list(trainer.last_words),
+                code == -signal.SIGKILL and not trainer.killed_by_us and trainer.memory.suspected,
+                trainer.killed_by_us,
+            )
+            if self._outcome is None and may_restart(
+                death, asked=self._asked, restarts=restarts, saved_since_start=self._saved_since_start
+            ):
+                restarts += 1
+                self._needs_resume = True
+                self._events.say(
+                    "notice",
+                    id="trainer-restarted",
+                    level="warning",
+                    facts={"signal": signal.Signals(-(code or 0)).name, "restarts": restarts},
+                )
+                self._events.say(
+                    "phase", phase="setting-up", detail="starting the trainer again", attempt=self._attempt
+                )
+                continue
+            if self._extended_too_late(trainer):
+                self._outcome, self._deadline, self._needs_resume = None, None, True
+                self._events.say("phase", phase="setting-up", detail="training further", attempt=self._attempt)
+                continue
+            facts = dict(self._asked_facts)
+            if death.out_of_memory:
+                facts["peak_bytes"] = trainer.memory.peak_bytes
+            return ending(self._outcome, death, asked=self._asked, steps=self._step, final=self._final, facts=facts)
+
+    def _extended_too_late(self, trainer: Trainer) -> bool:
+        """An extension came when the trainer was done already: started again, it counts it and goes on."""
+        if self._outcome is None or self._outcome.get("reason") != Reason.COMPLETED.value:
+            return False
+        self._obey(trainer)  # what has come in the last instant
+        unheard, self._extension_unheard = self._extension_unheard, False
+        return unheard and not self._told_to_stop()
+
+    def _follow(self, trainer: Trainer) -> None:
+        """Until the trainer is over: what it says goes to the events file, what is asked of it goes to it."""
+        turn_at = 0.0
+        while not trainer.is_over:
+            arrival = trainer.next_arrival(TURN_S)
+            if arrival is not None:
+                self._take(*arrival, trainer)
+            now = time.monotonic()
+            if now - turn_at >= TURN_S:
+                turn_at = now
+                self._turn(trainer, now)
+
+    def _turn(self, trainer: Trainer, now: float) -> None:
+        self._obey(trainer)
+        if self._asked is None and (reached := self._limits.reached(self._elapsed(), now - self._spoke_at)):
+            limit = {
+                Reason.TIME_LIMIT: {"hours": self._limits.hours},
+                Reason.MONEY_LIMIT: {"money_usd": self._limits.money_usd},
+            }
+            self._stop(trainer, reached, **limit.get(reached, {"idle_minutes": self._limits.idle_minutes}))
+        self._events.retry()
+        if self._asked is None and self._events.problem is not None:
+            problem = self._events.problem
+            self._stop(trainer, Reason.DISK_FULL if is_full(problem) else Reason.FOLDER_UNWRITABLE, raw=str(problem))
+        if self._deadline is not None and now > self._deadline and trainer.code is None:
+            trainer.end(signal.SIGKILL if trainer.killed_by_us else signal.SIGTERM)
+            self._deadline = now + _TERM_S
+        trainer.watch_memory()
+        self._write_money()
+        self._write_ledger()
+        self._events.beat()
+
+    def _take(self, stream: str, line: bytes, trainer: Trainer) -> None:
+        now = time.monotonic()
+        if stream == "stderr":
+            if text := readable(line):
+                trainer.last_words.append(text[:2000])
+            for fields in self._logs.take(line, now):
+                self._events.say("log", **fields)
+            return
+        said = decode(line)
+        if said is None:
+            for fields in self._logs.take(line, now, "stdout"):
+                self._events.say("log", **fields)
+            return
+        self._spoke_at = now
+        if self._deadline is not None and self._asked not in (None, Reason.DISCARDED) and not trainer.killed_by_us:
+            self._deadline = max(self._deadline, now + self._grace_s)  # it is busy ending
+        if said.kind == "outcome":
+            self._outcome = said.fields
+            self._deadline = now + _AFTER_OUTCOME_S
+            return
+        self._note(said)
+        self._events.append(line + b"\n")
+        if said.kind == "checkpoint":
+            self._saved_since_start = True
+            self._events.sync()
+
+    def _note(self, said: Event) -> None:
+        """Keep what the end needs; a new curve never begins unannounced."""
+        if said.kind == "resume":
+            self._needs_resume = False
+            self._step = int(said.get("step") or 0)
+        elif said.kind == "target":
+            self._extension_unheard = False
+        elif said.kind == "metric":
+            steps = said.get("step")
+            if not isinstance(steps, list) or not steps:
+                return
+            if self._needs_resume:  # started over from the beginning: what earlier tries drew is replaced
+                self._needs_resume = False
+                self._events.say("resume", step=int(steps[0]) - 1, attempt=self._attempt)
+            self._final.update(
+                {
+                    name: values[-1]
+                    for name, values in said.fields.items()
+                    if name != "step" and isinstance(values, list) and values
+                }
+            )
+            self._step = max(self._step, int(steps[-1])) if "loss" in said.fields else self._step
+
+    # ------------------------------------------------------------------------------------------------------ obeying
+
+    def _obey(self, trainer: Trainer | None) -> None:
+        if self._signalled is not None and self._asked is None:
+            self._stop(trainer, Reason.STOPPED_BY_USER, signal=self._signalled)
+        for control in self._controls.read():
+            verb = str(control.get("verb"))
+            self._limits = changed(self._limits, control)
+            if verb != "stop" and trainer is None:
+                continue  # there before the trainer is: it counts extensions itself
+            self._events.append(
+                encode(event("control", **{name: value for name, value in control.items() if name != "t"}))
+            )
+            if verb == "stop":
+                keep = bool(control.get("keep", True))
+                if self._asked is None or not keep:
+                    self._stop(trainer, Reason.STOPPED_BY_USER if keep else Reason.DISCARDED)
+            elif verb == "extend" and trainer is not None:
+                self._extension_unheard = True
+                trainer.tell({"verb": "extend", "epochs": control.get("epochs"), "number": control["number"]})
+
+    def _stop(self, trainer: Trainer | None, reason: Reason, **facts: Any) -> None:
+        """Tell the trainer to stop, once for each reason, and set the time after which it is made to."""
+        keep = reason is not Reason.DISCARDED
+        self._asked, self._asked_facts = reason, facts
+        stuck = reason is Reason.TRAINER_STUCK
+        self._deadline = time.monotonic() + (
+            self._grace_s if keep and not stuck else min(_DISCARD_GRACE_S, self._grace_s)
+        )
+        if trainer is not None:
+            trainer.tell({"verb": "stop", "keep": keep})
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        self._signalled = signal.Signals(number).name
+
+    # -------------------------------------------------------------------------------------------- money and the end
+
+    def _elapsed(self) -> float:
+        """Seconds over all attempts, waiting for a turn left out."""
+        return self._earlier_s + (time.monotonic() - self._started if self._started is not None else 0.0)
+
+    def _write_money(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if (
+            self._limits.usd_per_hour is None
+            or self._started is None
+            or (now - self._money_at < MONEY_EVERY_S and not force)
+        ):
+            return
+        self._money_at = now
+        self._events.say(
+            "money",
+            usd=round(self._limits.usd(self._elapsed()), 6),
+            usd_per_hour=self._limits.usd_per_hour,
+            since=round(time.time() - self._elapsed(), 3),
+        )
+
+    def _write_ledger(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if self._started is None or (now - self._ledger_at < LEDGER_EVERY_S and not force):
+            return
+        self._ledger_at = now
+        record = {
+            "attempt": self._attempt,
+            "elapsed_s": round(now - self._started, 3),
+            "t": round(time.time(), 3),
+            "usd": round(self._limits.usd(now - self._started), 6),
+            "usd_per_hour": self._limits.usd_per_hour,
+        }
+        try:
+            write_atomically(ledger_file(self._run, self._attempt), encode(record))
+        except OSError as error:
+            self._events.problem = self._events.problem or error
+
+    def _close(self, end: Ending) -> bool:
+        """Money, ledger, then ``end`` as the very last line."""
+        if end.status == Status.STOPPED.value and end.reason != Reason.DISCARDED.value and not self._has_result():
+            end = replace(end, facts={**end.facts, "result": False})
+        for fields in self._logs.rest():
+            self._events.say("log", **fields)
+        self._write_money(force=True)
+        self._write_ledger(force=True)
+        if self._events.close_with(encode(event("end", attempt=self._attempt, **end.fields()))):
+            return True
+        print(
+            f"guardian: the end could not be written: {end.status}, {end.reason}: {self._events.problem}",
+            file=sys.stderr,
+        )
+        return False
+
+
+    def _has_result(self) -> bool:
+        result = result_folder(self._run)
+        return result.is_dir() and any(result.iterdir())
+
+
+def _failed(reason: Reason, **facts: Any) -> Ending:
+    return Ending(reason.status.value, reason.value, facts=facts)

@@ -1,0 +1,370 @@
+"""The training loop, from the first step to the last: calls of many steps, checks on unseen data, copies, commands.
+
+`program` builds the parts and tells the outcome; here nothing knows how a framework differs. Reads top to bottom:
+`Loop.run` makes calls until the target is reached or something ends it; everything that may happen between two calls
+has a method.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.data.opened import Opened
+from tpu_studio.trainer import checkpoints
+from tpu_studio.trainer.checkpoints import Saver
+from tpu_studio.trainer.evaluation import Units, better, evaluate
+from tpu_studio.trainer.feed import Feed, Piece
+from tpu_studio.trainer.reports import Reports
+from tpu_studio.trainer.schedule import Schedule
+from tpu_studio.trainer.state import Arrays
+from tpu_studio.trainer.words import Command, Events
+from tpu_studio.wire.reasons import Reason
+
+CALL_S = 0.25  # a call takes about this long at most, so that a stop is heard soon
+IN_FLIGHT = 2  # calls handed over and not yet fetched: one the device works on, one that waits
+ROLLBACKS = 3
+
+
+@dataclass
+class Progress:
+    """What a resumed run must know besides the tensors; stands in each checkpoint's data file."""
+
+    step: int = 0
+    best_step: int | None = None
+    best: dict[str, float] | None = None
+    checks_without_better: int = 0
+    factor: float = 1.0
+    rollbacks: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> Progress:
+        return cls(**{name: tree[name] for name in cls.__dataclass_fields__ if name in tree})
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Why the loop ended, with the facts of the outcome."""
+
+    reason: Reason
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The plan's rhythm, in steps."""
+
+    task: str
+    evaluate_every: int
+    checkpoint_every: int
+    early_stopping: int
+    on_nan: str
+    evaluation_batch: int
+    attempt: int
+    if_not_finite: tuple[str, ...] = ("lower-learning-rate", "check-data")  # ids of what to try then
+
+
+class Loop:
+    def __init__(
+        self,
+        run: Path,
+        settings: Settings,
+        steps: Any,
+        opened: Opened,
+        feed: Feed,
+        schedule: Schedule,
+        progress: Progress,
+        events: Events,
+        reports: Reports,
+        *,
+        in_units: Units,
+        command: Callable[[], Command | None],
+        extended: Callable[[Command | None], tuple[int, ...]],
+    ) -> None:
+        """Args:
+        command: The next command, or None.
+        extended: Steps of each extension so far; called with the command that told of a new one.
+        """
+        self.run_folder, self.settings, self.steps, self.opened, self.feed = run, settings, steps, opened, feed
+        self.schedule, self.progress, self.events, self.reports = schedule, progress, events, reports
+        self._in_units, self._command, self._extended = in_units, command, extended
+        self.saver = Saver(run, self._saved, before=events.flush)
+        self.best_arrays: Arrays | None = None
+        self.compile_s = 0.0
+        self._last_saved = -1
+        self._in_flight: deque[tuple[Piece, Any]] = deque()
+        self._step_s = 0.0
+        self._call_begun = time.monotonic()
+        self._compiles_known = 0
+        self._broken_known = opened.broken_count
+        self._finish: Finish | None = None
+
+    # ------------------------------------------------------------------------------------------------- the way of steps
+
+    def resume(self, progress: Progress) -> None:
+        """Go on from what a checkpoint remembers; the steps have its tensors already."""
+        self.progress = progress
+        self._last_saved = progress.step
+        self.schedule = replace(self.schedule, factor=progress.factor)
+
+    def run(self, started: Callable[[], None] = lambda: None) -> Finish:
+        """Train to the target and save; *started* is called after the first call. Returns why it ended.
+
+        A checkpoint of the last good step is on the disk afterwards, unless the run was discarded.
+        """
+        if self.settings.on_nan == "rollback" and not checkpoints.steps(self.run_folder):
+            self._hand_over()  # something to go back to, should the very first steps go wrong
+        self.train(started)
+        return self._end()
+
+    def train(self, started: Callable[[], None] = lambda: None) -> None:
+        """The loop itself, with nothing before and after it."""
+        self.feed.start(self.progress.step)
+        first_call = True
+        self._call_begun = time.monotonic()
+        while not self._told_to_end():
+            asked = time.monotonic()
+            piece = self.feed.next()
+            waiting = time.monotonic() - asked
+            if piece is None:
+                if self.progress.step < self.schedule.steps:
+                    self.feed.start(self.progress.step)  # extended after the feed had come to the end
+                    continue
+                break
+            before, called = self.progress, time.monotonic()
+            self._in_flight.append((piece, self.steps.train(piece.stack, self._rates(piece), piece.first, piece.count)))
+            self.progress.step = piece.first + piece.count
+            if first_call or len(self._in_flight) >= IN_FLIGHT:
+                self._fetch()
+            device = time.monotonic() - called
+            if first_call:
+                first_call = False
+                started()
+                self._first_call_done(device)
+            else:
+                self._account(piece.count, waiting, device)
+            if self.progress is before:  # else it went back, and is at a step that was checked and saved already
+                self._between_calls()
+
+    def _between_calls(self) -> None:
+        if self._at(self.settings.evaluate_every) or self.progress.step >= self.schedule.steps:
+            self._check_on_unseen()
+        if self._finish is None and self._at(self.settings.checkpoint_every):
+            self._save()
+        if self._finish is None and self.reports.due:
+            self.report()
+            self.saver.check()
+
+    def cut(self, step: int) -> int:
+        """How many steps the call that begins at *step* makes: up to the next check, copy or end."""
+        ends = [self.schedule.steps]
+        ends += [
+            (step // every + 1) * every for every in (self.settings.evaluate_every, self.settings.checkpoint_every)
+        ]
+        at_once = (
+            self.feed.per_call if not self._step_s else max(1, min(self.feed.per_call, int(CALL_S / self._step_s)))
+        )
+        return max(0, min(at_once, min(ends) - step))
+
+    def _rates(self, piece: Piece) -> Any:
+        return self.schedule.rates(piece.first, self.feed.per_call)
+
+    def _at(self, every: int) -> bool:
+        return self.progress.step % every == 0
+
+    def _first_call_done(self, seconds: float) -> None:
+        self.compile_s = seconds
+        self._compiles_known = self.steps.compiles + 1  # the evaluation is compiled later, and that is no surprise
+        self._call_begun = time.monotonic()
+        self.events.send("phase", phase="training", detail="")
+
+    def _account(self, count: int, waiting: float, device: float) -> None:
+        now = time.monotonic()
+        seconds, self._call_begun = now - self._call_begun, now
+        self.reports.spend(steps=count, seconds=seconds, waiting=waiting, device=device)
+        each = seconds / count
+        self._step_s = each if not self._step_s else 0.8 * self._step_s + 0.2 * each
+
+    # ------------------------------------------------------------------------------------------------- what steps gave
+
+    def _fetch(self) -> None:
+        """Take the values of the oldest call; a value that is no number is found here."""
+        piece, handle = self._in_flight.popleft()
+        values = self.steps.fetch(handle)
+        good = np.isfinite(values["loss"]) & np.isfinite(values["grad_norm"])
+        values["learning_rate"] = self.schedule.rates(piece.first, piece.count)
+        if good.all():
+            self.reports.add(piece.first, values)
+            return
+        bad = int(np.argmin(good))
+        self.reports.add(piece.first, {name: column[: bad + 1] for name, column in values.items()})
+        self._not_finite(piece.first + bad + 1, float(values["learning_rate"][bad]))
+
+    def drain(self) -> None:
+        """Take the values of all calls under way, or up to the first that is no number."""
+        while self._in_flight:
+            self._fetch()
+
+    def report(self) -> None:
+        self.reports.send(self.steps.compiles)
+        compiles = self.steps.compiles
+        if compiles > self._compiles_known:
+            self._compiles_known = compiles
+            self.events.send("notice", id="recompiling", level="warning", facts={"compiles": compiles})
+        if self.opened.broken_count > self._broken_known:
+            self._broken_known = self.opened.broken_count
+            self.events.send("notice", id="broken-items", level="warning", facts=broken_facts(self.opened))
+
+    def _not_finite(self, step: int, rate: float) -> None:
+        """The loss or the gradient of *step* is no number: stop, or go back to the last copy with half the rate."""
+        self._in_flight.clear()
+        self.report()
+        progress = self.progress
+        facts = {
+            "step": step,
+            "learning_rate": rate,
+            "rollbacks": progress.rollbacks,
+            "suggestions": list(self.settings.if_not_finite),
+        }
+        if self.settings.on_nan != "rollback" or progress.rollbacks >= ROLLBACKS:
+            self._finish = Finish(Reason.LOSS_NOT_FINITE, facts)
+            return
+        self.saver.wait()
+        loaded = checkpoints.newest(self.run_folder, self.tell_damaged)
+        if loaded is None:
+            self._finish = Finish(Reason.LOSS_NOT_FINITE, facts)
+            return
+        self.steps.restore(loaded.arrays)
+        rollbacks, factor = progress.rollbacks + 1, progress.factor / 2
+        self.progress = replace(Progress.from_json(loaded.position), rollbacks=rollbacks, factor=factor)
+        self.schedule = replace(self.schedule, factor=factor)
+        self.events.send("resume", step=loaded.step, attempt=self.settings.attempt)
+        self.events.send(
+            "notice",
+            id="rolled-back",
+            level="warning",
+            facts={"step": step, "to_step": loaded.step, "learning_rate": rate / 2, "rollbacks": rollbacks},
+        )
+        self.feed.start(loaded.step)
+
+    # ------------------------------------------------------------------------------------- between two calls
+
+    def _told_to_end(self) -> bool:
+        """Obey the commands that have come; whether one of them, or anything before, ends the training."""
+        while self._finish is None and (command := self._command()) is not None:
+            verb = command.get("verb")
+            if verb == "stop":
+                self._finish = Finish(Reason.STOPPED_BY_USER if command.get("keep", True) else Reason.DISCARDED)
+            elif verb == "gone":
+                self._finish = Finish(Reason.GUARDIAN_GONE)
+            elif verb == "extend":
+                self.extend(command)
+        return self._finish is not None
+
+    def extend(self, command: Command | None) -> None:
+        cycles = (self.schedule.cycles[0], *self._extended(command))
+        if cycles != self.schedule.cycles:
+            self.schedule = replace(self.schedule, cycles=cycles)
+            self.events.send("target", steps=self.schedule.steps)  # the fold makes "trains further" of it
+
+    def _check_on_unseen(self) -> None:
+        before = self.progress
+        self.drain()
+        if self._finish is not None or self.progress is not before:
+            return
+        self.report()
+        progress, settings = self.progress, self.settings
+        values = evaluate(self.steps, self.opened.validation, settings.task, settings.evaluation_batch, self._in_units)
+        self.reports.point(progress.step, values)
+        progress.history.append({"step": progress.step, **values})
+        if better(settings.task, values, progress.best):
+            progress.best, progress.best_step, progress.checks_without_better = values, progress.step, 0
+            if settings.early_stopping:
+                self._save(must=True)
+        else:
+            progress.checks_without_better += 1
+            if settings.early_stopping and progress.checks_without_better >= settings.early_stopping:
+                self._finish = Finish(Reason.EARLY_STOPPED, {"best_step": progress.best_step or progress.step})
+        self._call_begun = time.monotonic()
+
+    def _save(self, *, must: bool = False) -> None:
+        """Copy the state and begin to write it; skipped while the copy before is being written, unless it *must* be."""
+        progress = self.progress
+        if (self.saver.busy and not must) or self._last_saved == progress.step:
+            return
+        self.drain()
+        if self._finish is not None or self.progress is not progress:
+            return  # what would be saved is no number
+        # The curve up to a copy must be told before the copy counts: who resumes there will not tell it again.
+        self.report()
+        self._hand_over()
+        self._call_begun = time.monotonic()
+
+    def _hand_over(self) -> None:
+        self._last_saved = self.progress.step
+        self.saver.save(self.progress.step, self.steps.snapshot(), self.progress.to_json(), self._best_on_disk())
+
+    def _best_on_disk(self) -> int | None:
+        """The step whose copy must stay: the best one's, if it was saved (with early stopping it always is)."""
+        return self.progress.best_step if self.settings.early_stopping else None
+
+    def _saved(self, step: int, seconds: float) -> None:
+        self.events.send("checkpoint", step=step, path=f"checkpoints/{step:08d}", seconds=round(seconds, 3))
+
+    def tell_damaged(self, damaged: checkpoints.Damaged) -> None:
+        self.events.send(
+            "notice", id="checkpoint-damaged", level="warning", facts={"step": damaged.step, "why": damaged.why}
+        )
+
+    @property
+    def takes_best(self) -> bool:
+        """With early stopping the result is the best model on unseen data; otherwise the last one."""
+        best = self.progress.best_step
+        return bool(self.settings.early_stopping) and best is not None and best != self.progress.step
+
+    def final(self) -> dict[str, float]:
+        """The metrics that the result has: of the best check where that is taken, else the last ones."""
+        values = {**self.reports.latest, **((self.progress.best or {}) if self.takes_best else {})}
+        return {
+            name: value
+            for name, value in values.items()
+            if math.isfinite(value) and name not in ("learning_rate", "grad_norm")
+        }
+
+    def close(self) -> None:
+        """End the feed's thread."""
+        self.feed.close()
+
+    def _end(self) -> Finish:
+        """Save the last step, unless it is no number or nobody wants it."""
+        finish = self._finish
+        self.close()
+        if finish is not None and finish.reason in (Reason.LOSS_NOT_FINITE, Reason.DISCARDED):
+            self.saver.wait()
+            return finish
+        self.drain()
+        if self._finish is not finish and self._finish is not None:
+            self.saver.wait()
+            return self._finish
+        self.report()
+        self.events.send("phase", phase="saving", detail="checkpoint")
+        self.saver.wait()
+        if self._last_saved != self.progress.step:
+            self._hand_over()
+        self.saver.wait()
+        return finish or Finish(Reason.COMPLETED)
+
+
+def broken_facts(opened: Opened) -> dict[str, Any]:
+    return {"count": opened.broken_count, "items": [[item.item, item.why] for item in opened.broken[:10]]}

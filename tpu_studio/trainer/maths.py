@@ -1,0 +1,153 @@
+"""Loss, metrics and optimizer of a training step, once, for every framework.
+
+Pure functions over lists of tensors, written with `keras.ops`; `step_jax` and `step_tf` only add differentiation, the
+loop over steps and the devices. Nothing here keeps state. Shapes: B examples, C classes, T tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from keras import ops
+
+from tpu_studio.trainer.recipe import CLASSIFICATION, REGRESSION, Recipe
+
+Tensor = Any
+
+
+def loss_terms(
+    recipe: Recipe, outputs: Tensor, y: Tensor, weight: Tensor | None, *, training: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Sum of the losses, sum of the weights, and sum of right answers (0 for regression), all float32 scalars.
+
+    Args:
+        outputs: BxC or BxTxV logits, or Bx1 standardised numbers, in any float type.
+        y: B or BxT whole labels, or B standardised numbers.
+        weight: B or the shape of *y*; None counts every element once.
+    """
+    outputs = ops.cast(outputs, "float32")
+    if recipe.task == REGRESSION:
+        loss = ops.square(ops.reshape(outputs, ops.shape(y)) - ops.cast(y, "float32"))
+        right = None
+    else:
+        smoothing = recipe.label_smoothing if training else 0.0
+        classes = outputs.shape[-1]
+        log_sum = ops.logsumexp(outputs, axis=-1)
+        # One-hot instead of a gather: the gradient of a gather is a scatter, which XLA runs one by one.
+        answer = ops.sum(outputs * ops.one_hot(y, classes, dtype="float32"), axis=-1)
+        loss = log_sum - answer
+        if smoothing:
+            loss = (1.0 - smoothing) * loss + smoothing * (log_sum - ops.mean(outputs, axis=-1))
+        right = ops.cast(ops.equal(ops.argmax(outputs, axis=-1), ops.cast(y, "int32")), "float32")
+    if weight is None:
+        count = ops.cast(ops.prod(ops.array(y.shape, dtype="int32")), "float32")
+        return ops.sum(loss), count, ops.sum(right) if right is not None else ops.zeros(())
+    weight = ops.cast(weight, "float32")
+    while len(weight.shape) < len(y.shape):
+        weight = ops.expand_dims(weight, -1)
+    weight = weight * ops.ones_like(loss)
+    return ops.sum(loss * weight), ops.sum(weight), ops.sum(right * weight) if right is not None else ops.zeros(())
+
+
+def evaluation(recipe: Recipe, outputs: Any, batch: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Sums over a padded batch; for regression each prediction, so that the host measures in real units."""
+    loss, total, right = loss_terms(recipe, outputs, batch["y"], batch["weight"], training=False)
+    told = {"loss": loss, "total": total}
+    if recipe.task == REGRESSION:
+        told["predicted"] = ops.reshape(ops.cast(outputs, "float32"), (-1,))
+    else:
+        told["right"] = right
+    return told
+
+
+def told_names(recipe: Recipe) -> tuple[str, ...]:
+    return ("loss", "grad_norm", "accuracy") if recipe.task == CLASSIFICATION else ("loss", "grad_norm")
+
+
+def global_norm(tensors: Sequence[Tensor]) -> Tensor:
+    """Euclidean norm of all numbers in *tensors* together, float32."""
+    total = ops.zeros((), "float32")
+    for tensor in tensors:
+        total = total + ops.sum(ops.square(ops.cast(tensor, "float32")))
+    return ops.sqrt(total)
+
+
+def update(
+    recipe: Recipe,
+    decays: Sequence[bool],
+    weights: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    total: Tensor,
+    slots: Sequence[Sequence[Tensor]],
+    rate: Tensor,
+    step: Tensor,
+) -> tuple[list[Tensor], list[list[Tensor]], Tensor]:
+    """One optimizer step.
+
+    Args:
+        gradients: Of the sum of the losses; *total*, the sum of the weights of the examples, makes a mean of it.
+        decays: For each weight whether weight decay falls on it.
+        slots: One list per name in ``recipe.slots``, each as long as *weights*.
+        rate: Learning rate of this step, float32 scalar.
+        step: Number of this step, counted from 1, float32 scalar.
+
+    Returns:
+        The new weights, the new slots, and the norm of the gradient before clipping.
+    """
+    norm = global_norm(gradients) / total
+    scale = 1.0 / total  # one factor for the mean and for clipping: gradients are gone through once
+    if recipe.clip_norm:
+        scale = scale * ops.minimum(1.0, recipe.clip_norm / (norm + 1e-6))
+    gradients = [gradient * scale for gradient in gradients]
+    if recipe.optimizer == "adamw":
+        new_weights, new_slots = _adamw(recipe, decays, weights, gradients, slots, rate, step)
+    else:
+        new_weights, new_slots = _sgd(recipe, decays, weights, gradients, slots, rate)
+    return new_weights, new_slots, norm
+
+
+def _adamw(
+    recipe: Recipe,
+    decays: Sequence[bool],
+    weights: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    slots: Sequence[Sequence[Tensor]],
+    rate: Tensor,
+    step: Tensor,
+) -> tuple[list[Tensor], list[list[Tensor]]]:
+    """Loshchilov and Hutter 2019, algorithm 2, with the two bias corrections folded into scalars."""
+    b1, b2 = recipe.beta1, recipe.beta2
+    bias1 = 1.0 - ops.exp(step * math.log(b1))
+    root_bias2 = ops.sqrt(1.0 - ops.exp(step * math.log(b2)))
+    size = rate * root_bias2 / bias1
+    epsilon = recipe.epsilon * root_bias2
+    new_weights, first, second = [], [], []
+    for decay, weight, gradient, m, v in zip(decays, weights, gradients, slots[0], slots[1], strict=True):
+        m = b1 * m + (1.0 - b1) * gradient
+        v = b2 * v + (1.0 - b2) * gradient * gradient
+        kept = weight * (1.0 - rate * recipe.weight_decay) if decay and recipe.weight_decay else weight
+        new_weights.append(kept - size * m / (ops.sqrt(v) + epsilon))
+        first.append(m)
+        second.append(v)
+    return new_weights, [first, second]
+
+
+def _sgd(
+    recipe: Recipe,
+    decays: Sequence[bool],
+    weights: Sequence[Tensor],
+    gradients: Sequence[Tensor],
+    slots: Sequence[Sequence[Tensor]],
+    rate: Tensor,
+) -> tuple[list[Tensor], list[list[Tensor]]]:
+    """Nesterov momentum as Sutskever et al. 2013 reformulated it for gradients at the current point."""
+    new_weights, velocities = [], []
+    for decay, weight, gradient, velocity in zip(decays, weights, gradients, slots[0], strict=True):
+        velocity = recipe.momentum * velocity + gradient
+        direction = gradient + recipe.momentum * velocity
+        kept = weight * (1.0 - rate * recipe.weight_decay) if decay and recipe.weight_decay else weight
+        new_weights.append(kept - rate * direction)
+        velocities.append(velocity)
+    return new_weights, [velocities]

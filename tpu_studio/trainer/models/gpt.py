@@ -1,0 +1,117 @@
+"""The GPT family: GPT-2's shape at any size (Radford et al. 2019; initial weights as in its released code).
+
+Pre-norm blocks, causal attention, learned positions, GELU, and an output that shares the token table. Only Keras's
+layers and operations, so XLA sees plain matrix products and the saved file needs no code of ours. Normalisation,
+softmax and logits stay float32 under bfloat16. B examples, T tokens, W width, H heads, D = W/H, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import keras
+from keras import layers, ops
+
+from tpu_studio.trainer.models import initial, remat
+from tpu_studio.trainer.models.shapes import Shapes
+
+EPSILON = 1e-5
+NOT_SEEN = -1e9  # added to the score of a later token; finite, so that bfloat16 and float32 behave the same
+
+
+def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool) -> keras.Model:
+    """The model; with *rematerialize* each block recomputes its inside in the backward pass instead of keeping it."""
+    (tokens,) = shapes.input
+    width, heads, drop = int(options["width"]), int(options["heads"]), float(options["dropout"])
+    compute = keras.config.dtype_policy().compute_dtype
+    ids_BxT = keras.Input((tokens,), dtype="int32", name="input")
+    positions_1xT = ops.expand_dims(ops.cumsum(ops.ones_like(ids_BxT[0]), axis=0) - 1, 0)
+    later_1x1xTxT = ops.expand_dims(ops.expand_dims(positions_1xT, 1) > ops.expand_dims(positions_1xT, 2), 1)
+    bias_1x1xTxT = ops.cast(later_1x1xTxT, "float32") * NOT_SEEN
+    table = layers.ReversibleEmbedding(
+        shapes.outputs, width, embeddings_initializer=_normal(0.02), reverse_dtype="float32", name="tokens"
+    )
+    places = layers.Embedding(tokens, width, embeddings_initializer=_normal(0.01), name="positions")
+    x_BxTxW = _Drop(drop, seed, "embedding_dropout")(table(ids_BxT) + places(positions_1xT))
+    for number in range(int(options["layers"])):
+        block = _block(f"block_{number}", tokens, width, heads, drop, seed, compute)
+        if rematerialize:
+            block = remat.rematerialize(block)
+        x_BxTxW = block([x_BxTxW, bias_1x1xTxT])
+    x_BxTxW = layers.LayerNormalization(epsilon=EPSILON, name="norm")(x_BxTxW)
+    logits_NxV = table(ops.reshape(x_BxTxW, (-1, width)), reverse=True)
+    logits_BxTxV = ops.reshape(ops.cast(logits_NxV, "float32"), (-1, tokens, shapes.outputs))
+    model = _model(ids_BxT, logits_BxTxV, "gpt")
+    initial.fill(model, seed, _scale(int(options["layers"])))
+    return model
+
+
+def _block(name: str, tokens: int, width: int, heads: int, drop: float, seed: int, compute: str) -> keras.Model:
+    """Attention and two plain layers, each added to what came in.
+
+    All tokens stand in one long list, N = B·T: the gradients of matrix products over two axes take XLA on a
+    processor twice as long.
+    """
+    input_BxTxW = keras.Input((tokens, width), name=f"{name}_input")
+    bias = keras.Input((1, tokens, tokens), name=f"{name}_bias")
+    start_NxW = ops.reshape(ops.cast(input_BxTxW, compute), (-1, width))
+    h = layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_attention_norm")(start_NxW)
+    h = layers.Dense(3 * width, kernel_initializer=_normal(0.02), name=f"{name}_attention_in")(h)
+    h = _attend(h, bias, tokens, width, heads, _Drop(drop, seed, f"{name}_attention_dropout"))
+    h = layers.Dense(width, kernel_initializer=_normal(0.02), name=f"{name}_attention_out")(h)
+    x_NxW = start_NxW + _Drop(drop, seed, f"{name}_attention_out_dropout")(h)
+    h = layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_mlp_norm")(x_NxW)
+    h = layers.Dense(4 * width, kernel_initializer=_normal(0.02), name=f"{name}_mlp_in")(h)
+    h = ops.gelu(h, approximate=True)
+    h = layers.Dense(width, kernel_initializer=_normal(0.02), name=f"{name}_mlp_out")(h)
+    x_NxW = x_NxW + _Drop(drop, seed, f"{name}_mlp_dropout")(h)
+    return _model([input_BxTxW, bias], ops.reshape(x_NxW, (-1, tokens, width)), name)
+
+
+def _model(inputs: Any, outputs: Any, name: str) -> keras.Model:
+    """A model that casts nothing by itself: the saved file does not say how a model's own inputs are to be cast."""
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("float32")
+    try:
+        return keras.Model(inputs, outputs, name=name)
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+def _attend(qkv_Nx3W: Any, bias: Any, tokens: int, width: int, heads: int, drop: _Drop) -> Any:
+    """Scaled dot-product attention (Vaswani et al. 2017, equation 1) with softmax in float32."""
+    size = width // heads
+    split = ops.reshape(qkv_Nx3W, (-1, tokens, 3, heads, size))
+    q, k, v = (ops.transpose(split[:, :, part], (0, 2, 1, 3)) for part in range(3))  # each BxHxTxD
+    scores_BxHxTxT = ops.matmul(q * (1.0 / math.sqrt(size)), ops.transpose(k, (0, 1, 3, 2)))
+    shares = ops.softmax(ops.cast(scores_BxHxTxT, "float32") + bias, axis=-1)
+    mixed_BxHxTxD = ops.matmul(drop(ops.cast(shares, qkv_Nx3W.dtype)), v)
+    return ops.reshape(ops.transpose(mixed_BxHxTxD, (0, 2, 1, 3)), (-1, width))
+
+
+class _Drop:
+    """Dropout with a seed of its own, or nothing at all when the share is 0."""
+
+    def __init__(self, share: float, seed: int, name: str) -> None:
+        self._layer = layers.Dropout(share, seed=initial.seed_of(seed, name), name=name) if share else None
+
+    def __call__(self, x: Any) -> Any:
+        return self._layer(x) if self._layer else x
+
+
+def _normal(deviation: float) -> keras.initializers.Initializer:
+    return keras.initializers.RandomNormal(stddev=deviation)
+
+
+def _scale(blocks: int) -> initial.Scale:
+    """GPT-2's initial weights: 0.02, positions 0.01, and layers that add to the stream by 1/sqrt(additions) smaller."""
+
+    def scale(path: str, shape: Sequence[int]) -> float:
+        layer = path.rsplit("/", 2)[-2]
+        if layer == "positions":
+            return 0.01
+        return 0.02 / math.sqrt(2 * blocks) if layer.endswith(("attention_out", "mlp_out")) else 0.02
+
+    return scale

@@ -1,0 +1,52 @@
+"""Initial weights, drawn by numpy: the same numbers for a seed in every framework and in any order of layers.
+
+Each weight has its own stream, named by the seed and the weight's path, so that changing one layer leaves the
+others alone. Biases, scales and running means keep the zeros and ones that Keras gave them.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Scale = Callable[[str, Sequence[int]], float]
+
+
+def fill(model: Any, seed: int, scale: Scale) -> None:
+    """Draw every kernel and every embedding table of *model* anew from a normal distribution.
+
+    Args:
+        scale: Path and shape of a weight → its standard deviation.
+    """
+    for weight in model.trainable_weights:
+        if weight.path.rsplit("/", 1)[-1] in ("kernel", "embeddings"):
+            drawn = stream(seed, weight.path).standard_normal(tuple(weight.shape), dtype=np.float32)
+            weight.assign(drawn * np.float32(scale(weight.path, weight.shape)))
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def seed_of(seed: int, name: str) -> int:
+    """A seed for a layer that draws while training (dropout)."""
+    return int(stream(seed, name).integers(2**31 - 1))
+
+
+def he(shape: Sequence[int]) -> float:
+    """Standard deviation before a ReLU (He et al. 2015, equation 10)."""
+    return math.sqrt(2.0 / _fans(shape)[0])
+
+
+def glorot(shape: Sequence[int]) -> float:
+    """Standard deviation of a linear layer (Glorot and Bengio 2010, equation 16)."""
+    return math.sqrt(2.0 / sum(_fans(shape)))
+
+
+def _fans(shape: Sequence[int]) -> tuple[int, int]:
+    receptive = math.prod(shape[:-2])
+    return shape[-2] * receptive, shape[-1] * receptive

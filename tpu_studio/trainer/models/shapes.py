@@ -1,0 +1,87 @@
+"""What goes into a model and what comes out: read once from a plan and the description of its data.
+
+Used by the builders, by the user's own model and by ``predict``. No framework here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.wire import models as catalogue
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.schema import AUTO
+
+TOKENS_OF_BYTES = 256
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Shapes of one example.
+
+    Attributes:
+        kind: images, table, text or digits.
+        input: Shape without the batch: (H, W, C) of a picture, (F,) of a row, (T,) of a text.
+        dtype: uint8 for pictures (0…white), float32 for rows (already standardised), int32 for tokens.
+        white: The largest value of a picture: 255, and 16 for scikit-learn's digits where they stay as they are.
+        outputs: Logits for each example or token: classes, or tokens; 1 for a regression.
+        classes: Names of the classes in the order of the logits; empty unless it is a classification.
+    """
+
+    kind: str
+    task: str
+    input: tuple[int, ...]
+    dtype: str
+    outputs: int
+    white: float = 255.0
+    classes: tuple[str, ...] = ()
+
+    @property
+    def output(self) -> tuple[int, ...]:
+        """Shape of the output without the batch."""
+        return (*self.input, self.outputs) if self.task == "language-model" else (self.outputs,)
+
+
+def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
+    """The shapes of *plan* on data that is described as in ``dataset.json``.
+
+    Raises:
+        ModelError: ``model-data-unknown`` when the description does not say how large an example is.
+    """
+    kind = str(description.get("kind") or plan.job["data.kind"])
+    classes = tuple(str(name) for name in description.get("classes") or ())
+    if plan.task == "language-model":
+        return Shapes("text", plan.task, (_sequence_length(plan),), "int32", _vocabulary(plan, description))
+    given = description.get("input_shape")
+    if not given:
+        raise ModelError("model-data-unknown", kind=kind)
+    shape = tuple(int(size) for size in given)
+    dtype = str(description.get("input_dtype") or ("float32" if len(shape) == 1 else "uint8"))
+    outputs = 1 if plan.task == "regression" else len(classes)
+    if plan.task == "classification" and outputs < 2:
+        raise ModelError("model-data-unknown", kind=kind)
+    white = float(description.get("value_max") or 255.0)
+    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if plan.task == "classification" else ())
+
+
+def options(plan: Plan) -> dict[str, Any]:
+    """All options of the plan's model, defaults filled in; as given for the user's own."""
+    if plan.job.model == "file":
+        return dict(plan.job.options)
+    return catalogue.options(plan.job.model, plan.job.options)
+
+
+def _sequence_length(plan: Plan) -> int:
+    given = plan.job["data.sequence_length"]
+    if given != AUTO:
+        return int(given)
+    known = None if plan.job.model == "file" else catalogue.spec(plan.job.model).sequence_length
+    return known or 64
+
+
+def _vocabulary(plan: Plan, description: Mapping[str, Any]) -> int:
+    """Tokens the model tells apart; never fewer than the data holds."""
+    own = int(options(plan).get("vocabulary", TOKENS_OF_BYTES))
+    return max(own, int(description.get("vocabulary") or TOKENS_OF_BYTES))

@@ -1,0 +1,186 @@
+"""The parts of a training, made in order: data, model, step functions, feed. Used by `program` and `timing`.
+
+Imports Keras, so it is imported after ``backend.begin``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.data import sources
+from tpu_studio.data.augment import augment, may_mirror
+from tpu_studio.data.fingerprints import check_unchanged
+from tpu_studio.data.looked import Look
+from tpu_studio.data.opened import Opened
+from tpu_studio.trainer import backend, checkpoints, recipe, state
+from tpu_studio.trainer.backend import Way
+from tpu_studio.trainer.feed import Feed, Vary
+from tpu_studio.trainer.guard import BuildWatch
+from tpu_studio.trainer.loop import Loop, Progress, Settings
+from tpu_studio.trainer.order import Order
+from tpu_studio.trainer.reports import Reports
+from tpu_studio.trainer.schedule import Schedule
+from tpu_studio.trainer.words import Command, Events
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
+
+MEMORY_BUDGET = 2 * 2**30  # bytes of data kept in memory; more is read while training
+
+
+@dataclass
+class Parts:
+    plan: Plan
+    opened: Opened
+    model: Any
+    recipe: recipe.Recipe
+    shape: state.Layout
+    way: Way
+    steps: Any
+    batch: int
+
+    @classmethod
+    def make(cls, plan: Plan, events: Events | None, watch: BuildWatch | None) -> Parts:
+        """Open the data, build the model, make the step functions."""
+        opened = open_data(plan)
+        if events is not None:
+            events.send("phase", phase="setting-up", detail="model")
+        model = build_model(plan, opened.description, watch)
+        constants = recipe.from_plan(plan)
+        shape = state.layout(model, constants)
+        chosen = backend.way(plan, convolutions=backend.has_convolutions(model))
+        steps = backend.make_steps(plan, model, constants, shape, chosen)
+        return cls(plan, opened, model, constants, shape, chosen, steps, int(plan.job["training.global_batch"]))
+
+    def feed(self, cut: Callable[[int], int]) -> Feed:
+        order = Order(len(self.opened.train), self.batch, int(self.plan.job["training.seed"]))
+        return Feed(self.opened.train, order, self.way.per_call, cut, vary=self._vary())
+
+    def loop(
+        self,
+        run: Path,
+        schedule: Schedule,
+        events: Events,
+        attempt: int,
+        command: Callable[[], Command | None],
+        extended: Callable[[Command | None], tuple[int, ...]],
+        rhythm: int | None = None,
+    ) -> Loop:
+        """*rhythm*: check and save every so many steps instead of as planned."""
+        feed = self.feed(lambda step: loop.cut(step))
+        loop = Loop(
+            run,
+            self._settings(attempt, rhythm),
+            self.steps,
+            self.opened,
+            feed,
+            schedule,
+            Progress(),
+            events,
+            Reports(events, self.batch),
+            in_units=self.in_units,
+            command=command,
+            extended=extended,
+        )
+        return loop
+
+    def in_units(self, values: Any) -> Any:
+        """Standardised numbers of a regression in the column's own unit."""
+        return sources.untransform(np.asarray(values), self.opened.description)
+
+    @property
+    def evaluation_batch(self) -> int:
+        numbers = int(np.prod(self.opened.train.spec["x"][0])) or 1
+        return backend.evaluation_batch(self.batch, numbers, self.plan.devices)
+
+    def write_result(self, run: Path, loop: Loop, reason: Reason) -> None:
+        """Put the final (or best) weights into the model and hand it to ``result``."""
+        from tpu_studio.trainer import result
+
+        arrays, step = loop.steps.snapshot(), loop.progress.step
+        if loop.takes_best and loop.progress.best_step is not None:
+            best = checkpoints.read(run, loop.progress.best_step)
+            if isinstance(best, checkpoints.Loaded):
+                arrays, step = best.arrays, best.step
+            else:
+                loop.tell_damaged(best)
+        state.put_into_model(self.model, self.shape, arrays)
+        result.write(
+            run, self.plan, self.opened.description, self.model, loop.progress.history, reason=reason.value, step=step
+        )
+
+    @property
+    def is_slow_convolution(self) -> bool:
+        """Convolutions of JAX on a processor: minutes where others take seconds."""
+        at_home = self.plan.place in backend.ON_THIS_COMPUTER
+        return at_home and self.plan.framework == "jax" and backend.has_convolutions(self.model)
+
+    def _settings(self, attempt: int, rhythm: int | None) -> Settings:
+        job = self.plan.job
+        return Settings(
+            self.plan.task,
+            rhythm or int(job["training.evaluate_every"]),
+            rhythm or int(job["training.checkpoint_every"]),
+            int(job["training.early_stopping"]),
+            str(job["training.on_nan"]),
+            self.evaluation_batch,
+            attempt,
+            self._if_not_finite(),
+        )
+
+    def _if_not_finite(self) -> tuple[str, ...]:
+        """Ids of what to try when the loss stops being a number: what the plan does not do already."""
+        job = self.plan.job
+        tries = ["lower-learning-rate"]
+        tries += ["clip-gradient"] if not self.recipe.clip_norm else []
+        tries += ["longer-warmup"] if float(job["training.warmup"]) < 0.05 else []
+        tries += ["float32"] if job["training.precision"] == "bfloat16" else []
+        return (*tries, "check-data")
+
+    def _vary(self) -> Vary | None:
+        if self.plan.job["data.augment"] is not True or len(self.opened.train.spec["x"][0]) != 3:
+            return None
+        description = self.opened.description
+        return functools.partial(
+            augment, mirror=may_mirror(description), value_max=int(description.get("value_max") or 255)
+        )
+
+
+def open_data(plan: Plan) -> Opened:
+    """The plan's data, with the target and sizes that were planned with.
+
+    Raises:
+        DataError: ``data-changed`` when it is no longer what was planned with, and what the data itself raises.
+    """
+    look = Look.from_json(plan.data) if plan.data else None
+    if look is not None:
+        check_unchanged(plan.job, look)
+    return sources.open_data(plan.job, look, memory_budget_bytes=MEMORY_BUDGET, workers=os.cpu_count() or 1)
+
+
+def description_of(plan: Plan) -> dict[str, Any]:
+    """Of the data, as far as a model needs it, from the look that the plan holds: nothing is opened."""
+    look = Look.from_json(plan.data)
+    return {
+        "kind": look.kind,
+        "task": plan.task,
+        "input_shape": list(look.input_shape),
+        "outputs": look.outputs,
+        "classes": [name for name, _ in look.classes],
+    }
+
+
+def build_model(plan: Plan, description: Mapping[str, Any], watch: BuildWatch | None) -> Any:
+    from tpu_studio.trainer import models
+
+    own = str(plan.job["model.file"]) if plan.job.model == "file" else None
+    if watch is None:
+        return models.build(plan, description)
+    with watch.over(own):
+        return models.build(plan, description)

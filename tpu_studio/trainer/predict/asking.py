@@ -1,0 +1,111 @@
+"""A loaded model that answers: classes with probabilities, a value in its own unit, or text.
+
+Shapes are fixed, so that each way of asking compiles once and is fast from then on.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+
+from tpu_studio.data import predicting
+from tpu_studio.trainer.predict.generating import generate
+from tpu_studio.trainer.result import loading
+from tpu_studio.wire.errors import BadInput, RunError, StudioError
+
+TOP = 10
+
+Answer = dict[str, Any]
+
+
+class Asked:
+    """A result's model, loaded and ready. For one thread.
+
+    Args:
+        consent: See ``result.loading.load``.
+    """
+
+    def __init__(self, result: Path, card: dict[str, Any], *, consent: str = "") -> None:
+        self._card = card
+        self._data: dict[str, Any] = card["data"]
+        self._model = loading.load(result, consent=consent)
+        self._run = _compiled(self._model)
+
+    def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
+        """One answer for each picture or row; ``{"error": …}`` for one that cannot be read.
+
+        Args:
+            items: At most *at_once*; fewer are filled up with zeros.
+        """
+        if self._card["task"] == "language-model":
+            raise BadInput("predict-wrong-kind", wanted="prompt")
+        inputs, errors = self._encode(items)
+        if not inputs:
+            return errors
+        x = np.stack(list(inputs.values()))
+        padded = np.zeros((max(at_once, len(x)), *x.shape[1:]), x.dtype)
+        padded[: len(x)] = x
+        outputs = np.asarray(self._run(padded))[: len(x)]
+        if not np.isfinite(outputs).all():
+            raise RunError("predict-not-finite")
+        for place, told in zip(
+            inputs, predicting.decode_outputs(self._data, outputs, logits=True, top=TOP), strict=True
+        ):
+            errors[place] = _plain(told)
+        return errors
+
+    def write(
+        self, prompt: str, *, tokens: int, temperature: float, seed: int, stopped: Callable[[], bool] = lambda: False
+    ) -> Iterator[str]:
+        """What comes after *prompt*, in pieces as they are made."""
+        if self._card["task"] != "language-model":
+            raise BadInput("predict-wrong-kind", wanted="row" if self._data["kind"] == "table" else "image")
+        encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
+        start = encoded["x"][0][: int(encoded["length"][0])]
+        return generate(self._run, int(self._card["input"]["shape"][1]), start, tokens, temperature, seed, stopped)
+
+    def warm_up(self) -> None:
+        """Compile before the first question comes."""
+        shape = (1, *self._card["input"]["shape"][1:])
+        np.asarray(self._run(np.zeros(shape, self._card["input"]["dtype"])))
+
+    def _encode(self, items: Sequence[Any]) -> tuple[dict[int, Any], list[Answer]]:
+        """Encoded inputs by their place, and answers with the errors of the others."""
+        inputs: dict[int, Any] = {}
+        answers: list[Answer] = []
+        for place, item in enumerate(items):
+            answers.append({})
+            try:
+                inputs[place] = predicting.encode_inputs(self._data, [item])["x"][0]
+            except StudioError as error:
+                answers[place] = {"error": error.to_json()}
+            except OSError as error:
+                answers[place] = {"error": {"id": "data-missing", "facts": {"path": str(item), "raw": str(error)}}}
+        return inputs, answers
+
+
+def _compiled(model: keras.Model) -> Callable[[Any], Any]:
+    """The model's function of one array, compiled by the framework that runs it."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        weights = [variable.value for variable in model.trainable_variables]
+        others = [variable.value for variable in model.non_trainable_variables]
+        run = jax.jit(lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0])
+        return lambda x: run(weights, others, x)
+    import tensorflow as tf
+
+    return tf.function(lambda x: model(x, training=False), reduce_retracing=True)  # type: ignore[no-any-return]
+
+
+def _plain(told: dict[str, Any]) -> Answer:
+    if "value" in told:
+        if not math.isfinite(told["value"]):
+            raise RunError("predict-not-finite")
+        return {"value": told["value"], "target": told["target"]}
+    return {"classes": [{"name": str(name), "probability": share} for name, share in told["top"]]}

@@ -1,0 +1,142 @@
+"""The command line of predict: reads its arguments, chooses the framework before Keras is imported, prints answers."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer.result import files
+from tpu_studio.wire.errors import BadInput, StudioError
+
+DONE, FAILED, BAD_INPUT = 0, 1, 2
+AT_ONCE = 32  # examples in one call; the last call is filled up, so that nothing is compiled twice
+
+
+def main(argv: list[str]) -> int:
+    asked = _arguments(argv)
+    if asked.serve:
+        from tpu_studio.trainer.predict import serving
+
+        return serving.serve(asked.run, asked.consent)
+    try:
+        rows = list(answers(asked))
+    except StudioError as error:
+        return _refuse(error, asked.json)
+    _show(rows, asked)
+    return DONE if any("error" not in row for row in rows) else BAD_INPUT
+
+
+def prepare(run: Path) -> tuple[Path, dict[str, Any]]:
+    """The result folder and its card; sets the framework. Call before anything imports keras.
+
+    A saved model runs in either framework, and JAX starts three times as fast; a model of the user's own may use the
+    framework it was trained in by name.
+    """
+    result = files.folder_of(run)
+    card = files.read_card(result)
+    trained_in = str(card.get("trained", {}).get("framework", "jax"))
+    os.environ.setdefault("KERAS_BACKEND", trained_in if card.get("own") else "jax")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    return result, card
+
+
+def answers(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """One answer for each example in the items, in order; a broken one has an ``error`` and stops nothing."""
+    result, card = prepare(asked.run)
+    items = list(_items(card, asked.items))
+    from tpu_studio.trainer.predict.asking import Asked
+
+    model = Asked(result, card, consent=asked.consent)
+    if card["task"] == "language-model":
+        for name, prompt in items:
+            chunks = model.write(prompt, tokens=asked.tokens, temperature=asked.temperature, seed=asked.seed)
+            yield {"item": name, "text": "".join(chunks)}
+        return
+    for start in range(0, len(items), AT_ONCE):
+        part = items[start : start + AT_ONCE]
+        for (name, _), answer in zip(part, model.answer([item for _, item in part], AT_ONCE), strict=True):
+            yield {"item": name, **answer}
+
+
+def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    """(name, item) for each example: folders, tables and text files taken apart."""
+    from tpu_studio.data.predicting import inputs_in
+
+    description = card["data"]
+    for text in given:
+        if card["task"] == "language-model" and not Path(text).is_file():
+            yield text, text
+        elif description["kind"] == "table" and text.lstrip().startswith("{"):
+            yield text, _row(text)
+        else:
+            found = inputs_in(description, Path(text))
+            for number, item in enumerate(found, 1):
+                yield (str(item) if isinstance(item, Path) else f"{text}:{number}" if len(found) > 1 else text), item
+
+
+def _row(text: str) -> dict[str, Any]:
+    try:
+        row = json.loads(text)
+    except ValueError as error:
+        raise BadInput("predict-bad-question", raw=str(error)) from error
+    if not isinstance(row, dict):
+        raise BadInput("predict-bad-question", raw=text[:200])
+    return row
+
+
+def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
+    if asked.json:
+        print(json.dumps({"answers": rows}, ensure_ascii=False))
+        return
+    if rows and "text" in rows[0]:
+        print("\n".join(str(row["text"]) for row in rows))
+        return
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(["item", "answer", "probability", "problem"])
+    for row in rows:
+        if "error" in row:
+            writer.writerow([row["item"], "", "", row["error"]["id"]])
+        elif "value" in row:
+            writer.writerow([row["item"], repr(row["value"]), "", ""])
+        else:
+            best = row["classes"][0]
+            writer.writerow([row["item"], best["name"], f"{best['probability']:.4f}", ""])
+
+
+def _refuse(error: StudioError, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps({"error": error.to_json()}, ensure_ascii=False))
+    print(str(error), file=sys.stderr)
+    return error.exit_code
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="predict",
+        description="Ask a trained model.",
+        epilog="example: predict --run runs/digits-k3f7 photos/ --json",
+    )
+    parser.add_argument("--run", type=Path, required=True, help="run folder, or an exported result")
+    parser.add_argument(
+        "items", nargs="*", metavar="ITEM", help="pictures, folders, tables, JSON rows, texts or prompts"
+    )
+    parser.add_argument("--serve", action="store_true", help="stay, and answer JSON lines")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    parser.add_argument(
+        "--consent", default="", metavar="SHA256", help="the model file of your own that you agree to run"
+    )
+    parser.add_argument("--tokens", type=int, default=200, help="how much text to write")
+    parser.add_argument("--temperature", type=float, default=0.8, help="0 always takes the likeliest")
+    parser.add_argument("--seed", type=int, default=0)
+    asked = parser.parse_args(argv)
+    if not asked.serve and not asked.items:
+        parser.error("nothing to ask: give at least one ITEM, or --serve")
+    return asked

@@ -1,0 +1,164 @@
+"""`--serve`: questions as JSON lines on stdin, answers as JSON lines on stdout, one question at a time.
+
+    {"id":1,"image":path}                                   → {"id":1,"classes":[{"name","probability"}…]}
+    {"id":2,"row":{…}}                                      → {"id":2,"value":…} or classes
+    {"id":3,"prompt":"…","tokens":200,"temperature":0.8,"seed":0}  → {"id":3,"text":"…","done":false}…
+    {"id":3,"cancel":true}                                  → {"id":3,"cancelled":true,"done":true}
+
+Text comes in pieces that follow each other. Whatever goes wrong is {"id","error":{"id","facts"}} and ends nothing;
+the end of stdin does, after the questions that came before it. Only answers go to stdout: whatever else prints goes to
+stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer.words import take_stdout
+from tpu_studio.wire.errors import BadInput, StudioError
+
+MOST_TOKENS = 100_000
+END = None
+
+
+class Questions:
+    """Questions in the order in which they came; a thread reads them so that cancelling works at any time."""
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: list[Any] = []
+        self._cancelled: list[Any] = []
+        threading.Thread(target=self._read, name="questions", daemon=True).start()
+
+    def next(self) -> dict[str, Any] | None:
+        """The next question; None when there will be no more."""
+        return self._queue.get()
+
+    def is_cancelled(self, number: Any) -> bool:
+        with self._lock:
+            return number in self._cancelled
+
+    def forget(self, number: Any) -> None:
+        with self._lock:
+            self._waiting = [each for each in self._waiting if each != number]
+            self._cancelled = [each for each in self._cancelled if each != number]
+
+    def _read(self) -> None:
+        for line in sys.stdin.buffer:
+            try:
+                question = json.loads(line)
+            except ValueError:
+                question = {"id": None, "raw": line[:200].decode(errors="replace")}
+            if not isinstance(question, dict):
+                question = {"id": None, "raw": str(question)[:200]}
+            with self._lock:
+                if question.get("cancel") is True:
+                    if question.get("id") in self._waiting:
+                        self._cancelled.append(question.get("id"))
+                    continue
+                self._waiting.append(question.get("id"))
+            self._queue.put(question)
+        self._queue.put(END)
+
+
+class Answers:
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def send(self, number: Any, **fields: Any) -> None:
+        line = (
+            json.dumps({"id": number, **fields}, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+        )
+        while line:
+            line = line[os.write(self._fd, line) :]
+
+
+def serve(run: Path, consent: str) -> int:
+    answers, questions = Answers(take_stdout()), Questions()
+    model: Any = None
+    refused: StudioError | None = None
+    try:
+        model = _load(run, consent)
+    except StudioError as error:
+        refused = error
+    while (question := questions.next()) is not END:
+        number = question.get("id")
+        try:
+            if refused is not None:
+                raise refused
+            _answer(model, question, questions, answers)
+        except StudioError as error:
+            answers.send(number, error=error.to_json())
+        except BrokenPipeError:
+            return 0  # whoever asked has gone
+        except Exception as error:  # noqa: BLE001, the boundary of a question: told, with its traceback in the log
+            traceback.print_exc()
+            answers.send(
+                number, error={"id": "predict-failed", "facts": {"raw": f"{type(error).__name__}: {error}"[:500]}}
+            )
+        questions.forget(number)
+    return 0
+
+
+def _load(run: Path, consent: str) -> Any:
+    from tpu_studio.trainer.predict.command import prepare
+
+    result, card = prepare(run)
+    from tpu_studio.trainer.predict.asking import Asked
+
+    model = Asked(result, card, consent=consent)
+    model.warm_up()
+    return model
+
+
+def _answer(model: Any, question: dict[str, Any], questions: Questions, answers: Answers) -> None:
+    number = question.get("id")
+    if questions.is_cancelled(number):
+        answers.send(number, cancelled=True, done=True)
+    elif isinstance(question.get("prompt"), str):
+        tokens, temperature, seed = _wishes(question)
+        told = model.write(
+            question["prompt"],
+            tokens=tokens,
+            temperature=temperature,
+            seed=seed,
+            stopped=lambda: questions.is_cancelled(number),
+        )
+        for piece in told:
+            answers.send(number, text=piece, done=False)
+        ended = {"cancelled": True} if questions.is_cancelled(number) else {"text": ""}
+        answers.send(number, **ended, done=True)
+    elif isinstance(question.get("image"), str) or isinstance(question.get("row"), dict):
+        (told,) = model.answer([question.get("image") or question["row"]])
+        answers.send(number, **told)
+    else:
+        raise BadInput("predict-bad-question", raw=str(question.get("raw") or json.dumps(question))[:200])
+
+
+def _wishes(question: dict[str, Any]) -> tuple[int, float, int]:
+    """Tokens, temperature and seed of a prompt, checked."""
+    found = []
+    for name, usual, low, high in (
+        ("tokens", 200, 1, MOST_TOKENS),
+        ("temperature", 0.8, 0.0, 10.0),
+        ("seed", 0, 0, 2**63 - 1),
+    ):
+        value = question.get(name, usual)
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not math.isfinite(value)
+            or not low <= value <= high
+        ):
+            raise BadInput("predict-bad-question", key=name, value=str(value)[:60], minimum=low, maximum=high)
+        found.append(value)
+    return int(found[0]), float(found[1]), int(found[2])

@@ -1,0 +1,198 @@
+"""`train`: one attempt of a run, from plan.json to the outcome. Builds the parts, runs `loop`, tells how it ended.
+
+Order matters: the pipes first, then the framework's environment, then everything that imports Keras. What can go
+wrong on the way becomes an outcome with a reason (`outcomes`); only a crash of the interpreter ends without one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer import backend
+from tpu_studio.trainer.guard import BuildWatch
+from tpu_studio.trainer.outcomes import Outcome, outcome_of
+from tpu_studio.trainer.schedule import Schedule, extension_steps
+from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import PLAN
+
+DONE, REFUSED = 0, 3
+
+
+def train(run: Path, attempt: int, worker: int) -> int:
+    """Exit code: 0 finished or stopped as asked, 3 ended for another reason that the outcome names."""
+    events = Events(take_stdout())
+    attempting = Attempt(run.resolve(), attempt, worker, events)
+    try:
+        outcome = attempting.go()
+    except Exception as error:  # noqa: BLE001  the boundary: whatever it was becomes an outcome
+        outcome = outcome_of(error, attempting.steps_done, attempting.final())
+    return tell(events, outcome)
+
+
+def tell(events: Events, outcome: Outcome) -> int:
+    reason = outcome.reason
+    events.send(
+        "outcome",
+        status=reason.status.value,
+        reason=reason.value,
+        steps=outcome.steps,
+        final=dict(outcome.final),
+        facts=dict(outcome.facts),
+    )
+    events.flush()
+    return REFUSED if reason.status.value == "failed" else DONE
+
+
+class Attempt:
+    """One attempt in the making."""
+
+    def __init__(self, run: Path, attempt: int, worker: int, events: Events) -> None:
+        self.run, self.attempt, self.worker, self.events = run, attempt, worker, events
+        self._loop: Any = None
+        self._may_leave_at_once = True  # until the first step is made there is nothing to save
+        self._commands = Commands(0, self._command_arrived)
+        self._extended_by_pipe: list[float] = []
+        signal.signal(signal.SIGTERM, lambda *_: self._terminated.set())
+        self._terminated = threading.Event()
+
+    @property
+    def steps_done(self) -> int:
+        return int(self._loop.progress.step) if self._loop is not None else 0
+
+    def final(self) -> dict[str, float]:
+        """Last value of each metric, as far as training came."""
+        return self._loop.final() if self._loop is not None else {}
+
+    def go(self) -> Outcome:
+        self.events.send("phase", phase="setting-up", detail="engine")
+        plan = read_plan(self.run)
+        backend.begin(plan)
+        from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
+        from tpu_studio.trainer.parts import Parts
+
+        backend.check_devices(plan)
+        self.events.send("phase", phase="setting-up", detail="data")
+        with BuildWatch(self._stuck) as watch:
+            parts = Parts.make(plan, self.events, watch)
+        if parts.opened.broken_count:
+            from tpu_studio.trainer.loop import broken_facts
+
+            self.events.send("notice", id="broken-items", level="warning", facts=broken_facts(parts.opened))
+        loop = parts.loop(
+            self.run,
+            self._schedule(plan),
+            self.events,
+            self.attempt,
+            self._next_command,
+            lambda command: self._extensions(plan, command),
+        )
+        loaded = checkpoints.newest(self.run, loop.tell_damaged)
+        if loaded is not None:
+            self._resume(loop, loaded)
+        elif self.attempt > 1 or checkpoints.steps(self.run):
+            self.events.send("resume", step=0, attempt=self.attempt)  # nothing to go on from: the curve begins anew
+        loop.extend(None)
+        self._loop = loop
+        self._may_leave_at_once = loaded is None
+        self.events.send("phase", phase="compiling", detail="training step")
+        finish = loop.run(started=self._started)
+        return self._finish(plan, parts, loop, finish.reason, finish.facts)
+
+    def _stuck(self, facts: dict[str, Any]) -> None:
+        """A person's own model does not come to an end; its thread cannot be stopped, so the process is."""
+        tell(self.events, Outcome(Reason.MODEL_STUCK, 0, facts=facts))
+        os._exit(REFUSED)
+
+    def _started(self) -> None:
+        self._may_leave_at_once = False
+
+    def _resume(self, loop: Any, loaded: Any) -> None:
+        from tpu_studio.trainer import checkpoints
+        from tpu_studio.trainer.loop import Progress
+
+        loop.steps.restore(loaded.arrays)
+        loop.resume(Progress.from_json(loaded.position))
+        checkpoints.drop_after(self.run, loaded.step)
+        self.events.send("resume", step=loaded.step, attempt=self.attempt)
+
+    def _schedule(self, plan: Plan) -> Schedule:
+        job = plan.job
+        return Schedule(
+            float(job["training.learning_rate"]),
+            float(job["training.warmup"]),
+            str(job["training.schedule"]),
+            (plan.steps,),
+        )
+
+    def _finish(self, plan: Plan, parts: Any, loop: Any, reason: Reason, facts: Mapping[str, Any]) -> Outcome:
+        keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
+        if keeps and loop.progress.step > 0:
+            self.events.send("phase", phase="saving", detail="result")
+            parts.write_result(self.run, loop, reason)
+        return Outcome(reason, loop.progress.step, loop.final(), facts)
+
+    # ------------------------------------------------------------------------------------------------- commands
+
+    def _next_command(self) -> Command | None:
+        if self._terminated.is_set():
+            return GONE
+        return self._commands.take()
+
+    def _command_arrived(self, command: Command) -> None:
+        """In the reading thread: nothing trained yet and told to end: end now, also from within a compiler."""
+        if command["verb"] not in ("stop", "gone") or not self._may_leave_at_once:
+            return
+        reason = (
+            Reason.GUARDIAN_GONE
+            if command is GONE
+            else (Reason.STOPPED_BY_USER if command.get("keep", True) else Reason.DISCARDED)
+        )
+        tell(self.events, Outcome(reason, 0))
+        os._exit(DONE if command is not GONE else REFUSED)
+
+    def _extensions(self, plan: Plan, command: Command | None) -> tuple[int, ...]:
+        """Steps of each extension: what the control folder says, and what came by the pipe for want of a file there."""
+        found = _extension_files(self.run)
+        if command is not None and command.get("number") not in found and "epochs" in command:
+            self._extended_by_pipe.append(float(command["epochs"]))
+        epochs = [*(found[number] for number in sorted(found)), *self._extended_by_pipe]
+        return tuple(extension_steps(each, plan.steps_per_epoch) for each in epochs)
+
+
+def read_plan(run: Path) -> Plan:
+    """The frozen plan.
+
+    Raises:
+        RunError: ``plan-newer``, ``plan-unreadable``.
+    """
+    try:
+        return plans.loads((run / PLAN).read_bytes())
+    except OSError as error:
+        raise RunError("plan-unreadable", raw=str(error)) from error
+
+
+def _extension_files(run: Path) -> dict[int, float]:
+    """Number of a control file → epochs that it adds."""
+    found: dict[int, float] = {}
+    for path in sorted((run / "control").glob("*.json")):
+        try:
+            control = json.loads(path.read_bytes())
+        except (OSError, ValueError) as error:
+            print(f"trainer: control file {path.name} cannot be read: {error}", file=sys.stderr)
+            continue
+        epochs = control.get("epochs") if isinstance(control, dict) and control.get("verb") == "extend" else None
+        if isinstance(epochs, (int, float)) and math.isfinite(epochs) and epochs > 0 and path.stem.isdigit():
+            found[int(path.stem)] = float(epochs)
+    return found

@@ -1,0 +1,73 @@
+"""What a training step does, drawn out of a plan once: loss, optimizer, and the numbers that go with them.
+
+Used by `maths`, which turns it into formulas, and by `program`, which makes it. No framework here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tpu_studio.wire.plan import Plan
+
+CLASSIFICATION, REGRESSION, LANGUAGE = "classification", "regression", "language-model"
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The constants of a step; a change of one of them means compiling anew.
+
+    Attributes:
+        task: classification (logits, whole labels), regression (one standardised number) or language-model.
+        weight_decay: Decoupled (Loshchilov and Hutter 2019): multiplied by the learning rate of the step.
+        clip_norm: Largest global norm of the gradient; 0 leaves it alone.
+        accumulate: Parts into which a step's examples are cut; their gradients are summed before the update.
+        beta2: 0.99 for language models, whose gradients change faster than 0.999 remembers (as in nanoGPT); else 0.999.
+    """
+
+    task: str
+    optimizer: str = "adamw"
+    weight_decay: float = 0.0
+    clip_norm: float = 0.0
+    label_smoothing: float = 0.0
+    accumulate: int = 1
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    momentum: float = 0.9
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """Names of the numbers that the optimizer keeps for each weight."""
+        return ("m", "v") if self.optimizer == "adamw" else ("momentum",)
+
+
+def from_plan(plan: Plan) -> Recipe:
+    job = plan.job
+    return Recipe(
+        task=plan.task,
+        optimizer=str(job["training.optimizer"]),
+        weight_decay=_number(job["training.weight_decay"]),
+        clip_norm=_number(job["training.clip_norm"]),
+        label_smoothing=_number(job["training.label_smoothing"]) if plan.task != REGRESSION else 0.0,
+        accumulate=int(job["training.accumulate"]),
+        beta2=0.99 if plan.task == LANGUAGE else 0.999,
+    )
+
+
+def falls_under_decay(path: str, shape: Sequence[int]) -> bool:
+    """Whether weight decay falls on the weight of that path and shape: kernels only.
+
+    Matrices and convolution kernels, never biases, scales of normalisation or embedding tables (the rule of minGPT;
+    He et al. 2019, "Bag of Tricks", section 3.1).
+    """
+    name = path.rsplit("/", 1)[-1].lower()
+    spared = ("bias", "gamma", "beta", "scale", "embedding", "position")
+    return len(shape) >= 2 and not any(word in name for word in spared)
+
+
+def _number(value: object) -> float:
+    """A resolved number of the plan; "auto" never stands in a plan that is launched."""
+    if isinstance(value, (int, float)):
+        return float(value)
+    raise ValueError(f"not resolved in the plan: {value!r}")

@@ -1,0 +1,42 @@
+"""What a run leaves behind, in open formats: the model, its curves, and a page that tells it.
+
+``result/model.keras`` and ``result/saved_model/`` hold the model, ``model.json`` says what goes in and comes out,
+``metrics.csv`` and ``tensorboard/`` hold all points, ``report.html`` is for people. ``write`` makes them at the end of
+a run, ``loading`` opens them again for ``predict``. Importing this does not import a framework; writing does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.plan import Plan
+
+
+def write(
+    run: Path,
+    plan: Plan,
+    description: Mapping[str, Any],
+    model: Any,
+    history: Sequence[Mapping[str, float]] = (),
+    *,
+    reason: str = "completed",
+    step: int | None = None,
+) -> dict[str, Any]:
+    """Write ``run/result`` and return its card (`model.json`); the result before it stays until this one is whole.
+
+    Args:
+        description: The data, as `data.sources.open_data` described it.
+        model: A keras.Model with its final weights.
+        history: Evaluations as ``{"step": …, "val_loss": …}``: what the events file may not hold yet.
+        reason: Why training ended, an id of `wire.reasons`.
+        step: The step whose weights these are; the last one unless given.
+
+    Raises:
+        StudioError: ``disk-full`` (facts ``path``, ``raw``).
+        RunError: ``savedmodel-failed``. OSError: the folder cannot be written.
+    """
+    from tpu_studio.trainer.result import writing
+
+    return writing.write(run, plan, description, model, history, reason=reason, step=step)

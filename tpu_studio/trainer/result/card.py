@@ -1,0 +1,97 @@
+"""`model.json`: what the model is, what goes in and comes out, how well it did, and how to use it without us."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import json
+import math
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tpu_studio.trainer.models import count_params, shapes
+from tpu_studio.trainer.models.own import own_job
+from tpu_studio.trainer.result import files
+from tpu_studio.wire.plan import Plan
+
+PACKAGES = {"keras": ("keras",), "tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "numpy": ("numpy",)}
+
+
+def card(
+    plan: Plan,
+    description: Mapping[str, Any],
+    model: keras.Model,
+    final: Mapping[str, float],
+    *,
+    step: int,
+    reason: str,
+) -> dict[str, Any]:
+    sizes = shapes(plan, description)
+    own = None
+    if plan.job.model == "file":
+        own = {"sha256": plan.consent, "file": files.OWN_MODEL, "job": asdict(own_job(plan, sizes))}
+    return {
+        "format": files.FORMAT,
+        "name": plan.job.name,
+        "run": plan.run,
+        "model": plan.job.model,
+        "options": dict(plan.job.options),
+        "task": plan.task,
+        "classes": list(sizes.classes),
+        "params": count_params(model),
+        "input": {
+            "shape": [None, *sizes.input],
+            "dtype": sizes.dtype,
+            "largest": sizes.white if sizes.dtype == "uint8" else None,
+        },
+        "output": {"shape": [None, *sizes.output], "meaning": _meaning(plan.task)},
+        "data": dict(description),
+        "trained": {
+            "framework": plan.framework,
+            "precision": plan.job["training.precision"],
+            "steps": step,
+            "ended": reason,
+            "final": {name: _plain(value) for name, value in final.items()},
+        },
+        "versions": {"python": platform.python_version()} | _versions(),
+        "own": own,
+        "use": _use(own is not None),
+    }
+
+
+def write_card(path: Path, tree: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
+
+
+def _meaning(task: str) -> str:
+    if task == "regression":
+        return "one standardised number; undo it with data.target_transform"
+    if task == "language-model":
+        return "a logit for each next token at each place; tokens are the bytes of UTF-8 text"
+    return "a logit for each class; a softmax makes them probabilities"
+
+
+def _use(own: bool) -> dict[str, str]:
+    keras_line = "keras.models.load_model('model.keras', compile=False)"
+    if own:
+        keras_line = "model = build_model(job) of own_model.py, then model.load_weights('model.keras')"
+    return {"keras": keras_line, "tensorflow": "model = tf.saved_model.load('saved_model'), then model.serve(x)"}
+
+
+def _versions() -> dict[str, str]:
+    """Package → version; TensorFlow comes under two names. What is not installed is left out."""
+    found = {}
+    for name, distributions in PACKAGES.items():
+        for distribution in distributions:
+            with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+                found[name] = importlib.metadata.version(distribution)
+    return found
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,47 @@
+"""Names in a result folder, and its card. No framework here: predict reads the card before it chooses one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.errors import RunError
+
+CARD, MODEL, OWN_MODEL = "model.json", "model.keras", "own_model.py"
+SAVED_MODEL, METRICS, TENSORBOARD, REPORT = "saved_model", "metrics.csv", "tensorboard", "report.html"
+OURS = (CARD, MODEL, OWN_MODEL, SAVED_MODEL, METRICS, TENSORBOARD, REPORT)
+FORMAT = 1
+
+
+def folder_of(run: Path) -> Path:
+    """Where the result lies: in a run folder's ``result``, or right here when it was exported.
+
+    Raises:
+        RunError: ``result-missing``.
+    """
+    for folder in (run / "result", run):
+        if (folder / MODEL).is_file() and (folder / CARD).is_file():
+            return folder
+    raise RunError("result-missing", path=str(run))
+
+
+def read_card(result: Path) -> dict[str, Any]:
+    """``model.json``.
+
+    Raises:
+        RunError: ``result-unreadable``, ``result-newer``.
+    """
+    try:
+        card = json.loads((result / CARD).read_bytes())
+        version = card["format"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError("result-unreadable", path=str(result / CARD), raw=str(error)) from error
+    if not isinstance(version, int) or version > FORMAT:
+        raise RunError("result-newer", path=str(result / CARD), format=version, known=FORMAT)
+    return card  # type: ignore[no-any-return]
+
+
+def own_sha256(card: dict[str, Any]) -> str:
+    """sha256 of the user's own model file that this result needs, or ""."""
+    return str((card.get("own") or {}).get("sha256", ""))

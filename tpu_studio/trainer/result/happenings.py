@@ -1,0 +1,89 @@
+"""What happened besides the curves, read from a run's events: phases, notices, interruptions, speed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.events import from_record
+from tpu_studio.wire.runfolder import events_names
+
+
+@dataclass
+class Happenings:
+    """
+    Attributes:
+        notices: (time, id, level, facts), oldest first.
+        resumes: (time, step) of each time the run went on from a checkpoint.
+        training_s, examples, waiting_s: Sums over the speed reports.
+    """
+
+    began: float = 0.0
+    last: float = 0.0
+    phases: dict[str, float] = field(default_factory=dict)
+    notices: list[tuple[float, str, str, dict[str, Any]]] = field(default_factory=list)
+    resumes: list[tuple[float, int]] = field(default_factory=list)
+    checkpoints: int = 0
+    training_s: float = 0.0
+    waiting_s: float = 0.0
+    examples: float = 0.0
+    log_lines: int = 0
+    _phase: tuple[str, float] = ("", 0.0)
+
+    @property
+    def examples_per_s(self) -> float | None:
+        return self.examples / self.training_s if self.training_s > 0 else None
+
+    @property
+    def waited_share(self) -> float:
+        """Share of the training time in which the processor waited for data, 0 to 1."""
+        return self.waiting_s / self.training_s if self.training_s > 0 else 0.0
+
+    def see(self, record: dict[str, Any]) -> None:
+        event = from_record(record)
+        if event is None:
+            return
+        self.began = self.began or event.t
+        self.last = max(self.last, event.t)
+        if event.kind == "phase":
+            self._enter(str(event.get("phase")), event.t)
+        elif event.kind == "notice":
+            facts = event.get("facts")
+            self.notices.append(
+                (event.t, str(event.get("id")), str(event.get("level")), facts if isinstance(facts, dict) else {})
+            )
+        elif event.kind == "resume" and event.get("step"):
+            self.resumes.append((event.t, int(event.get("step"))))
+        elif event.kind == "checkpoint":
+            self.checkpoints += 1
+        elif event.kind == "speed":
+            self.training_s += float(event.get("seconds") or 0.0)
+            self.waiting_s += float(event.get("waiting_for_data_s") or 0.0)
+            self.examples += float(event.get("examples") or 0.0)
+
+    def _enter(self, phase: str, t: float) -> None:
+        before, since = self._phase
+        if before:
+            self.phases[before] = self.phases.get(before, 0.0) + max(0.0, t - since)
+        self._phase = (phase, t)
+
+
+def read(run: Path) -> Happenings:
+    found = Happenings()
+    for file in events_names(run):
+        with open(file, "rb") as lines:
+            for line in lines:
+                if b'"kind":"metric"' in line:
+                    continue  # the many; they are in `points`
+                if b'"kind":"log"' in line:
+                    found.log_lines += 1
+                    continue
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue  # torn by whoever died while writing it
+                if isinstance(record, dict):
+                    found.see(record)
+    return found

@@ -1,0 +1,45 @@
+"""Opens a result's model in Keras's safe mode, so that nothing hidden in a file runs.
+
+A model of the user's own is made by the user's own file, after consent to its bytes, and only its weights are read.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import keras
+
+from tpu_studio.trainer.models.own import OwnJob
+from tpu_studio.trainer.models.own import build as build_own
+from tpu_studio.trainer.result.files import MODEL, OWN_MODEL, read_card
+from tpu_studio.wire.errors import RunError
+
+_DAMAGE = (ValueError, TypeError, KeyError, OSError, AttributeError, ImportError, zipfile.BadZipFile)
+
+
+def load(result: Path, *, consent: str = "") -> keras.Model:
+    """The model with its trained weights.
+
+    Args:
+        consent: sha256 of the user's own model file that was agreed to; matters only when the model is made by one.
+
+    Raises:
+        ModelError: As ``models.own.build``.
+        RunError: ``result-unreadable`` when a file is damaged or holds what safe mode refuses.
+    """
+    own = read_card(result).get("own")
+    try:
+        if not own:
+            return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
+        told = own["job"]
+        shapes = {"input_shape": tuple(told["input_shape"]), "class_names": tuple(told["class_names"])}
+        job = OwnJob(**{**told, **shapes})
+    except _DAMAGE as error:
+        raise RunError("result-unreadable", path=str(result / MODEL), raw=str(error)[:500]) from error
+    model = build_own(result / OWN_MODEL, consent, job)
+    try:
+        model.load_weights(result / MODEL)
+    except _DAMAGE as error:
+        raise RunError("result-unreadable", path=str(result / MODEL), raw=str(error)[:500]) from error
+    return model

@@ -1,0 +1,150 @@
+"""All metric points of a run as columns, read from its events files.
+
+One row a step. Points after a resumed step are dropped as the run continues from there, so that a step has one row.
+Numpy and the standard library only; a million steps of five metrics take a few seconds.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import math
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tpu_studio.wire.runfolder import events_names
+
+Column = npt.NDArray[np.float64]
+
+ORDER = (
+    "loss",
+    "val_loss",
+    "accuracy",
+    "val_accuracy",
+    "val_r2",
+    "val_mae",
+    "val_nats_per_token",
+    "learning_rate",
+    "grad_norm",
+)
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+@dataclass(frozen=True)
+class Points:
+    """Metric points by step.
+
+    Attributes:
+        steps: Whole numbers, rising.
+        times: Seconds since 1970 at which each step was reached; between reports evenly spread.
+        columns: Metric → one value a step; present: metric → where there is one (a value may be nan and present).
+    """
+
+    steps: npt.NDArray[np.int64]
+    times: Column
+    columns: Mapping[str, Column]
+    present: Mapping[str, npt.NDArray[np.bool_]]
+
+    def metric(self, name: str) -> tuple[npt.NDArray[np.int64], Column]:
+        """Steps and values of one metric; empty when it was never reported."""
+        if name not in self.columns:
+            return self.steps[:0], np.empty(0)
+        there = self.present[name]
+        return self.steps[there], self.columns[name][there]
+
+    @property
+    def last(self) -> dict[str, float]:
+        """The latest value of each metric."""
+        return {name: float(self.columns[name][there][-1]) for name, there in self.present.items() if there.any()}
+
+
+@dataclass
+class _Collected:
+    steps: dict[str, array[int]] = field(default_factory=dict)
+    values: dict[str, array[float]] = field(default_factory=dict)
+    clock: list[tuple[int, float]] = field(default_factory=list)
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        steps = record.get("step")
+        if not isinstance(steps, list) or not steps:
+            return
+        for name, values in record.items():
+            if name in ("t", "kind", "step") or not isinstance(values, list) or len(values) != len(steps):
+                continue
+            column = self.values.setdefault(name, array("d"))
+            rows = self.steps.setdefault(name, array("q"))
+            if rows and steps[0] <= rows[-1]:
+                self._drop(name, steps[0] - 1)
+            try:
+                column.extend(values)
+            except TypeError:  # "nan" and "inf" travel as words
+                del column[len(rows) :]
+                column.extend(_number(value) for value in values)
+            rows.extend(steps)
+        self.clock.append((int(steps[-1]), float(record.get("t") or 0.0)))
+
+    def resume(self, step: int) -> None:
+        """The run went back to *step*: what came after it did not happen."""
+        for name in self.steps:
+            self._drop(name, step)
+        self.clock = [at for at in self.clock if at[0] <= step]
+
+    def _drop(self, name: str, after: int) -> None:
+        keep = bisect.bisect_right(self.steps[name], after)
+        del self.steps[name][keep:], self.values[name][keep:]
+
+
+def read(run: Path) -> Points:
+    """The points of all attempts of the run in that folder, as far as its events files hold them."""
+    collected = _Collected()
+    for file in events_names(run):
+        with open(file, "rb") as lines:
+            for line in lines:
+                if b'"metric"' not in line and b'"resume"' not in line:
+                    continue
+                try:
+                    record = json.loads(line)
+                except ValueError:
+                    continue  # a torn line: whoever wrote it died; the next attempt says where it went on
+                if not isinstance(record, dict):
+                    continue
+                if record.get("kind") == "metric":
+                    collected.add(record)
+                elif record.get("kind") == "resume":
+                    collected.resume(int(record.get("step") or 0))
+    return _columns(collected)
+
+
+def _columns(collected: _Collected) -> Points:
+    known = {name: np.frombuffer(rows, np.int64) for name, rows in collected.steps.items() if len(rows)}
+    steps = np.unique(np.concatenate(list(known.values()))) if known else np.empty(0, np.int64)
+    columns, present = {}, {}
+    for name in sorted(known, key=_rank):
+        at = np.searchsorted(steps, known[name])
+        columns[name], present[name] = np.full(len(steps), np.nan), np.zeros(len(steps), bool)
+        columns[name][at] = np.frombuffer(collected.values[name], np.float64)
+        present[name][at] = True
+    return Points(steps, _times(collected.clock, steps), columns, present)
+
+
+def _times(clock: list[tuple[int, float]], steps: npt.NDArray[np.int64]) -> Column:
+    if not clock:
+        return np.zeros(len(steps))
+    at = dict(sorted(clock))
+    return np.interp(steps, np.fromiter(at, np.float64), np.fromiter(at.values(), np.float64))
+
+
+def _rank(name: str) -> tuple[int, str]:
+    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str):
+        return _WORDS.get(value, math.nan)
+    return float(value) if isinstance(value, (int, float)) else math.nan

@@ -1,0 +1,278 @@
+"""`report.html`: one page that tells the run to whoever it is sent to. Everything is inside it; nothing is fetched.
+
+Plain words, the run's numbers and curves, its settings with their reasons. Looks like the window, in light and
+dark. Whatever came from outside is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpu_studio.trainer.result.curves import Line, picture
+from tpu_studio.trainer.result.happenings import Happenings
+from tpu_studio.trainer.result.page import PAGE
+from tpu_studio.trainer.result.points import Points
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.schema import KEYS
+
+_ENDS = {
+    "completed": ("Finished", "ok", "Training went through all planned steps."),
+    "early-stopped": (
+        "Finished early",
+        "ok",
+        "It no longer got better on unseen data, so training ended early, as asked. The best model was kept.",
+    ),
+    "stopped-by-user": (
+        "Stopped, model kept",
+        "neutral",
+        "Training was stopped by hand; this is the model as it was then.",
+    ),
+}
+_NOTICES = {
+    "input-bound": "The processor waited for data a good part of the time.",
+    "broken-items": "Some items of the data could not be read and were left out.",
+    "rolled-back": "The loss was no longer a number; training went back to a good copy, with half the learning rate.",
+    "recompiling": "The training step had to be compiled again.",
+    "extended": "More training was asked for.",
+    "checkpoint-damaged": "A saved copy was damaged; an older one was used.",
+    "trainer-restarted": "The training program died and was started again.",
+    "events-lost": "Some reports could not be written down.",
+}
+_ONLY_FOR_TEXT = ("data.sequence_length", "data.tokenizer")
+_ONLY_FOR_PICTURES = ("data.image_size", "data.augment")
+_PHASES = {
+    "queued": "waiting",
+    "setting-up": "setting up",
+    "compiling": "compiling",
+    "training": "training",
+    "saving": "saving",
+}
+_LEARNED = {
+    "classification": "Learned to tell {classes} classes apart.",
+    "regression": "Learned to predict {target}.",
+    "language-model": "Learned to write like the text it was given.",
+}
+
+
+def page(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenings) -> str:
+    title, tone, sentence = _ENDS.get(str(card["trained"]["ended"]), ("Ended", "neutral", ""))
+    learned = _LEARNED[plan.task].format(classes=len(card["classes"]), target=card["data"].get("target") or "a number")
+    return PAGE.format(
+        title=_e(plan.job.name),
+        pill=_e(title),
+        tone=tone,
+        lead=_e(f"{learned} {sentence}"),
+        when=_e(_clock(happened.began)),
+        numbers="".join(_number(*each) for each in _numbers(card, points, happened)),
+        curves="".join(_curves(plan, points)),
+        about=_rows(_about(plan, card)),
+        settings=_settings(plan),
+        happened="".join(
+            f'<li class="{_e(level)}"><time>{_e(_clock(t))}</time> {_e(text)}</li>'
+            for t, level, text in _story(happened)
+        ),
+        use=_rows(
+            [
+                ("With Keras", card["use"]["keras"]),
+                ("With TensorFlow", card["use"]["tensorflow"]),
+                ("The curves", "metrics.csv, or tensorboard --logdir tensorboard"),
+            ],
+            code=True,
+        ),
+        app=_e(plan.app or "TPU Studio"),
+    )
+
+
+def _numbers(card: Mapping[str, Any], points: Points, happened: Happenings) -> list[tuple[str, str, str]]:
+    """(label, big number, one line of context), the main one first."""
+    final = {name: value for name, value in card["trained"]["final"].items() if isinstance(value, (int, float))}
+    found: list[tuple[str, str, str]] = []
+    if "val_accuracy" in final:
+        found.append(
+            ("Right on unseen data", _percent(final["val_accuracy"]), _best(points, "val_accuracy", max, _percent))
+        )
+    if "val_r2" in final:
+        found.append(("R² on unseen data", f"{final['val_r2']:.4f}", "1 is perfect, 0 is guessing the mean"))
+    if "val_mae" in final:
+        found.append(("Typical error", _short(final["val_mae"]), "mean absolute error, in the column's own unit"))
+    if "val_nats_per_token" in final:
+        nats = final["val_nats_per_token"]
+        found.append(("Nats a character on unseen text", f"{nats:.3f}", f"perplexity {math.exp(min(nats, 50.0)):.2f}"))
+    if "loss" in final:
+        found.append(
+            (
+                "Loss",
+                _short(final["loss"]),
+                f"on unseen data {_short(final['val_loss'])}" if "val_loss" in final else "while training",
+            )
+        )
+    trained = happened.phases.get("training", 0.0) or happened.training_s
+    steps = int(card["trained"]["steps"])
+    found.append(("Training time", duration(trained), f"{steps:,} steps"))
+    if len(found) < 4 and happened.examples_per_s:
+        found.append(("Speed", f"{_short(happened.examples_per_s)} /s", "examples a second"))
+    return found[:4]
+
+
+def _curves(plan: Plan, points: Points) -> list[str]:
+    def line(name: str, metric: str, colour: str, style: str = "raw") -> Line:
+        return Line(name, *points.metric(metric), colour, style)
+
+    pictures = [
+        picture("Loss", [line("training", "loss", "s1"), line("unseen data", "val_loss", "s2", "dots")], _short)
+    ]
+    if plan.task == "classification":
+        pictures.append(
+            picture(
+                "Accuracy",
+                [line("training", "accuracy", "s1"), line("unseen data", "val_accuracy", "s2", "dots")],
+                _percent,
+            )
+        )
+    if plan.task == "regression":
+        pictures.append(picture("R²", [line("unseen data", "val_r2", "s2", "dots")], _short))
+        pictures.append(picture("Typical error", [line("unseen data", "val_mae", "s2", "dots")], _short))
+    pictures.append(picture("Learning rate", [line("learning rate", "learning_rate", "s3", "plain")], _short))
+    pictures = [each for each in pictures if each]
+    if len(pictures) % 2:  # two a row
+        pictures.append(picture("Size of the gradient", [line("norm", "grad_norm", "s4")], _short))
+    return pictures
+
+
+def _about(plan: Plan, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    look = plan.data
+    rows = [
+        ("Model", str(card["model"]) if card["own"] is None else "your own"),
+        ("Weights", f"{card['params']:,}"),
+        (
+            "Framework",
+            f"{plan.framework} {card['versions'].get(plan.framework, '')}, Keras {card['versions']['keras']}",
+        ),
+        ("Place", f"{plan.place} ({plan.accelerator})"),
+        ("Data", str(plan.job["data.path"] or "built-in sample")),
+    ]
+    if look.get("train"):
+        rows.append(
+            ("Examples", f"{int(look['train']):,} to learn from, {int(look.get('validation', 0)):,} kept aside")
+        )
+    if card["classes"]:
+        shown = ", ".join(card["classes"][:12])
+        rows.append(
+            ("Classes", f"{shown} and {len(card['classes']) - 12} more" if len(card["classes"]) > 12 else shown)
+        )
+    rows.append(("Run", plan.run or "–"))
+    return rows
+
+
+def _settings(plan: Plan) -> str:
+    rows = []
+    hidden = {"data.path", "model.file", *_ONLY_FOR_TEXT, *_ONLY_FOR_PICTURES}
+    if plan.task == "language-model":
+        hidden -= set(_ONLY_FOR_TEXT)
+    elif plan.job["data.kind"] in ("images", "digits"):
+        hidden -= set(_ONLY_FOR_PICTURES)
+    for key in KEYS:
+        value = plan.job[key.path]
+        if key.table not in ("data", "training", "model") or value in (None, {}, []) or key.path in hidden:
+            continue
+        term = f" <small>{_e(key.term)}</small>" if key.term else ""
+        why = plan.reasons.get(key.path, "")
+        shown = (
+            ", ".join(f"{name} {inner}" for name, inner in value.items())
+            if isinstance(value, Mapping)
+            else _value(value)
+        )
+        rows.append(f"<tr><th>{_e(key.title or key.name)}{term}</th><td>{_e(shown)}</td><td>{_e(why)}</td></tr>")
+    return "".join(rows)
+
+
+def _story(happened: Happenings) -> list[tuple[float, str, str]]:
+    lines = [(t, "info", f"Went on from the copy saved at step {step:,}.") for t, step in happened.resumes]
+    for t, name, level, facts in happened.notices:
+        told = ", ".join(f"{key} {value}" for key, value in facts.items() if isinstance(value, (int, float, str)))
+        lines.append((t, level, f"{_NOTICES.get(name, name.replace('-', ' '))}{f' ({told})' if told else ''}"))
+    spent = [(name, happened.phases[name]) for name in _PHASES if happened.phases.get(name, 0.0) >= 0.5]
+    if spent:
+        told = ", ".join(f"{_PHASES[name]} {duration(seconds)}" for name, seconds in spent)
+        lines.append((happened.last, "info", f"{told[0].upper()}{told[1:]}."))
+    if happened.waited_share >= 0.01:
+        lines.append(
+            (
+                happened.last,
+                "info",
+                f"{_percent(happened.waited_share)} of the training time went into waiting for data.",
+            )
+        )
+    if happened.checkpoints:
+        lines.append((happened.last, "info", _copies(happened.checkpoints)))
+    if not lines:
+        lines.append((happened.last, "info", "Nothing out of the ordinary."))
+    return sorted(lines)
+
+
+def _copies(count: int) -> str:
+    return "One copy was saved along the way." if count == 1 else f"{count} copies were saved along the way."
+
+
+def _best(points: Points, metric: str, pick: Any, show: Any) -> str:
+    steps, values = points.metric(metric)
+    finite = [
+        (value, step) for step, value in zip(steps.tolist(), values.tolist(), strict=True) if math.isfinite(value)
+    ]
+    if not finite:
+        return ""
+    value, step = pick(finite, key=lambda pair: pair[0])
+    return f"best {show(value)} at step {step:,}"
+
+
+def _number(label: str, value: str, context: str) -> str:
+    inside = f'<span>{_e(label)}</span><strong>{_e(value)}</strong><span class="more">{_e(context)}</span>'
+    return f'<div class="number">{inside}</div>'
+
+
+def _rows(pairs: Sequence[tuple[str, str]], *, code: bool = False) -> str:
+    return "".join(
+        f"<tr><th>{_e(name)}</th><td>{'<code>' if code else ''}{_e(value)}{'</code>' if code else ''}</td></tr>"
+        for name, value in pairs
+    )
+
+
+def _e(text: object) -> str:
+    return html.escape(str(text), quote=True)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %" if abs(100 * value - round(100 * value)) > 1e-6 else f"{100 * value:.0f} %"
+
+
+def _short(value: float) -> str:
+    """About three significant digits, thousands separated."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    if abs(value) >= 1000:
+        return f"{round(value, 2 - math.floor(math.log10(abs(value)))):,.0f}"
+    return f"{value:.3g}" if abs(value) >= 1e-4 else f"{value:.1e}"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d}"
+
+
+def _clock(t: float) -> str:
+    local = time.localtime(t)
+    return f"{local.tm_mday} {time.strftime('%b %Y, %H:%M', local)}" if t else ""

@@ -1,0 +1,84 @@
+"""The model as a TensorFlow SavedModel, whatever framework it was trained in.
+
+A model that was trained in JAX is loaded by a second process that runs TensorFlow; Keras's file is the bridge. The
+result is called as ``model = tf.saved_model.load(folder)``, ``model.serve(x)`` and answers as the model does: logits,
+or one value.
+
+    python -m tpu_studio.trainer.result.savedmodel --result FOLDER --to FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import keras
+
+from tpu_studio.trainer.result import files, loading
+from tpu_studio.wire.errors import RunError
+
+LIMIT_S = 600.0
+FULL = "no space left on device"
+
+
+def write_saved_model(result: Path, to: Path, model: keras.Model) -> None:
+    """Write *model*, which also lies in the folder *result*, to the folder *to*.
+
+    Raises:
+        RunError: ``savedmodel-failed`` with the last of what the second process said.
+        OSError: The disk is full.
+    """
+    if keras.backend.backend() == "tensorflow":
+        export(model, to, files.read_card(result))
+        return
+    environment = os.environ | {
+        "KERAS_BACKEND": "tensorflow",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+    }
+    command = [sys.executable, "-m", "tpu_studio.trainer.result.savedmodel", "--result", str(result), "--to", str(to)]
+    done = subprocess.run(
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stdout.decode(errors="replace")
+        if FULL in said.lower():
+            raise OSError(28, "No space left on device", str(to))
+        raise RunError("savedmodel-failed", code=done.returncode, raw=said[-800:])
+
+
+def export(model: Any, to: Path, card: Mapping[str, Any]) -> None:
+    """Write *model*, which runs in TensorFlow, with the input that its card tells of and any number of examples."""
+    told = card["input"]
+    model.export(
+        str(to),
+        format="tf_saved_model",
+        verbose=False,
+        input_signature=[keras.InputSpec(dtype=told["dtype"], shape=tuple(told["shape"]), name="input")],
+    )
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="savedmodel")
+    parser.add_argument("--result", type=Path, required=True)
+    parser.add_argument("--to", type=Path, required=True)
+    asked = parser.parse_args(argv)
+    card = files.read_card(asked.result)
+    consent = files.own_sha256(card)  # given before the run that has just ended
+    export(loading.load(asked.result, consent=consent), asked.to, card)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

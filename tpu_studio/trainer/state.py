@@ -1,0 +1,105 @@
+"""The whole state of a training as named numpy arrays: what a checkpoint holds and what moves between frameworks.
+
+A name is `weights/<path>`, `others/<path>` (batch statistics, random state) or `optimizer/<slot>/<path>`, where the
+path is the Keras variable's own. Both step modules take their lists apart and put them together by `Layout`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tpu_studio.trainer.recipe import Recipe, falls_under_decay
+from tpu_studio.wire.errors import StudioError
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class StateMismatch(StudioError):
+    """A checkpoint that is whole but of another model; facts: ``missing``, ``unexpected``, ``shapes``."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names, in order, of the tensors that a step takes and gives back."""
+
+    weights: tuple[str, ...]
+    others: tuple[str, ...]
+    slots: tuple[str, ...]
+    decays: tuple[bool, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [
+            *(f"weights/{path}" for path in self.weights),
+            *(f"others/{path}" for path in self.others),
+            *(f"optimizer/{slot}/{path}" for slot in self.slots for path in self.weights),
+        ]
+
+    def split(self, flat: Sequence[Any]) -> tuple[list[Any], list[Any], list[list[Any]]]:
+        """Weights, others and one list per slot out of tensors in the order of `names`."""
+        count, others = len(self.weights), len(self.others)
+        rest = list(flat[count + others :])
+        slots = (
+            [rest[start : start + count] for start in range(0, count * len(self.slots), count)]
+            if count
+            else [[] for _ in self.slots]
+        )
+        return list(flat[:count]), list(flat[count : count + others]), slots
+
+    @staticmethod
+    def join(weights: Sequence[Any], others: Sequence[Any], slots: Sequence[Sequence[Any]]) -> list[Any]:
+        return [*weights, *others, *(tensor for slot in slots for tensor in slot)]
+
+
+def layout(model: Any, recipe: Recipe) -> Layout:
+    weights, others = model.trainable_variables, model.non_trainable_variables
+    weight_paths = _unique([variable.path for variable in weights])
+    decays = tuple(
+        falls_under_decay(path, variable.shape) for path, variable in zip(weight_paths, weights, strict=True)
+    )
+    return Layout(weight_paths, _unique([variable.path for variable in others]), recipe.slots, decays)
+
+
+def initial(model: Any, shape: Layout) -> Arrays:
+    """The state before the first step: the model's own initial values, and zeros for the optimizer."""
+    weights = [np.array(variable) for variable in model.trainable_variables]
+    others = [np.array(variable) for variable in model.non_trainable_variables]
+    slots = [[np.zeros(weight.shape, np.float32) for weight in weights] for _ in shape.slots]
+    return dict(zip(shape.names, Layout.join(weights, others, slots), strict=True))
+
+
+def ordered(
+    shape: Layout, arrays: Mapping[str, np.ndarray[Any, Any]], like: Mapping[str, np.ndarray[Any, Any]]
+) -> list[np.ndarray[Any, Any]]:
+    """*arrays* in the order of `names`, in the number formats of *like* (random state is wider in TensorFlow).
+
+    Raises:
+        StateMismatch: A name is missing or a shape differs.
+    """
+    missing = [name for name in shape.names if name not in arrays]
+    differs = [name for name in shape.names if name in arrays and arrays[name].shape != like[name].shape]
+    if missing or differs:
+        raise StateMismatch("checkpoint-other-model", missing=missing[:5], shapes=differs[:5])
+    return [np.asarray(arrays[name]).astype(like[name].dtype) for name in shape.names]
+
+
+def put_into_model(model: Any, shape: Layout, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+    """Give the Keras model the weights and statistics in *arrays*."""
+    for path, variable in zip(shape.weights, model.trainable_variables, strict=True):
+        variable.assign(arrays[f"weights/{path}"])
+    for path, variable in zip(shape.others, model.non_trainable_variables, strict=True):
+        variable.assign(arrays[f"others/{path}"])
+
+
+def _unique(paths: Sequence[str]) -> tuple[str, ...]:
+    """*paths* with "#2" and so on behind repeated ones; layers of a person's own model may share a name."""
+    seen: dict[str, int] = {}
+    names = []
+    for path in paths:
+        seen[path] = seen.get(path, 0) + 1
+        names.append(path if seen[path] == 1 else f"{path}#{seen[path]}")
+    return tuple(names)

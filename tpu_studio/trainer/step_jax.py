@@ -1,0 +1,137 @@
+"""The training step in JAX: many steps in one compiled call, the state donated, the batch cut over the devices.
+
+Made by `steps.make`; `maths` has the formulas. The loop takes the number of steps as a value, so calls of any length
+share one compilation, and a step's arithmetic does not depend on how calls were cut: that is what makes a resumed run
+bit-identical.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from tpu_studio.trainer import maths
+from tpu_studio.trainer.recipe import CLASSIFICATION, Recipe
+from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
+
+Batch = dict[str, Any]
+
+
+class JaxSteps:
+    """State on the devices and the compiled functions that move it; all methods are for one thread."""
+
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
+        self._model, self._recipe, self._shape = model, recipe, shape
+        found = jax.devices()[:devices]
+        mesh = Mesh(np.array(found), ("batch",))
+        self._everywhere = NamedSharding(mesh, PartitionSpec())
+        self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
+        self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
+        self._like = initial(model, shape)
+        self._state: list[Any] = []
+        self.restore(self._like)
+        self._many = jax.jit(self._run_many, donate_argnums=0)
+        self._evaluate = jax.jit(self._run_evaluate)
+
+    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
+        """Begin *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
+        placed = jax.device_put(stack, self._by_stacked_example)
+        self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
+        return told, count
+
+    def fetch(self, handle: Any) -> Arrays:
+        """Wait for the steps of *handle*; arrays [count] of loss, grad_norm and, for classification, accuracy."""
+        told, count = handle
+        return {name: np.asarray(values)[:count] for name, values in told.items()}
+
+    def evaluate(self, batch: Batch) -> Any:
+        return self._evaluate(
+            self._state[: len(self._shape.weights) + len(self._shape.others)], jax.device_put(batch, self._by_example)
+        )
+
+    def fetch_evaluation(self, handle: Any) -> Arrays:
+        return {name: np.asarray(value) for name, value in handle.items()}
+
+    def snapshot(self) -> Arrays:
+        """A copy of the whole state in this process's memory; waits for the steps under way."""
+        return {name: np.array(value, copy=True) for name, value in zip(self._shape.names, self._state, strict=True)}
+
+    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
+        self._state = [
+            jax.device_put(jnp.array(value, copy=True), self._everywhere)
+            for value in ordered(self._shape, arrays, self._like)
+        ]
+
+    @property
+    def compiles(self) -> int:
+        return int(self._many._cache_size() + self._evaluate._cache_size())
+
+    def _run_many(
+        self, state: list[Any], stack: Batch, rates: Any, first: Any, count: Any
+    ) -> tuple[list[Any], dict[str, Any]]:
+        length = rates.shape[0]
+        told = {name: jnp.zeros((length,), jnp.float32) for name in maths.told_names(self._recipe)}
+
+        def body(carry: Any) -> Any:
+            at, state, told = carry
+            batch = {name: _at(value, at) for name, value in stack.items()}
+            state, values = self._one(state, batch, rates[at], (first + at + 1).astype(jnp.float32))
+            told = {name: told[name].at[at].set(values[name]) for name in told}
+            return at + 1, state, told
+
+        _, state, told = jax.lax.while_loop(lambda carry: carry[0] < count, body, (jnp.int32(0), state, told))
+        return state, told
+
+    def _one(self, state: list[Any], batch: Batch, rate: Any, step: Any) -> tuple[list[Any], dict[str, Any]]:
+        weights, others, slots = self._shape.split(state)
+        (loss, (others, total, right)), gradients = self._gradients(weights, others, batch)
+        decays = self._shape.decays
+        weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
+        told = {"loss": loss / total, "grad_norm": norm}
+        if self._recipe.task == CLASSIFICATION:
+            told["accuracy"] = right / total
+        return Layout.join(weights, others, slots), told
+
+    def _gradients(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        differentiate = jax.value_and_grad(self._summed_loss, has_aux=True)
+        parts = self._recipe.accumulate
+        if parts == 1:
+            return differentiate(weights, others, batch)
+        cut = {
+            name: jax.tree.map(lambda a: a.reshape((parts, a.shape[0] // parts, *a.shape[1:])), value)
+            for name, value in batch.items()
+        }
+
+        def add(carry: Any, part: Batch) -> Any:
+            sums, others = carry
+            (loss, (others, total, right)), gradients = differentiate(weights, others, part)
+            return (jax.tree.map(jnp.add, sums, (loss, total, right, gradients)), others), None
+
+        zero = jnp.zeros(())
+        begin = ((zero, zero, zero, [jnp.zeros_like(weight) for weight in weights]), others)
+        ((loss, total, right, gradients), others), _ = jax.lax.scan(add, begin, cut)
+        return (loss, (others, total, right)), gradients
+
+    def _summed_loss(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        outputs, others, extra = self._model.stateless_call(
+            weights, others, batch["x"], training=True, return_losses=True
+        )
+        loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
+        for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
+            loss = loss + penalty.astype(jnp.float32) * total
+        return loss, (others, total, right)
+
+    def _run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
+        weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
+        outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
+        return maths.evaluation(self._recipe, outputs, batch)
+
+
+def _at(value: Any, at: Any) -> Any:
+    return jax.tree.map(lambda a: jax.lax.dynamic_index_in_dim(a, at, keepdims=False), value)

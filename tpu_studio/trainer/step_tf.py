@@ -1,0 +1,194 @@
+"""The training step in TensorFlow, with the state in variables of our own; same interface as `step_jax`.
+
+Three ways to run the same formulas: `compiled`, XLA and many steps a call (its loop takes the number of steps as a
+value, so calls of any length share one compilation); `plain`, a graph of one step without XLA, for convolutions on
+processors, which oneDNN runs three times faster; `replicated`, one step on several devices, gradients summed by
+tf.distribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tpu_studio.trainer import maths
+from tpu_studio.trainer.recipe import CLASSIFICATION, Recipe
+from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
+
+Batch = dict[str, Any]
+
+
+class TfSteps:
+    """State in variables and the graphs that move it; all methods are for one thread."""
+
+    def __init__(
+        self, model: Any, recipe: Recipe, shape: Layout, *, devices: int, compiled: bool, per_call: int
+    ) -> None:
+        self._model, self._recipe, self._shape = model, recipe, shape
+        self._devices, self._per_call = devices, per_call
+        self._like = initial(model, shape)
+        kind = "CPU" if not tf.config.list_logical_devices("GPU") else "GPU"
+        self._strategy = (
+            tf.distribute.MirroredStrategy([f"{kind}:{n}" for n in range(devices)]) if devices > 1 else None
+        )
+        self._variables = self._make_variables()
+        if self._strategy is not None:
+            self._train = tf.function(self._run_replicated, autograph=False)
+        elif compiled:
+            self._train = tf.function(self._run_many, jit_compile=True, autograph=False)
+        else:
+            self._train = tf.function(self._run_stack_of_one, autograph=False)
+        self._evaluate = tf.function(self._run_evaluate, autograph=False, jit_compile=compiled and devices == 1)
+
+    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
+        """Run *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
+        told = self._train(
+            _tensors(stack), tf.constant(rates), tf.constant(first, tf.int32), tf.constant(count, tf.int32)
+        )
+        return told, count
+
+    def fetch(self, handle: Any) -> Arrays:
+        """Arrays [count] of loss, grad_norm and, for classification, accuracy."""
+        told, count = handle
+        return {name: np.atleast_1d(values.numpy())[:count] for name, values in told.items()}
+
+    def evaluate(self, batch: Batch) -> Any:
+        return self._evaluate(_tensors(batch))
+
+    def fetch_evaluation(self, handle: Any) -> Arrays:
+        return {name: value.numpy() for name, value in handle.items()}
+
+    def snapshot(self) -> Arrays:
+        """A copy of the whole state as numpy arrays."""
+        return {
+            name: np.array(variable.numpy(), copy=True)
+            for name, variable in zip(self._shape.names, self._variables, strict=True)
+        }
+
+    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        for variable, value in zip(self._variables, ordered(self._shape, arrays, self._like), strict=True):
+            variable.assign(value)
+
+    @property
+    def compiles(self) -> int:
+        return int(self._train.experimental_get_tracing_count() + self._evaluate.experimental_get_tracing_count())
+
+    def _make_variables(self) -> list[Any]:
+        values = ordered(self._shape, self._like, self._like)
+        if self._strategy is None:
+            return [tf.Variable(value, trainable=False) for value in values]
+        with self._strategy.scope():  # each replica has its own copy; all make the same update, so that they stay equal
+            return [
+                tf.Variable(
+                    value,
+                    trainable=False,
+                    synchronization=tf.VariableSynchronization.ON_READ,
+                    aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+                )
+                for value in values
+            ]
+
+    def _run_many(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
+        names = maths.told_names(self._recipe)
+        length = rates.shape[0]
+        state = [variable.read_value() for variable in self._variables]
+        told = [tf.zeros((length,), tf.float32) for _ in names]
+        places = tf.range(length)
+
+        def body(at: Any, state: list[Any], told: list[Any]) -> Any:
+            batch = tf.nest.map_structure(lambda a: a[at], stack)
+            state, values = self._one(state, batch, rates[at], tf.cast(first + at + 1, tf.float32))
+            told = [tf.where(places == at, values[name], old) for name, old in zip(names, told, strict=True)]
+            return at + 1, state, told
+
+        _, state, told = tf.while_loop(lambda at, state, told: at < count, body, (tf.constant(0), state, told))
+        for variable, value in zip(self._variables, state, strict=True):
+            variable.assign(value, read_value=False)
+        return dict(zip(names, told, strict=True))
+
+    def _run_stack_of_one(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
+        del count  # always 1
+        batch = tf.nest.map_structure(lambda a: a[0], stack)
+        state = [variable.read_value() for variable in self._variables]
+        state, told = self._one(state, batch, rates[0], tf.cast(first + 1, tf.float32))
+        for variable, value in zip(self._variables, state, strict=True):
+            variable.assign(value, read_value=False)
+        return told
+
+    def _run_replicated(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
+        del count  # always 1
+        assert self._strategy is not None
+        share = next(iter(tf.nest.flatten(stack))).shape[1] // self._devices
+
+        def mine(context: Any) -> Any:
+            start = context.replica_id_in_sync_group * share
+            return tf.nest.map_structure(lambda a: a[0, start : start + share], stack)
+
+        batches = self._strategy.experimental_distribute_values_from_function(mine)
+        told = self._strategy.run(self._one_replica, args=(batches, rates[0], tf.cast(first + 1, tf.float32)))
+        return {name: self._strategy.experimental_local_results(value)[0] for name, value in told.items()}
+
+    def _one_replica(self, batch: Batch, rate: Any, step: Any) -> dict[str, Any]:
+        context = tf.distribute.get_replica_context()
+        state = [variable.read_value() for variable in self._variables]
+        state, told = self._one(state, batch, rate, step, lambda values: context.all_reduce("SUM", values))
+        for variable, value in zip(self._variables, state, strict=True):
+            variable.assign(value)
+        return told
+
+    def _one(
+        self, state: list[Any], batch: Batch, rate: Any, step: Any, over_replicas: Any = None
+    ) -> tuple[list[Any], dict[str, Any]]:
+        weights, others, slots = self._shape.split(state)
+        (loss, total, right, gradients), others = self._gradients(weights, others, batch)
+        if over_replicas is not None:
+            floats = [other for other in others if other.dtype.is_floating]
+            loss, total, right, gradients, floats = over_replicas([loss, total, right, gradients, floats])
+            averaged = iter(floats)  # batch statistics: the mean over the replicas, each of which saw its own share
+            others = [next(averaged) / self._devices if other.dtype.is_floating else other for other in others]
+        decays = self._shape.decays
+        weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
+        told = {"loss": loss / total, "grad_norm": norm}
+        if self._recipe.task == CLASSIFICATION:
+            told["accuracy"] = right / total
+        return Layout.join(weights, others, slots), told
+
+    def _gradients(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        parts = self._recipe.accumulate
+        if parts == 1:
+            return self._differentiate(weights, others, batch)
+        cut = tf.nest.map_structure(lambda a: tf.reshape(a, (parts, a.shape[0] // parts, *a.shape[1:])), batch)
+        zero = tf.zeros(())
+        sums: Any = [zero, zero, zero, [tf.zeros_like(weight) for weight in weights]]
+
+        def add(at: Any, sums: Any, others: list[Any]) -> Any:
+            new, others = self._differentiate(weights, others, tf.nest.map_structure(lambda a: a[at], cut))
+            return at + 1, tf.nest.map_structure(tf.add, sums, list(new)), others
+
+        _, sums, others = tf.while_loop(lambda at, sums, others: at < parts, add, (tf.constant(0), sums, others))
+        return tuple(sums), others
+
+    def _differentiate(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            outputs, others, extra = self._model.stateless_call(
+                weights, others, batch["x"], training=True, return_losses=True
+            )
+            loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
+            for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
+                loss = loss + tf.cast(penalty, tf.float32) * total
+        gradients = tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return (loss, total, right, [tf.convert_to_tensor(gradient) for gradient in gradients]), list(others)
+
+    def _run_evaluate(self, batch: Batch) -> dict[str, Any]:
+        state = [variable.read_value() for variable in self._variables]
+        weights, others, _ = self._shape.split(state)
+        outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
+        return maths.evaluation(self._recipe, outputs, batch)
+
+
+def _tensors(batch: Batch) -> Any:
+    return tf.nest.map_structure(tf.constant, batch)

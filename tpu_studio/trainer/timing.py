@@ -1,0 +1,155 @@
+"""`time` and `inspect`: what a plan's first honest estimate rests on. One JSON object on stdout each.
+
+`time` makes real steps on the plan's real data through the real loop, for a short time, without checks and copies;
+the rest it works out. Convolutions in JAX on a processor take seconds a step, so there a small part of the batch is
+timed and scaled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer import backend
+from tpu_studio.trainer.words import Command, Events, take_stdout
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plan import Plan
+
+SLICE = 8  # examples in a step where a whole batch would take too long to time
+FOREVER = 2**40
+
+
+def main(path: Path, seconds: float) -> int:
+    """`time`: exit code 0, or 1 with ``{"error": {"id", "facts"}}`` when the plan cannot be timed."""
+    out = take_stdout()
+    try:
+        told = measure(plans.loads(path.read_bytes()), seconds)
+    except StudioError as error:
+        _say(out, {"error": error.to_json()})
+        return 1
+    _say(out, told)
+    return 0
+
+
+def measure(plan: Plan, seconds: float) -> dict[str, Any]:
+    begun = time.monotonic()
+    backend.begin(plan)
+    from tpu_studio.trainer.evaluation import evaluate
+    from tpu_studio.trainer.models import count_params
+    from tpu_studio.trainer.parts import Parts
+    from tpu_studio.trainer.schedule import Schedule
+
+    backend.check_devices(plan)
+    batch, scale = int(plan.job["training.global_batch"]), 1.0
+    parts = Parts.make(plan, None, None)
+    if parts.is_slow_convolution and batch > SLICE:
+        parts.batch, scale = SLICE, batch / SLICE
+    ready = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as nowhere:
+        schedule = Schedule(1e-9, 0.0, "constant", (FOREVER,))
+        stop = Stopper(seconds)
+        loop = parts.loop(Path(folder), schedule, Events(nowhere.fileno()), 1, stop, lambda command: (), rhythm=FOREVER)
+        loop.train(stop.start)
+        loop.drain()
+        loop.close()
+        compiled = loop.compile_s
+        spent = loop.reports.totals
+        evaluated = time.monotonic()
+        evaluate(
+            parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units, limit=1
+        )  # compiles
+        compiled += time.monotonic() - evaluated
+        evaluated = time.monotonic()
+        evaluate(parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units, limit=2)
+        batches = -(-len(parts.opened.validation) // parts.evaluation_batch)
+        evaluation_s = (time.monotonic() - evaluated) * batches / min(2, batches)
+    step_time = scale * spent.seconds / spent.steps if spent.steps else scale * loop.compile_s
+    return {
+        "step_time_s": step_time,
+        "compile_s": round(compiled, 3),
+        "examples_per_s": batch / step_time,
+        "setup_s": round(ready - begun, 3),
+        "params": count_params(parts.model),
+        "steps": spent.steps,
+        "evaluation_s": round(evaluation_s, 4),
+        "waiting_for_data_share": round(spent.waiting / spent.seconds, 4) if spent.seconds else 0.0,
+        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        * (1 if sys.platform == "darwin" else 1024),
+        "scaled_from_examples": SLICE if scale != 1.0 else None,
+    }
+
+
+class Stopper:
+    """The commands of a timing: none, and a stop once the time is up, counted from the end of compiling."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end: float | None = None
+
+    def start(self) -> None:
+        self._end = time.monotonic() + self._seconds
+
+    def __call__(self) -> Command | None:
+        if self._end is not None and time.monotonic() >= self._end:
+            return {"verb": "stop", "keep": False}
+        return None
+
+
+def inspect(path: Path) -> int:
+    """`inspect`: the model alone. A problem of a person's own file is an answer, not a failure: exit code 0."""
+    out = take_stdout()
+    try:
+        plan = plans.loads(path.read_bytes())
+        told = described(plan, out)
+    except StudioError as error:
+        told = {"problem": error.id, "facts": error.facts}
+    _say(out, told)
+    return 0
+
+
+def described(plan: Plan, out: int) -> dict[str, Any]:
+    backend.begin(plan)
+    from tpu_studio.trainer.guard import BuildWatch
+    from tpu_studio.trainer.models import count_params
+    from tpu_studio.trainer.parts import build_model, description_of
+
+    told: dict[str, Any] = {}
+    if plan.job.model == "file":
+        told["sha256"] = hashlib.sha256(Path(str(plan.job["model.file"])).read_bytes()).hexdigest()
+
+    def stuck(facts: dict[str, Any]) -> None:
+        _say(out, told | {"problem": "model-stuck", "facts": facts})
+        os._exit(0)
+
+    with BuildWatch(stuck) as watch:
+        model = build_model(plan, description_of(plan), watch)
+    layers = [
+        {"name": layer.name, "kind": type(layer).__name__, "params": int(layer.count_params())}
+        for layer in model.layers
+    ]
+    numbers = sum(_numbers(layer) for layer in model.layers)
+    return told | {"params": count_params(model), "layers": layers, "activation_bytes": 4 * numbers}
+
+
+def _numbers(layer: Any) -> int:
+    """Numbers that a layer gives for one example; unknown sizes count as one."""
+    total = 0
+    shapes = getattr(layer, "output", None)
+    for tensor in shapes if isinstance(shapes, (list, tuple)) else [shapes]:
+        count = 1
+        for size in (getattr(tensor, "shape", None) or ())[1:]:
+            count *= int(size or 1)
+        total += count
+    return total
+
+
+def _say(fd: int, told: dict[str, Any]) -> None:
+    os.write(fd, json.dumps(told).encode() + b"\n")

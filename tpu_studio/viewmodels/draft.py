@@ -1,0 +1,131 @@
+"""A job being written: the values of a `Job`, but model and data may still be missing. Pure; edits give new drafts.
+
+``wire.job.parse`` refuses an incomplete job because a file must be whole; the Plan page begins with nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.job import Job, check
+from tpu_studio.wire.models import BY_NAME, MODELS, ModelSpec
+from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, Key
+
+_EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
+
+
+def empty() -> Job:
+    return Job({key.path: key.default for key in KEYS})
+
+
+def edited(job: Job, changes: Mapping[str, Any]) -> Job:
+    """*job* with `table.key` → value changed; None is the default again; epochs and steps exclude each other.
+
+    Raises:
+        JobError: A value that its key cannot have; nothing is changed then.
+    """
+    values, given = dict(job.values), set(job.given)
+    for path, value in changes.items():
+        if value is None:
+            values[path] = BY_PATH[path].default
+            given.discard(path)
+            continue
+        values[path] = check(BY_PATH[path], value)
+        given.add(path)
+        for pair in _EITHER:
+            if path in pair:
+                rival = pair[1 - pair.index(path)]
+                values[rival] = None
+                given.discard(rival)
+    if "model.name" in changes or "model.file" in changes:
+        _keep_fitting_options(values, given)
+    return Job(values, job.base, frozenset(given))
+
+
+def is_complete(job: Job) -> bool:
+    """Whether there is a model and data, so that a plan can be made."""
+    return has_model(job) and has_data(job)
+
+
+def has_model(job: Job) -> bool:
+    return job["model.name"] is not None or job["model.file"] is not None
+
+
+def has_data(job: Job) -> bool:
+    return job["data.kind"] is not None and (job["data.path"] is not None or job["data.kind"] == "digits")
+
+
+def value_of(key: Key, text: str) -> Any:
+    """What a person typed into a field: nothing or "auto" is the default, "1,000" is a thousand.
+
+    Raises:
+        JobError: Not a value of this key.
+    """
+    text = text.strip()
+    if not text or (text.lower() == AUTO and key.auto):
+        return None
+    if key.kind in ("integer", "number"):
+        plain = text.replace(" ", "").replace("\u202f", "").replace(",", "")
+        try:
+            return check(key, float(plain))
+        except ValueError:
+            wanted = "a whole number" if key.kind == "integer" else "a number"
+            raise JobError("job-wrong-type", key=key.path, value=f"“{text[:40]}”", wanted=wanted) from None
+    return check(key, text)
+
+
+def fitting_models(kind: str | None, task: str | None) -> tuple[ModelSpec, ...]:
+    """Models of the catalogue that learn from this kind of data (None: not known yet), in order of preference."""
+    fitting = tuple(
+        model
+        for model in MODELS
+        if (kind is None or kind in model.takes or kind == "tfrecord") and (task is None or task in model.tasks)
+    )
+    if kind in ("images", "digits"):
+        return tuple(sorted(fitting, key=lambda model: model.family != "cnn"))
+    return fitting
+
+
+def first_model(kind: str) -> str | None:
+    """The good first choice for this kind of data."""
+    fitting = fitting_models(kind, None)
+    return fitting[0].name if fitting else None
+
+
+def model_fits(job: Job, kind: str) -> bool:
+    """True as well for the user's own file, which only they can judge."""
+    if job["model.file"] is not None:
+        return True
+    model = BY_NAME.get(str(job["model.name"]))
+    return model is not None and (kind in model.takes or kind == "tfrecord")
+
+
+def absolute(job: Job, path: str) -> Path | None:
+    """The file or folder under *path* (``data.path``, ``model.file``), or None when unset."""
+    value = job[path]
+    return Path(job.base or "/", str(value)).expanduser() if value is not None else None
+
+
+def relocated(job: Job, base: str) -> Job:
+    """*job* with its relative paths made absolute, so that it can be written or based anywhere."""
+    values = dict(job.values)
+    for path in ("data.path", "model.file"):
+        if (found := absolute(job, path)) is not None:
+            values[path] = str(found)
+    return Job(values, base, job.given)
+
+
+def _keep_fitting_options(values: dict[str, Any], given: set[str]) -> None:
+    """Options that another model does not know go with the old one."""
+    model = BY_NAME.get(str(values["model.name"]))
+    options = values["model.options"] or {}
+    if model is None or not options:
+        return
+    known = {option.name for option in model.options}
+    kept = {name: value for name, value in options.items() if name in known}
+    values["model.options"] = kept
+    if not kept:
+        given.discard("model.options")

@@ -1,0 +1,90 @@
+"""Home: ways to run with what is ready, the examples to start from, what goes on, and the latest runs.
+
+Holds nothing that others know: it puts together the engine's and the runs' states. What this computer has is read once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.observable import Observable
+from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
+from tpu_studio.viewmodels.examples import Example, shipped
+from tpu_studio.viewmodels.runrows import RunRow
+from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
+
+RECENT = 5
+
+
+@dataclass(frozen=True)
+class Computer:
+    """What this computer offers a run: cores this process may use, and memory in bytes (0 when unknown)."""
+
+    cores: int
+    memory_bytes: int
+
+    @property
+    def words(self) -> str:
+        cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
+        memory = f", {self.memory_bytes / 2**30:.0f} GB memory" if self.memory_bytes else ""
+        return cores + memory
+
+
+def this_computer() -> Computer:
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:
+        cores = os.cpu_count() or 1
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        memory = 0
+    return Computer(cores, memory)
+
+
+@dataclass(frozen=True)
+class HomeView:
+    computer: Computer
+    examples: tuple[Example, ...] = ()
+    engine: EngineView = field(default_factory=EngineView)
+    runs: RunsView = field(default_factory=RunsView)
+
+    @property
+    def ready_line(self) -> tuple[str, str, str]:
+        """Icon, tone and words under "This computer"."""
+        engine = self.engine
+        if engine.doing in ("install", "repair"):
+            share = f" {figures.share(engine.bar.share, 0)}" if engine.bar else ""
+            return "package", "accent", f"Training engine {engine.word.lower()}{share}"
+        if engine.status == "missing":
+            return "package", "neutral", f"{self.computer.words} · one-time setup first"
+        if engine.status == "broken":
+            return "circle-alert", "warn", "The training engine needs repair"
+        if engine.status == "unknown":
+            return "laptop", "neutral", self.computer.words
+        if engine.status == "installing":
+            return "package", "accent", engine.word
+        return "circle-check", "ok", f"Ready · {self.computer.words}"
+
+    @property
+    def recent(self) -> tuple[RunRow, ...]:
+        return (self.runs.rows or ())[:RECENT]
+
+    @property
+    def live(self) -> tuple[RunRow, ...]:
+        """What the strip shows: what trains, then what waits; at most two, the rest is in Runs."""
+        going_on = self.runs.going_on
+        return tuple(sorted(going_on, key=lambda row: row.waiting))[:2]
+
+    @property
+    def empty(self) -> bool:
+        return self.runs.rows == ()
+
+
+class HomeViewModel:
+    def __init__(self, engine: EngineViewModel, runs: RunsViewModel) -> None:
+        self.state = Observable(HomeView(this_computer(), shipped()))
+        engine.state.subscribe(lambda seen: self.state.set(replace(self.state.value, engine=seen)))
+        runs.state.subscribe(lambda seen: self.state.set(replace(self.state.value, runs=seen)))

@@ -1,0 +1,83 @@
+"""What a dropped, chosen or handed-over path is: a job, a run, data, or nothing the app knows. Looks, reads little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tpu_studio.wire import runfolder
+
+Kind = Literal["job", "run", "data", "missing", "unknown"]
+
+JOB_SUFFIX = ".tpujob"
+TABLES = (".csv", ".tsv", ".tab")
+TEXTS = (".txt", ".md", ".text")
+PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
+DATA_SET = "dataset.json"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """*kind* of what stands at *path*; *data_kind* is the job's `data.kind` where the path tells it."""
+
+    kind: Kind
+    path: Path
+    data_kind: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Why nothing was opened; "" when something can be."""
+        if self.kind == "missing":
+            return f"{self.path.name or self.path} is not there any more. It may have been moved or renamed."
+        if self.kind == "unknown":
+            return (
+                f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders, folders of "
+                "pictures, tables (.csv) and texts (.txt)."
+            )
+        return ""
+
+
+def what_is(path: Path) -> Opened:
+    """Classify *path* by its name and, for a folder, the names right inside it."""
+    suffix = path.suffix.lower()
+    try:
+        if not path.exists():
+            return Opened("missing", path)
+        if path.is_file():
+            if suffix == JOB_SUFFIX:
+                return Opened("job", path)
+            if path.name == runfolder.PLAN:
+                return Opened("run", path.parent)
+            if path.name == DATA_SET:
+                return Opened("data", path.parent, "tfrecord")
+            if suffix in TABLES:
+                return Opened("data", path, "table")
+            if suffix in TEXTS:
+                return Opened("data", path, "text")
+            return Opened("unknown", path)
+        if (path / runfolder.PLAN).is_file():
+            return Opened("run", path)
+        if (path / DATA_SET).is_file():
+            return Opened("data", path, "tfrecord")
+        return Opened("data", path, _folder_kind(path))
+    except OSError:
+        return Opened("missing", path)
+
+
+def _folder_kind(folder: Path) -> str:
+    """A folder with folders or pictures in it holds pictures; with texts only, text; else the look will tell."""
+    names = []
+    for index, inside in enumerate(sorted(folder.iterdir())):
+        if index >= 200:
+            break
+        if inside.name.startswith("."):
+            continue
+        if inside.is_dir() or inside.suffix.lower() in PICTURES:
+            return "images"
+        names.append(inside.suffix.lower())
+    if names and all(suffix in TEXTS for suffix in names):
+        return "text"
+    if len(names) == 1 and names[0] in TABLES:
+        return "table"
+    return "images"

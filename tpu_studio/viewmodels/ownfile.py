@@ -1,0 +1,49 @@
+"""The user's own model file: read, shown, and agreed to by its sha256 before any of it runs."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+LARGEST = 1_000_000  # bytes; a model definition is a page or two
+
+
+class Consents(Protocol):
+    """The remembered agreements."""
+
+    def agreed(self, sha256: str) -> bool: ...
+    def agree(self, sha256: str, path: str) -> None: ...
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """The file as it stands on the disk. *sha256* is "" until it was read, and stays so when it is *missing*."""
+
+    path: Path
+    sha256: str = ""
+    text: str = ""
+    agreed: bool = False
+    missing: bool = False
+
+
+def read(path: Path, consents: Consents | None) -> OwnFile:
+    """Blocks. Raises OSError for a file that is there and cannot be read."""
+    try:
+        with open(path, "rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return OwnFile(path, missing=True)
+    sha256 = hashlib.sha256(data).hexdigest()
+    agreed = consents is not None and consents.agreed(sha256)
+    return OwnFile(path, sha256, data.decode("utf-8", "replace"), agreed)
+
+
+def agree(own: OwnFile, consents: Consents | None) -> OwnFile:
+    """Remember the agreement to *own* if the file is still what the person has read; else the file as it is now."""
+    found = read(own.path, consents)
+    if found.sha256 != own.sha256 or consents is None or not own.sha256:
+        return found
+    consents.agree(own.sha256, str(own.path))
+    return OwnFile(found.path, found.sha256, found.text, agreed=True)

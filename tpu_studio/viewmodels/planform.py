@@ -1,0 +1,280 @@
+"""The settings of a job as fields of a form, made from the one schema: value, whether recommended, why, what is wrong.
+
+Pure. The Plan page draws these; nothing of a field stands anywhere else than in ``wire.schema`` and ``wire.models``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels.planwords import FRAMEWORK_WORDS, TASK_WORDS, noun_of
+from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.models import BY_NAME, Option
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.schema import AUTO, BY_PATH, Key
+
+Problems = Mapping[str, Problem]
+Typed = Mapping[str, str]
+Kind = Literal["number", "choice", "switch", "text"]
+
+MAIN = ("training.global_batch", "training.epochs", "training.learning_rate", "training.precision")
+GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("The run", ("name", "training.seed")),
+    (
+        "The data",
+        (
+            "data.task",
+            "data.validation",
+            "data.image_size",
+            "data.augment",
+            "data.sequence_length",
+            "data.tokenizer",
+            "data.max_broken_share",
+        ),
+    ),
+    (
+        "Learning",
+        (
+            "training.steps",
+            "training.optimizer",
+            "training.schedule",
+            "training.warmup",
+            "training.weight_decay",
+            "training.clip_norm",
+            "training.label_smoothing",
+            "training.accumulate",
+            "training.on_nan",
+        ),
+    ),
+    (
+        "Checking and saving",
+        (
+            "training.evaluate_every",
+            "training.early_stopping",
+            "training.checkpoint_every",
+            "training.steps_per_call",
+            "training.rematerialize",
+        ),
+    ),
+    ("Limits", ("limits.hours", "limits.money_usd", "where.usd_per_hour", "limits.idle_minutes", "limits.wait_hours")),
+)
+_ONLY_FOR = {
+    "data.image_size": ("images", "digits", "tfrecord"),
+    "data.augment": ("images", "digits", "tfrecord"),
+    "data.sequence_length": ("text", "tfrecord"),
+    "data.tokenizer": ("text", "tfrecord"),
+}
+_CHOICE_WORDS = {
+    **FRAMEWORK_WORDS,
+    **TASK_WORDS,
+    "adamw": "AdamW",
+    "sgd": "SGD",
+    "cosine": "falling like a cosine",
+    "constant": "always the same",
+    "stop": "Stop",
+    "rollback": "Go back, halve the rate",
+    "bytes": "letter by letter (bytes)",
+}
+
+
+@dataclass(frozen=True)
+class FieldView:
+    """One setting.
+
+    Attributes:
+        text: The value as it stands in the field: the person's, else the recommended one, else "".
+        recommended: The value is ours ("auto" or the default), not the person's.
+        recommended_text: What it becomes when it is reset; "" where there is no such value.
+        unit: Grey, inside the field at its right.
+        hint: One line under the field. *error* replaces it.
+        choices: (value, words) of a choice, in order.
+    """
+
+    path: str
+    title: str
+    kind: Kind
+    text: str
+    recommended: bool
+    recommended_text: str = ""
+    term: str = ""
+    unit: str = ""
+    help: str = ""
+    why: str = ""
+    hint: str = ""
+    error: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def on(self) -> bool:
+        return self.text == "true"
+
+    @property
+    def may_reset(self) -> bool:
+        return not self.recommended
+
+
+def main_fields(job: Job, plan: Plan | None, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
+    """Batch, length, learning rate, number format. The length is in steps where steps are what the job says."""
+    resolved = plan.job if plan else job
+    length = "training.steps" if resolved["training.steps"] is not None else "training.epochs"
+    paths = tuple(length if path == "training.epochs" else path for path in MAIN)
+    return tuple(field(path, job, plan, problems, typed) for path in paths)
+
+
+def more_fields(
+    job: Job, plan: Plan | None, problems: Problems, typed: Typed
+) -> tuple[tuple[str, tuple[FieldView, ...]], ...]:
+    """Everything else, in groups; only what means something for this data and model."""
+    shown = {path.path for path in main_fields(job, plan, problems, typed)}
+    groups = []
+    if options := option_fields(job, problems, typed):
+        groups.append(("The model", options))
+    for title, paths in GROUPS:
+        kept = tuple(
+            field(path, job, plan, problems, typed)
+            for path in ("training.epochs", *paths)
+            if _concerns(path, job) and path not in shown and (path != "training.epochs" or "training.steps" in paths)
+        )
+        groups.append((title, kept))
+    return tuple(groups)
+
+
+def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typed) -> FieldView:
+    key = BY_PATH[path]
+    value = job[path]
+    ours = path not in job.given or value == AUTO
+    resolved = plan.job[path] if plan and ours else value
+    why = plan.reasons.get(path, "") if plan and ours else ""
+    recommended = _recommended(path, key, plan)
+    text = "" if resolved is None or resolved == AUTO else value_text(resolved)
+    unit = key.unit or ""
+    if ours and text and key.kind in ("integer", "number"):
+        unit = "recommended" if why or key.auto else unit
+    problem = problems.get(path)
+    return FieldView(
+        path=path,
+        title=_title(path, key, job),
+        kind=_kind(key),
+        text=typed.get(path, text) if problem else text,
+        recommended=ours,
+        recommended_text=recommended,
+        term=key.term,
+        unit=unit,
+        help=key.help,
+        why=why,
+        hint=_hint(path, job, plan) or key.help,
+        error=_wrong(problem),
+        choices=tuple((choice, _CHOICE_WORDS.get(choice, choice)) for choice in key.choices),
+    )
+
+
+def option_fields(job: Job, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
+    model = BY_NAME.get(str(job["model.name"]))
+    return tuple(_option_field(option, job, problems, typed) for option in model.options) if model else ()
+
+
+def option_value(job: Job, name: str, value: Any) -> dict[str, Any]:
+    """The `model.options` table with one option set, or taken out when *value* is None."""
+    options = dict(job["model.options"] or {})
+    if value is None:
+        options.pop(name, None)
+    else:
+        options[name] = value
+    return options
+
+
+def value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{int(value):,}" if value == int(value) and abs(value) < 1e15 else f"{value:.10g}"
+    return str(value)
+
+
+def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) -> FieldView:
+    path = f"model.options.{option.name}"
+    given = (job["model.options"] or {}).get(option.name)
+    problem = problems.get(path)
+    shown = value_text(option.default if given is None else given)
+    return FieldView(
+        path=path,
+        title=option.name.capitalize(),
+        kind="number",
+        text=typed.get(path, shown) if problem else shown,
+        recommended=given is None,
+        recommended_text=value_text(option.default),
+        unit="" if given is not None else "recommended",
+        help=option.help,
+        hint=option.help,
+        error=_wrong(problem),
+    )
+
+
+def _concerns(path: str, job: Job) -> bool:
+    kinds = _ONLY_FOR.get(path)
+    return kinds is None or job["data.kind"] is None or job["data.kind"] in kinds
+
+
+def _recommended(path: str, key: Key, plan: Plan | None) -> str:
+    if plan and path in plan.reasons and plan.job[path] is not None:
+        return value_text(plan.job[path])
+    return value_text(key.default) if key.default not in (None, AUTO) else ""
+
+
+def _kind(key: Key) -> Kind:
+    match key.kind:
+        case "integer" | "number":
+            return "number"
+        case "choice":
+            return "choice"
+        case "boolean":
+            return "switch"
+        case _:
+            return "text"
+
+
+def _title(path: str, key: Key, job: Job) -> str:
+    if path == "training.global_batch":
+        noun = noun_of(job)
+        return f"{noun[0].upper()}{noun[1:]} per step"
+    return key.title
+
+
+def _hint(path: str, job: Job, plan: Plan | None) -> str:
+    """A line under the field that says what the number means here."""
+    if plan is None:
+        return ""
+    batch, noun = int(plan.job["training.global_batch"]), noun_of(job)
+    match path:
+        case "training.global_batch":
+            return f"{figures.count(plan.steps_per_epoch)} steps each time through the data"
+        case "training.epochs" | "training.steps":
+            if path == "training.steps" and job["training.steps"] is None and "training.steps" not in plan.reasons:
+                return ""
+            through = plan.steps / plan.steps_per_epoch
+            times = (
+                f"{figures.count(plan.steps)} steps, "
+                if path == "training.epochs"
+                else f"{figures.figure(through, 2)} times through, "
+            )
+            return f"{times}{figures.count(plan.steps * batch)} {noun} in all"
+        case "training.precision":
+            return "Half the memory on a TPU" if plan.job[path] == "bfloat16" else "The usual format on a processor"
+        case _:
+            return ""
+
+
+def _wrong(problem: Problem | None) -> str:
+    """What stands under the field: its name is above it already, so only what would be right is told."""
+    if problem is None:
+        return ""
+    if problem.id == "job-out-of-range":
+        return problem.meaning.partition(". ")[0].rstrip(".") + "."
+    name, _, rest = problem.title.partition(") ")
+    return f"{rest[:1].upper()}{rest[1:]}." if rest and name.startswith("“") else f"{problem.title}."

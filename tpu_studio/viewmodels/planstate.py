@@ -1,0 +1,309 @@
+"""The Plan page as one frozen state: the job being written, what is known of its data, the plan, and what is missing.
+
+Everything a widget would have to decide is a property here, in words where it is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels import draft, planwords
+from tpu_studio.viewmodels.engine import EngineView
+from tpu_studio.viewmodels.ownfile import OwnFile
+from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
+from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.viewmodels.thumbnails import Thumbnail
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Check, Plan
+
+if TYPE_CHECKING:
+    from tpu_studio.data.looked import Look
+    from tpu_studio.planner.estimate import Estimate
+
+Section = Literal["model", "data", "settings", "where"]
+SECTIONS: tuple[Section, ...] = ("model", "data", "settings", "where")
+TITLES = {"model": "Model", "data": "Data", "settings": "Settings", "where": "Where"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One entry of the rail. *state*: done, current, todo or problem; *summary* is one line."""
+
+    id: Section
+    title: str
+    state: str
+    summary: str
+
+
+@dataclass(frozen=True)
+class ModelChoice:
+    """A card of the Model section. *detail* is what it would take here ("0.4 million weights · about 3 min")."""
+
+    name: str
+    title: str
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """Attributes:
+    job: The values as the person wrote them, "auto" and all; may be incomplete.
+    file: The job file it came from or was saved to.
+    looking, look, look_problem: The look at the data: under way, its outcome, or why there is none.
+    look_done, look_total: How far it is; total 0 while unknown.
+    timing: none, waiting (until editing pauses), measuring, ready or failed.
+    choices: Models that fit the data; without data, all of them.
+    plan, parts: Of the latest complete job; *stale* while newer edits wait for a look.
+    problems: Wrong values by `table.key`, with what was typed in ``typed``.
+    opened: Sections that were opened with Change.
+    attention: The section that Start pointed to, and how often (so that a second press points again).
+    """
+
+    job: Job = field(default_factory=draft.empty)
+    file: Path | None = None
+    saved: Job | None = None
+    looking: bool = False
+    look_slow: bool = False
+    look: Look | None = None
+    look_problem: Problem | None = None
+    look_done: int = 0
+    look_total: int = 0
+    timing: str = "none"
+    plan: Plan | None = None
+    parts: Estimate | None = None
+    stale: bool = False
+    problems: Mapping[str, Problem] = field(default_factory=dict)
+    typed: Mapping[str, str] = field(default_factory=dict)
+    problem: Problem | None = None
+    own: OwnFile | None = None
+    choices: tuple[ModelChoice, ...] = ()
+    thumbnails: tuple[Thumbnail, ...] = ()
+    asking_consent: bool = False
+    asking_engine: bool = False
+    starting: bool = False
+    opened: frozenset[str] = frozenset()
+    attention: tuple[str, int] = ("", 0)
+    engine: EngineView = field(default_factory=EngineView)
+    running: tuple[str, ...] = ()
+    beside: bool = False
+    may_undo: bool = False
+    may_redo: bool = False
+    timing_failed: str = ""
+
+    # ------------------------------------------------------------------------------------------------ what is there
+
+    @property
+    def complete(self) -> bool:
+        return draft.is_complete(self.job)
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something would be lost that no file holds."""
+        return self.job != (self.saved or draft.empty())
+
+    @property
+    def name(self) -> str:
+        return str(self.job["name"])
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return self.plan.checks if self.plan else ()
+
+    @property
+    def findings(self) -> tuple[Check, ...]:
+        """Checks that speak of the data; they stand in the Data section."""
+        if not self.look:
+            return ()
+        ids = {finding.id for finding in self.look.findings}
+        return tuple(check for check in self.checks if check.id in ids)
+
+    @property
+    def warnings(self) -> tuple[Check, ...]:
+        """What stands in the estimate: everything to look at that is not told beside the data already."""
+        ids = {check.id for check in self.findings}
+        return tuple(
+            check
+            for check in self.checks
+            if check.level in ("error", "warning", "info") and check.id not in ids and check.id != "model-file-consent"
+        )
+
+    # ------------------------------------------------------------------------------------------------------ sections
+
+    def is_open(self, section: str) -> bool:
+        """Settings and Where are always open; Model and Data until they are chosen, and again after Change."""
+        if section == "model":
+            return not draft.has_model(self.job) or section in self.opened
+        if section == "data":
+            return not draft.has_data(self.job) or section in self.opened or self.look_problem is not None
+        return True
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        done = {
+            "model": draft.has_model(self.job),
+            "data": draft.has_data(self.job) and self.look is not None and not self.looking,
+        }
+        current = next((section for section in ("data", "model") if not done[section]), "settings")
+        steps = []
+        for section in SECTIONS:
+            state = "done" if done.get(section) else "current" if section == current else "todo"
+            if self._trouble(section):
+                state = "problem"
+            elif section == "where" and self.complete:
+                state = "done"
+            steps.append(Step(section, TITLES[section], state, self._summary(section)))
+        return tuple(steps)
+
+    def _trouble(self, section: str) -> bool:
+        ids = {"model": ("model-",), "data": ("data-",), "settings": ("batch-",), "where": ("place-",)}[section]
+        return (
+            (section == "data" and self.look_problem is not None)
+            or any(check.level == "error" and check.id.startswith(ids) for check in self.checks)
+            or (section == "settings" and bool(self.problems))
+        )
+
+    def _summary(self, section: str) -> str:
+        match section:
+            case "model":
+                return planwords.model_title(self.job) or "Choose one"
+            case "data":
+                if self.looking:
+                    return "Looking at it"
+                if self.look_problem:
+                    return "Needs a look"
+                return planwords.data_title(self.job, None) or "Choose some"
+            case "settings":
+                if self.problems:
+                    return (
+                        "1 value to correct" if len(self.problems) == 1 else f"{len(self.problems)} values to correct"
+                    )
+                count = sum(check.fix is not None for check in self.warnings)
+                if count:
+                    return "1 suggestion" if count == 1 else f"{count} suggestions"
+                own = sum(path.startswith(("training.", "data.")) for path in self.job.given & _SETTINGS)
+                return f"{own} of your own" if own else "Recommended"
+            case _:
+                return (
+                    "This computer"
+                    if self.job["where.place"] == "computer"
+                    else str(self.job["where.place"]).capitalize()
+                )
+
+    @property
+    def main_fields(self) -> tuple[FieldView, ...]:
+        return main_fields(self.job, self.plan, self.problems, self.typed)
+
+    @property
+    def more_fields(self) -> tuple[tuple[str, tuple[FieldView, ...]], ...]:
+        return more_fields(self.job, self.plan, self.problems, self.typed)
+
+    # ------------------------------------------------------------------------------------------------------ estimate
+
+    @property
+    def pill(self) -> tuple[str, str]:
+        """Tone and word at the top of the estimate."""
+        if self.plan is None:
+            return "neutral", "Not yet"
+        if self.stale or self.looking:
+            return "neutral", "Updating"
+        if self.timing == "measuring":
+            return "accent", "Timing real steps"
+        if self.parts and self.parts.measured:
+            return "neutral", "Measured here"
+        return "neutral", "Rough"
+
+    @property
+    def headline(self) -> str:
+        if not self.plan or not self.plan.time_s:
+            return "–"
+        if self.plan.price and self.plan.cost_usd:
+            return planwords.money_range(self.plan.cost_usd)
+        return planwords.time_range(self.plan.time_s)
+
+    @property
+    def subline(self) -> str:
+        if not self.plan or not self.plan.time_s:
+            if self.look_problem:
+                return "The estimate comes when the data can be read."
+            return "Looking at the data." if self.looking else "Choose data and a model to see how long it takes."
+        if self.plan.price:
+            return f"about {planwords.about_time(self.plan.time_s)} on this computer, at a pretended price"
+        if self.timing == "failed":
+            return f"on this computer, free of charge. Timing real steps did not work: {self.timing_failed}."
+        return "on this computer, free of charge"
+
+    @property
+    def charge_sentence(self) -> str:
+        if self.job["where.usd_per_hour"]:
+            return "A rehearsal: the price is pretended, nothing is charged."
+        return "Runs on this computer. Nothing is charged."
+
+    # --------------------------------------------------------------------------------------------------------- start
+
+    @property
+    def missing(self) -> tuple[str, str]:
+        """Section and words of what keeps the run from starting; two empty texts when it can start."""
+        if not draft.has_data(self.job):
+            return "data", "Choose data first"
+        if not draft.has_model(self.job):
+            return "model", "Choose a model first"
+        if self.look_problem:
+            return "data", "The data needs a look"
+        if self.problems:
+            return "settings", "A value needs correcting"
+        if self.plan is None or self.stale:
+            return "data", "Looking at the data"
+        if blocking := self.plan.blocking:
+            section = next(
+                (
+                    name
+                    for name, begins in (("model", "model-"), ("data", "data-"), ("where", "place-"))
+                    if blocking[0].id.startswith(begins)
+                ),
+                "settings",
+            )
+            return section, blocking[0].title
+        if not self.plan.fits:
+            return "settings", "It does not fit into memory"
+        return "", ""
+
+    @property
+    def start_words(self) -> str:
+        if self.starting:
+            return "Starting"
+        return "Start training"
+
+    @property
+    def start_note(self) -> str:
+        """Under the Start button: what is missing, else what it will cost."""
+        missing = self.missing[1]
+        if missing:
+            return f"{missing}."
+        if self.running and not self.beside:
+            return f"Waits until “{self.running[-1]}” is over. Nothing is charged."
+        return self.charge_sentence
+
+    @property
+    def engine_words(self) -> str:
+        """What is needed before a first run, "" when the engine is there."""
+        return self.engine.sentence if self.engine.status in ("missing", "broken") or self.engine.doing else ""
+
+    @property
+    def running_words(self) -> str:
+        if not self.running:
+            return ""
+        if len(self.running) == 1:
+            return f"“{self.running[0]}” is training now"
+        return f"{figures.count(len(self.running))} runs are training or waiting now"
+
+
+_SETTINGS = frozenset(
+    path
+    for path in draft.empty().values
+    if path.startswith("training.") or path in ("data.image_size", "data.augment", "data.sequence_length")
+)

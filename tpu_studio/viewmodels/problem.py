@@ -1,0 +1,52 @@
+"""A problem as a page shows it: what happened, what it means, what to do, and the original message folded away.
+
+Turns any error that reached a view-model into words. Errors of ours have sentences in ``domain.sentences``; anything
+else is a fault of the program and says so, with its traceback among the details.
+"""
+
+from __future__ import annotations
+
+import traceback
+from dataclasses import dataclass
+
+from tpu_studio.wire.errors import StudioError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """*title*: what happened; *meaning*: for money and data; *action*: what to do next; *details*: for support."""
+
+    title: str
+    meaning: str = ""
+    action: str = ""
+    details: str = ""
+    id: str = ""
+
+    @property
+    def text(self) -> str:
+        return " ".join(part for part in (self.meaning, self.action) if part)
+
+
+def problem_of(error: BaseException) -> Problem:
+    from tpu_studio.domain.sentences import say
+
+    if isinstance(error, StudioError):
+        said = say(error)
+        raw = str(error.facts.get("raw") or "")
+        return Problem(said.title, said.meaning, said.action, raw or str(error), error.id)
+    details = "".join(traceback.format_exception(error)).strip()
+    if isinstance(error, OSError):
+        return Problem(
+            "This computer's disk or folder refused",
+            f"{error.strerror or error}: {error.filename or ''}".rstrip(": "),
+            "Check that the disk has room and the folder may be written, then try again.",
+            details,
+            "os-error",
+        )
+    return Problem(
+        "Something in TPU Studio itself went wrong",
+        "Your runs go on without the window, and nothing was charged.",
+        "Try again. If it happens again, the details help whoever looks into it.",
+        details,
+        "fault",
+    )

@@ -1,0 +1,342 @@
+"""The Run page: watches one run live, becomes its report when it is over, and lets its model be tried.
+
+Holds a frozen `RunPageState`; what it says in words stands in ``viewmodels.runwords``. The page calls `tick` about ten
+times a second while it is shown; reading new events happens elsewhere, through `Tasks`, never in the window's thread.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from tpu_studio.domain.observable import Observable
+from tpu_studio.domain.run import RunView
+from tpu_studio.domain.sentences import Sentence, say, say_reason
+from tpu_studio.viewmodels import runwords
+from tpu_studio.viewmodels.runlog import read_log
+from tpu_studio.viewmodels.runwords import RunFacts
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.ports import Curve, Following, Tasks
+
+STALE_AFTER_S = 15.0
+
+
+class Verbs(Protocol):
+    """What can be done to a run (``workflow.runs.Runs``)."""
+
+    def stop(self, run: str, keep: bool = True) -> None: ...
+
+    def extend(self, run: str, epochs: float) -> None: ...
+
+    def resume(self, run: str) -> None: ...
+
+    def export(self, run: str, destination: Path) -> Any: ...
+
+
+class Predictor(Protocol):
+    def ask(
+        self, question: Mapping[str, Any], on_answer: Callable[[Mapping[str, Any]], None]
+    ) -> Callable[[], None]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One question to the model and what has come back.
+
+    Attributes:
+        question: ``image`` path, ``row`` mapping, or ``prompt`` text, as sent; empty before the first.
+        classes: (name, probability), best first. ``value``: a measured target. ``text``: what was written so far.
+    """
+
+    question: Mapping[str, Any] | None = None
+    asking: bool = False
+    classes: tuple[tuple[str, float], ...] = ()
+    value: float | None = None
+    text: str = ""
+    problem: Sentence | None = None
+
+
+@dataclass(frozen=True)
+class RunPageState:
+    run: str
+    facts: RunFacts
+    folder: Path
+    view: RunView
+    now: float
+    loading: bool = True
+    busy: str = ""
+    problem: Sentence | None = None
+    trial: Trial = Trial()
+
+    @property
+    def over(self) -> bool:
+        return self.view.over
+
+    @property
+    def may_stop(self) -> bool:
+        return not self.view.over and not self.view.stopping and not self.busy
+
+    @property
+    def may_resume(self) -> bool:
+        """The run ended before its time in a way that carrying on can mend."""
+        return self.view.end is not None and not self.busy and self._reason is not None and self._reason.retry_may_help
+
+    @property
+    def may_extend(self) -> bool:
+        return (
+            not self.busy
+            and not self.view.stopping
+            and (
+                self.view.end is None
+                or self._reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
+            )
+        )
+
+    @property
+    def may_try(self) -> bool:
+        return self.view.over and (self.folder / "result" / "model.keras").exists()
+
+    @property
+    def ending(self) -> Sentence | None:
+        """Why it ended, what that means and what to do next; None while it runs."""
+        if self.view.end is None:
+            return None
+        reason = self._reason
+        return say_reason(reason, self.view.end.facts) if reason else Sentence("It ended", self.view.end.reason, "")
+
+    @property
+    def silent_s(self) -> float:
+        """Age of the newest event in seconds, while the run lasts."""
+        return 0.0 if self.view.over or not self.view.seen_t else max(0.0, self.now - self.view.seen_t)
+
+    @property
+    def stale(self) -> bool:
+        return self.silent_s > STALE_AFTER_S and self.view.phase.value == "training"
+
+    @property
+    def _reason(self) -> Reason | None:
+        try:
+            return Reason(self.view.end.reason) if self.view.end else None
+        except ValueError:
+            return None
+
+    @property
+    def pill(self) -> tuple[str, runwords.Tone]:
+        return runwords.pill(self.facts, self.view)
+
+    @property
+    def stages(self) -> tuple[runwords.Stage, ...]:
+        return runwords.stages(self.facts, self.view, self.now)
+
+    @property
+    def numbers(self) -> tuple[runwords.Number, ...]:
+        return runwords.numbers(self.facts, self.view, self.now)
+
+    @property
+    def finding(self) -> str:
+        return runwords.finding(self.facts, self.view, self.now)
+
+    @property
+    def happened(self) -> tuple[runwords.Line, ...]:
+        return runwords.what_happened(self.facts, self.view)
+
+
+class RunViewModel:
+    """Watches one run.
+
+    Args:
+        follow: Opens the run's follower; called elsewhere, it may read much.
+        predictor: Makes the process that answers for the model, when it is first asked.
+    """
+
+    def __init__(
+        self,
+        run: str,
+        folder: Path,
+        plan: Plan,
+        follow: Callable[[], Following],
+        verbs: Verbs,
+        tasks: Tasks,
+        predictor: Callable[[], Predictor],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.plan = plan
+        self.state = Observable(RunPageState(run, runwords.facts_of(plan), folder, RunView(), clock()))
+        self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
+        self._make_predictor = predictor
+        self._predictor: Predictor | None = None
+        self._follower: Following | None = None
+        self._polling = False
+        self._closed = False
+        self._cancel_trial: Callable[[], None] | None = None
+
+    def open(self) -> None:
+        """Begin to watch; the first state with ``loading`` False has everything that was written so far."""
+
+        def opened(follower: Following) -> None:
+            if self._closed:
+                follower.close()
+                return
+            self._follower = follower
+            self._change(view=follower.view, loading=False)
+
+        self._tasks.submit(
+            self._opened, done=opened, failed=lambda error: self._change(loading=False, problem=_said(error))
+        )
+
+    def _opened(self) -> Following:
+        follower = self._follow()
+        follower.poll()
+        return follower
+
+    def tick(self) -> None:
+        """Look for new events and let the clock go on. One look at a time."""
+        follower = self._follower
+        if follower is None or self._polling or self._closed:
+            return
+        if self.state.value.over and not self.state.value.busy and follower.view is self.state.value.view:
+            return  # over: another attempt is noticed by `refresh`
+        self._polling = True
+        self._tasks.submit(follower.poll, done=lambda _: self._polled(), failed=self._poll_failed)
+
+    def refresh(self) -> None:
+        """Look once, also at a run that is over (it may have been extended from elsewhere)."""
+        if self._follower is not None and not self._polling:
+            self._polling = True
+            self._tasks.submit(self._follower.poll, done=lambda _: self._polled(), failed=self._poll_failed)
+
+    def _polled(self) -> None:
+        self._polling = False
+        if self._follower is not None and not self._closed:
+            before, view = self.state.value, self._follower.view
+            if before.over and not view.over and not before.loading:
+                self._forget_model()
+            self._change(view=view)
+
+    def _forget_model(self) -> None:
+        """The run goes on: what answered so far is not the model that it will have."""
+        self.cancel_trial()
+        if self._predictor is not None:
+            predictor, self._predictor = self._predictor, None
+            self._tasks.submit(predictor.close, failed=lambda _: None)
+        self._change(trial=Trial())
+
+    def _poll_failed(self, error: BaseException) -> None:
+        self._polling = False
+        self._change(problem=_said(error))
+
+    def curve(self, metric: str) -> Curve | None:
+        """The points of *metric*, or None while nothing is known of it."""
+        return self._follower.curve(metric) if self._follower is not None and metric in self._follower.metrics else None
+
+    def stop(self, keep: bool = True) -> None:
+        run = self.state.value.run
+        self._do("stopping", lambda: self._verbs.stop(run, keep))
+
+    def extend(self, epochs: float) -> None:
+        run = self.state.value.run
+        self._do("extending", lambda: self._verbs.extend(run, epochs))
+
+    def resume(self) -> None:
+        run = self.state.value.run
+        self._do("resuming", lambda: self._verbs.resume(run))
+
+    def export(self, destination: Path) -> None:
+        run = self.state.value.run
+        self._do("exporting", lambda: self._verbs.export(run, destination))
+
+    def read_log(self, shown: Callable[[str], None]) -> Callable[[], None]:
+        """Read the full log elsewhere and hand its text to *shown*. Returns the way to forget about it."""
+        folder = self.state.value.folder
+
+        def failed(error: Exception) -> None:
+            shown(f"The log cannot be read: {error}")
+
+        return self._tasks.submit(lambda: read_log(folder), done=shown, failed=failed).cancel
+
+    def dismiss_problem(self) -> None:
+        self._change(problem=None)
+
+    def _do(self, busy: str, work: Callable[[], Any]) -> None:
+        if self.state.value.busy:
+            return
+
+        def done(_: Any) -> None:
+            self._change(busy="")
+            self.refresh()
+
+        self._change(busy=busy, problem=None)
+        self._tasks.submit(work, done=done, failed=lambda error: self._change(busy="", problem=_said(error)))
+
+    def ask(self, question: Mapping[str, Any]) -> None:
+        """Put a question to the model: {"image": path}, {"row": {…}} or {"prompt": text, …}. It replaces the last."""
+        self.cancel_trial()
+        if self._predictor is None:
+            try:
+                self._predictor = self._make_predictor()
+            except StudioError as error:  # no engine to answer with
+                self._change(trial=Trial(question, problem=say(error)))
+                return
+        self._change(trial=Trial(question, asking=True))
+        self._cancel_trial = self._predictor.ask(question, lambda answer: self._answered(question, answer))
+
+    def cancel_trial(self) -> None:
+        if self._cancel_trial is not None:
+            self._cancel_trial()
+            self._cancel_trial = None
+        self._change(trial=replace(self.state.value.trial, asking=False))
+
+    def _answered(self, question: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+        trial = self.state.value.trial
+        if trial.question is not question or self._closed:
+            return
+        if "error" in answer:
+            error = answer["error"]
+            self._change(
+                trial=replace(
+                    trial, asking=False, problem=say(StudioError(str(error.get("id")), **dict(error.get("facts", {}))))
+                )
+            )
+            return
+        classes = tuple((str(row["name"]), float(row["probability"])) for row in answer.get("classes", ()))
+        text = trial.text + str(answer.get("text", ""))
+        value = answer.get("value")
+        self._change(
+            trial=replace(
+                trial,
+                asking=not answer.get("done", True),
+                classes=classes or trial.classes,
+                text=text,
+                value=float(value) if value is not None else trial.value,
+            )
+        )
+
+    def close(self) -> None:
+        """Stop watching; the run goes on."""
+        self._closed = True
+        if self._cancel_trial is not None:
+            self._cancel_trial()
+        if self._predictor is not None:
+            predictor = self._predictor
+            self._tasks.submit(predictor.close, failed=lambda _: None)
+        if self._follower is not None:
+            self._follower.close()
+
+    def _change(self, **changes: Any) -> None:
+        if not self._closed:
+            self.state.set(replace(self.state.value, now=self._clock(), **changes))
+
+
+def _said(error: BaseException) -> Sentence:
+    return (
+        say(error)
+        if isinstance(error, StudioError)
+        else say(StudioError("unexpected", raw=f"{type(error).__name__}: {error}"))
+    )

@@ -1,0 +1,200 @@
+"""One run of the list in words: status, place, key figure, time and cost, and what its columns sort by. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tpu_studio.domain import figures
+
+if TYPE_CHECKING:
+    from tpu_studio.workflow.ports import RunSummary
+
+Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
+
+_PHASES = {
+    "planned": "Starting",
+    "queued": "Waiting its turn",
+    "provisioning": "Getting TPU",
+    "setting-up": "Setting up",
+    "compiling": "Compiling",
+    "training": "Training",
+    "saving": "Saving",
+    "cleaning-up": "Cleaning up",
+}
+_BY_LIMIT = ("time-limit", "money-limit")
+_PLACES = {
+    "computer": ("laptop", "This computer"),
+    "practice": ("flask-conical", "Practice cloud"),
+    "cloud": ("cloud", "Google Cloud TPU"),
+    "colab": ("notebook-pen", "Colab"),
+}
+_METRICS = {
+    "val_accuracy": "accuracy",
+    "accuracy": "accuracy",
+    "val_r2": "explained (R²)",
+    "val_mae": "mean error",
+    "val_nats_per_token": "perplexity",
+    "val_loss": "loss on unseen",
+    "loss": "loss",
+}
+_MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run in words, and the values that its columns sort by."""
+
+    run: str
+    name: str
+    subtitle: str
+    folder: Path
+    created: float
+    status: str
+    tone: Tone
+    live: bool
+    waiting: bool
+    over: bool
+    place_icon: str
+    place: str
+    losses: tuple[float, ...]
+    metric: str
+    metric_name: str
+    metric_value: float | None
+    time: str
+    seconds: float
+    usd: float
+    progress: float
+    left: str = ""
+    may_extend: bool = False
+    may_resume: bool = False
+    problem: str = ""
+
+    @property
+    def cost(self) -> str:
+        return figures.money(self.usd)
+
+    @property
+    def may_stop(self) -> bool:
+        return self.live or self.waiting
+
+    @property
+    def spoken(self) -> str:
+        """The whole row for a screen reader."""
+        told = [self.name, self.subtitle, self.status, self.place]
+        if self.metric:
+            told.append(f"{self.metric_name} {self.metric}")
+        return ", ".join([*told, f"time {self.time}", f"cost {self.cost}"])
+
+    def sort_key(self, column: str) -> tuple[int, Any]:
+        """What *column* sorts by; unknown values come last, ascending."""
+        match column:
+            case "name":
+                return 0, self.name.casefold()
+            case "status":
+                return (0 if self.live else 1 if self.waiting else 2), self.status
+            case "place":
+                return 0, self.place
+            case "loss":
+                return (0, self.losses[-1]) if self.losses else (1, 0.0)
+            case "metric":
+                return (0, self.metric_value) if self.metric_value is not None else (1, 0.0)
+            case "time":
+                return 0, self.seconds
+            case "cost":
+                return 0, self.usd
+            case _:
+                return 0, self.created
+
+
+def rows_of(summaries: Iterable[RunSummary]) -> tuple[RunRow, ...]:
+    return tuple(sorted((row_of(summary) for summary in summaries), key=lambda row: -row.created))
+
+
+def row_of(known: RunSummary) -> RunRow:
+    """A summary in words."""
+    status, tone = status_of(known)
+    icon, place = _PLACES.get(known.place, ("monitor", known.place))
+    waiting = not known.over and known.status == "queued"
+    name, value = known.key_metric if known.key_metric else ("", None)
+    return RunRow(
+        run=known.run,
+        name=known.name,
+        subtitle=subtitle_of(known),
+        folder=known.folder,
+        created=known.created,
+        status=status,
+        tone=tone,
+        live=not known.over and not waiting and not known.problem,
+        waiting=waiting,
+        over=known.over,
+        place_icon=icon,
+        place=place,
+        losses=known.losses,
+        metric=_metric(name, value) if name else "",
+        metric_name=_metric_name(name),
+        metric_value=value,
+        time=figures.duration(known.duration_s),
+        seconds=known.duration_s,
+        usd=known.usd,
+        progress=known.progress,
+        may_extend=known.over and not known.problem and known.reason in _MAY_EXTEND,
+        may_resume=known.over and not known.problem and _retry_may_help(known.reason),
+        problem=known.problem,
+    )
+
+
+def _metric(name: str, value: float | None) -> str:
+    """As the Run page tells it: of a text, between how many characters the model is unsure."""
+    if name == "val_nats_per_token" and value is not None:
+        return figures.figure(math.exp(min(value, 50.0)))
+    return figures.metric(name, value)
+
+
+def _metric_name(name: str) -> str:
+    return _METRICS.get(name, name.replace("_", " "))
+
+
+def status_of(known: RunSummary) -> tuple[str, Tone]:
+    if known.problem:
+        return "Cannot be read", "bad"
+    if known.over:
+        if known.status == "finished":
+            return "Finished", "ok"
+        if known.status == "stopped":
+            return ("Stopped by a limit", "warn") if known.reason in _BY_LIMIT else ("Stopped by you", "neutral")
+        return "Failed", "bad"
+    if known.status == "training":
+        return f"Training {figures.share(known.progress, 0)}", "accent"
+    return _PHASES.get(known.status, known.status or "Starting"), "accent"
+
+
+def subtitle_of(known: RunSummary) -> str:
+    from tpu_studio.wire.models import BY_NAME
+
+    if known.problem:
+        from tpu_studio.domain.sentences import say
+        from tpu_studio.wire.errors import RunError
+
+        return say(RunError(known.problem)).title
+    model = (
+        BY_NAME[known.model].title
+        if known.model in BY_NAME
+        else "Your own model"
+        if known.model == "file"
+        else known.model
+    )
+    framework = {"tensorflow": "TensorFlow", "jax": "JAX"}.get(known.framework, known.framework)
+    return ", ".join(part for part in (model, framework) if part)
+
+
+def _retry_may_help(reason: str) -> bool:
+    from tpu_studio.wire.reasons import Reason
+
+    try:
+        return Reason(reason).retry_may_help
+    except ValueError:
+        return False

@@ -1,0 +1,281 @@
+"""All runs as rows: for the Runs page, Home's recent runs and live strip, and the sidebar's Live pill.
+
+One list for the whole window, read anew every second while a run goes on and every few seconds otherwise. Commands go
+to ``workflow.runs.Runs``; what a person should hear of goes through `tell`, a problem through `tell_problem`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.observable import Observable
+from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.viewmodels.runrows import RunRow, rows_of
+
+if TYPE_CHECKING:
+    from tpu_studio.workflow.ports import RunSummary, Tasks
+
+LIVE_EVERY_S = 1.0
+QUIET_EVERY_S = 4.0
+SETTLE_EVERY_S = 10.0
+
+
+class RunsLike(Protocol):
+    """What this view-model needs of ``workflow.runs.Runs``; all calls block and run away from the window."""
+
+    def list(self) -> Sequence[RunSummary]: ...
+    def reconcile(self) -> Any: ...
+    def stop(self, run: str, keep: bool = True) -> Any: ...
+    def extend(self, run: str, epochs: float) -> Any: ...
+    def resume(self, run: str) -> Any: ...
+    def delete(self, run: str) -> Any: ...
+    def undo_delete(self, run: str) -> Any: ...
+    def import_folder(self, folder: Path) -> Any: ...
+    def export(self, run: str, destination: Path) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Undo:
+    """A deletion that can be taken back: the runs and how they were called."""
+
+    runs: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RunsView:
+    """*rows* are newest first; None until the first list has come. *busy* names what is being done now."""
+
+    rows: tuple[RunRow, ...] | None = None
+    problem: Problem | None = None
+    busy: str = ""
+    read_at: float = 0.0
+
+    @property
+    def loading(self) -> bool:
+        return self.rows is None and self.problem is None
+
+    @property
+    def live(self) -> tuple[RunRow, ...]:
+        return tuple(row for row in self.rows or () if row.live)
+
+    @property
+    def going_on(self) -> tuple[RunRow, ...]:
+        """Live and waiting, oldest first: the order in which they get their turn."""
+        return tuple(sorted((row for row in self.rows or () if row.live or row.waiting), key=lambda row: row.created))
+
+    def row(self, run: str) -> RunRow | None:
+        return next((row for row in self.rows or () if row.run == run), None)
+
+    def shown(self, text: str = "", column: str = "created", descending: bool = True) -> tuple[RunRow, ...]:
+        """The rows that have every word of *text* in them, sorted; unknown values last in either direction."""
+        words = text.casefold().split()
+        kept = [
+            row
+            for row in self.rows or ()
+            if all(word in f"{row.name} {row.subtitle} {row.status} {row.place} {row.run}".casefold() for word in words)
+        ]
+        kept.sort(key=lambda row: -row.created)
+        known = [row for row in kept if column == "status" or row.sort_key(column)[0] == 0]
+        unknown = [row for row in kept if row not in known]
+        known.sort(key=lambda row: row.sort_key(column), reverse=descending)
+        return (*known, *unknown)
+
+
+class RunsViewModel:
+    """Commands: `look`, `tick`, `stop`, `extend`, `resume`, `delete`, `undo`, `open_folder`, `export`."""
+
+    def __init__(self, tasks: Tasks, clock: Callable[[], float] = time.time) -> None:
+        self.state = Observable(RunsView())
+        self.tell: Callable[..., Any] = lambda title, text="", **more: None
+        self.tell_problem: Callable[[Problem], None] = lambda problem: None
+        self.opened: Callable[[str], None] = lambda run: None
+        self.watched: Callable[[], str] = lambda: ""  # the run whose page is shown: its end needs no notice
+        self.engine_needed: Callable[[Callable[[], None]], None] | None = (
+            None  # called with what to do once it is there
+        )
+        self._tasks = tasks
+        self._clock = clock
+        self._runs: RunsLike | None = None
+        self._looking = False
+        self._again = False
+        self._settled_at = 0.0
+        self._trained: dict[str, tuple[float, float]] = {}
+        self._was_going: dict[str, str] | None = None
+
+    def connect(self, runs: RunsLike) -> None:
+        """Give the runs, which are reached only after the first picture is on screen, and read them."""
+        self._runs = runs
+        self.look()
+
+    @property
+    def due(self) -> bool:
+        """Whether `tick` would read the list now."""
+        every = LIVE_EVERY_S if self.state.value.going_on else QUIET_EVERY_S
+        return self._clock() - self.state.value.read_at >= every
+
+    def tick(self) -> None:
+        if self.due:
+            self.look()
+
+    def look(self) -> None:
+        """Read the list anew; one reading at a time, a call meanwhile is answered by one more reading after it."""
+        if self._runs is None:
+            return
+        if self._looking:
+            self._again = True
+            return
+        self._looking = True
+        runs, now = self._runs, self._clock()
+        settle = now - self._settled_at >= SETTLE_EVERY_S
+
+        def work() -> tuple[RunRow, ...]:
+            found = runs.list()
+            if settle and any(not row.over and not row.alive and not row.problem for row in found):
+                self._settled_at = now
+                runs.reconcile()  # a run that nobody guards any more is given its end
+                found = runs.list()
+            return rows_of(found)
+
+        self._tasks.submit(work, done=self._seen, failed=self._unread)
+
+    def stop(self, run: str, keep: bool = True) -> None:
+        self._do("stopping", lambda runs: runs.stop(run, keep))
+
+    def resume(self, run: str) -> None:
+        self._do("resuming", lambda runs: runs.resume(run), lambda _: self.opened(run))
+
+    def extend(self, run: str, epochs: float) -> None:
+        """Train *epochs* more; the run's page opens once it was taken."""
+        self._do("extending", lambda runs: runs.extend(run, epochs), lambda _: self.opened(run))
+
+    def delete(self, wanted: Iterable[str]) -> None:
+        """Move runs to the trash; the notice's button brings them back."""
+        chosen = tuple(wanted)
+        names = tuple(row.name if (row := self.state.value.row(run)) else run for run in chosen)
+
+        def work(runs: RunsLike) -> tuple[tuple[str, ...], Exception | None]:
+            gone: list[str] = []
+            for run in chosen:
+                try:
+                    runs.delete(run)
+                except Exception as error:  # noqa: BLE001  those already deleted must still be offered for undo
+                    return tuple(gone), error
+                gone.append(run)
+            return tuple(gone), None
+
+        def done(outcome: tuple[tuple[str, ...], Exception | None]) -> None:
+            gone, error = outcome
+            if gone:
+                undo = Undo(gone, tuple(name for run, name in zip(chosen, names, strict=True) if run in gone))
+                title = f"{undo.names[0]} is deleted" if len(gone) == 1 else f"{len(gone)} runs are deleted"
+                self.tell(
+                    title,
+                    "Its model and curves are in the trash."
+                    if len(gone) == 1
+                    else "Their models and curves are in the trash.",
+                    action="Undo",
+                    act=lambda: self.undo(undo),
+                )
+            if error is not None:
+                self.tell_problem(problem_of(error))
+
+        self._do("deleting", work, done)
+
+    def undo(self, undo: Undo) -> None:
+        def work(runs: RunsLike) -> None:
+            for run in undo.runs:
+                runs.undo_delete(run)
+
+        what = undo.names[0] if len(undo.names) == 1 else f"{len(undo.names)} runs"
+        self._do("bringing back", work, lambda _: self.tell(f"{what} {'is' if len(undo.names) == 1 else 'are'} back"))
+
+    def open_folder(self, folder: Path) -> None:
+        """Take up a run folder from anywhere, another computer's included, and open its page."""
+        self._do(
+            "opening", lambda runs: runs.import_folder(folder), lambda run: self.opened(str(getattr(run, "run", run)))
+        )
+
+    def export(self, run: str, destination: Path) -> None:
+        row = self.state.value.row(run)
+        name = row.name if row else run
+        self._do(
+            "exporting",
+            lambda runs: runs.export(run, destination),
+            lambda where: self.tell(
+                f"{name} is exported", f"The model and its curves are in {where or destination}.", tone="ok"
+            ),
+        )
+
+    def _do(self, busy: str, act: Callable[[RunsLike], Any], done: Callable[[Any], None] | None = None) -> None:
+        runs = self._runs
+        if runs is None:
+            self.tell("One moment", "The list of runs is still being read.")
+            return
+
+        def finished(result: Any) -> None:
+            self.state.set(replace(self.state.value, busy=""))
+            self.look()
+            if done is not None:
+                done(result)
+
+        def failed(error: Exception) -> None:
+            self.state.set(replace(self.state.value, busy=""))
+            self.look()
+            problem = problem_of(error)
+            if problem.id == "engine-not-ready" and self.engine_needed is not None:
+                self.engine_needed(lambda: self._do(busy, act, done))
+            else:
+                self.tell_problem(problem)
+
+        self.state.set(replace(self.state.value, busy=busy))
+        self._tasks.submit(lambda: act(runs), done=finished, failed=failed)
+
+    def _seen(self, rows: tuple[RunRow, ...]) -> None:
+        self._looking = False
+        now = self._clock()
+        rows = tuple(replace(row, left=self._left(row, now)) for row in rows)
+        self._tell_ends(rows)
+        self.state.set(replace(self.state.value, rows=rows, problem=None, read_at=now))
+        self._catch_up()
+
+    def _unread(self, error: Exception) -> None:
+        self._looking = False
+        self.state.set(replace(self.state.value, problem=problem_of(error), read_at=self._clock()))
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self._again:
+            self._again = False
+            self.look()
+
+    def _tell_ends(self, rows: tuple[RunRow, ...]) -> None:
+        """A notice for each run that went on at the last reading and is over now."""
+        before, self._was_going = self._was_going, {row.run: row.name for row in rows if not row.over}
+        for row in rows:
+            if before and row.run in before and row.over and row.run != self.watched():
+                self.tell(
+                    f"{row.name}: {row.status.lower()}",
+                    f"{row.metric_name} {row.metric} in {row.time}." if row.metric else f"After {row.time}.",
+                    tone=row.tone,
+                    action="Show",
+                    act=lambda run=row.run: self.opened(run),
+                )
+
+    def _left(self, row: RunRow, now: float) -> str:
+        """Time left at the pace since the first sight of this run's training; "" until it has moved by a percent."""
+        if not row.live or row.progress <= 0 or row.progress >= 1:
+            self._trained.pop(row.run, None)
+            return ""
+        first_t, first = self._trained.setdefault(row.run, (now, row.progress))
+        if row.progress < first:  # extended: the target has moved away
+            self._trained[row.run] = (now, row.progress)
+            return ""
+        if row.progress - first < 0.01 or now - first_t < 2:
+            return ""
+        return f"{figures.duration((1 - row.progress) * (now - first_t) / (row.progress - first))} left"

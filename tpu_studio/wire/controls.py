@@ -1,0 +1,83 @@
+"""What the desktop asks for: ``control/NNNNNN.json``, numbered, each created once and never changed.
+
+    {"verb":"stop","keep":true,"attempt":1}   {"verb":"extend","epochs":3}   {"verb":"limits","hours":2.0}
+
+A stop names the attempt it is meant for, so that a later attempt does not obey it again. An extension and a change of
+limits hold for the run. The trainer counts the extensions that are there when it starts; those that come later are
+forwarded to it with their ``number``, by which it can tell that it has counted one already.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.runfolder import control_file, create_once
+
+Control = dict[str, Any]
+
+
+def send(run: Path, record: Mapping[str, Any]) -> int:
+    """Write a control file under the next free number; its number. Raises OSError."""
+    number = 1 + max(
+        (int(path.stem) for path in (run / "control").glob("[0-9]*.json") if path.stem.isdigit()), default=0
+    )
+    data = json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n"
+    while not create_once(control_file(run, number), data):
+        number += 1
+    return number
+
+
+class Controls:
+    """The numbered control files of a run, read in order, each handed out once."""
+
+    def __init__(self, run: Path, attempt: int = 0) -> None:
+        """*attempt* 0 reads the stops of every attempt."""
+        self._run, self._attempt, self._next = run, attempt, 1
+
+    def read(self) -> list[Control]:
+        """Controls that have come since the last call, with their ``number``; stops of other attempts left out.
+
+        A file that is no JSON object, or holds a number that nobody can obey, is handed out as verb
+        ``unreadable``: said in an event, obeyed by nobody.
+        """
+        found: list[Control] = []
+        while True:
+            path = control_file(self._run, self._next)
+            try:
+                data = path.read_bytes()
+            except FileNotFoundError:
+                return found
+            except OSError as error:
+                found.append({"verb": "unreadable", "number": self._next, "raw": str(error)})
+                self._next += 1
+                continue
+            try:
+                record = json.loads(data)
+            except (ValueError, RecursionError):
+                record = None
+            if not isinstance(record, dict) or not _sound(record):
+                record = {"verb": "unreadable"}
+            number, self._next = self._next, self._next + 1
+            if self._attempt and record.get("verb") == "stop" and record.get("attempt", self._attempt) != self._attempt:
+                continue
+            found.append({**record, "number": number})
+
+
+def _sound(record: Mapping[str, Any]) -> bool:
+    """Whether the numbers in it can be obeyed: one "inf" would end every attempt of the run."""
+    return all(
+        isinstance(record[name], (int, float))
+        and not isinstance(record[name], bool)
+        and math.isfinite(record[name])
+        and 0 < record[name] <= most
+        for name, most in _MOST.items()
+        if name in record
+    )
+
+
+_MOST = {"epochs": 1e5, "hours": 29 * 24, "money_usd": 1e6}

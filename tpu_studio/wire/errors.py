@@ -1,0 +1,64 @@
+"""Errors that a person can meet, as an id and facts; the sentences stand in ``domain.sentences``.
+
+    StudioError                 id, facts
+      BadInput                  the job, the data, the model or the command is wrong        (exit code 2)
+        JobError                file, line, key of a job file
+        DataError               file or row of a data set
+        ModelError              a model definition of the user's own
+      NotReady                  engine, disk or account must be put in order first           (exit code 4)
+      RunError                  a run could not be started, read or changed                  (exit code 1)
+
+Raise the narrowest, chain with ``from``. An id is kebab-case, stays for ever, and has one sentence in
+``domain/sentences.py`` (a test holds the two together). Facts are plain JSON values.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class StudioError(Exception):
+    """What happened, as an id and the facts its sentence is made of.
+
+    Args:
+        id: Kebab-case name, for example ``data-folder-empty``.
+        facts: JSON values: paths as strings, counts, the raw message of a library under ``raw``.
+    """
+
+    exit_code = 1
+
+    def __init__(self, id: str, **facts: Any) -> None:
+        super().__init__(id, facts)
+        self.id = id
+        self.facts: dict[str, Any] = facts
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{key}={value!r}" for key, value in self.facts.items())
+        return f"{self.id} ({told})" if told else self.id
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "facts": self.facts}
+
+
+class BadInput(StudioError):
+    exit_code = 2
+
+
+class JobError(BadInput):
+    """Facts: ``file``, ``line`` (1-based, absent when unknown), ``key`` as ``table.key``."""
+
+
+class DataError(BadInput):
+    pass
+
+
+class ModelError(BadInput):
+    pass
+
+
+class NotReady(StudioError):
+    exit_code = 4
+
+
+class RunError(StudioError):
+    pass

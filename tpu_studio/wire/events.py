@@ -1,0 +1,92 @@
+"""Events: one JSON object a line, appended and never changed; their codec and how a file of them is read.
+
+Used by the trainer and the guardian, which write them, and by whoever watches a run. Kinds and fields are
+listed in the blueprint (`phase metric speed device checkpoint notice log money intent end`, and `outcome`, the
+trainer's last word to its guardian). Unknown kinds and fields are kept. Non-finite numbers travel as the
+strings "nan", "inf" and "-inf".
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event: ``t`` in seconds since 1970 (UTC), its kind, and its other fields with numbers restored."""
+
+    t: float
+    kind: str
+    fields: Mapping[str, Any]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.fields.get(name, default)
+
+
+def event(kind: str, *, t: float | None = None, **fields: Any) -> dict[str, Any]:
+    """A new event as a plain dict; *t* is now unless given."""
+    return {"t": round(time.time() if t is None else t, 3), "kind": kind, **fields}
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """One line with its newline, non-finite numbers as words. Raises TypeError on what JSON cannot hold."""
+    try:
+        text = json.dumps(record, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_to_words(record), allow_nan=False, separators=(",", ":"))
+    return text.encode("ascii") + b"\n"
+
+
+def decode(line: bytes | str) -> Event | None:
+    """The event in *line*, or None when it is no event (torn, empty, not an object)."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return from_record(record)
+
+
+def from_record(record: Any) -> Event | None:
+    """The event in an already parsed JSON value, or None when it is no event."""
+    if not isinstance(record, dict):
+        return None
+    kind, t = record.get("kind"), record.get("t")
+    if not isinstance(kind, str) or isinstance(t, bool) or not isinstance(t, (int, float)):
+        return None
+    fields = {key: value for key, value in record.items() if key not in ("t", "kind")}
+    if kind in ("metric", "speed", "end", "outcome", "notice"):
+        fields = {key: _from_words(value) for key, value in fields.items()}
+    return Event(float(t), kind, fields)
+
+
+def complete_lines(chunk: bytes) -> tuple[list[bytes], int]:
+    """The complete lines in *chunk* and how many bytes they take; a torn last line is left for later."""
+    end = chunk.rfind(b"\n") + 1
+    return chunk[:end].splitlines(), end
+
+
+def _to_words(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, Mapping):
+        return {key: _to_words(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_to_words(inner) for inner in value]
+    return value
+
+
+def _from_words(value: Any) -> Any:
+    if isinstance(value, str):
+        return _WORDS.get(value, value)
+    if isinstance(value, list):
+        return [_WORDS.get(inner, inner) if isinstance(inner, str) else inner for inner in value]
+    if isinstance(value, dict):
+        return {key: _from_words(inner) for key, inner in value.items()}
+    return value

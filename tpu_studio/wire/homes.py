@@ -1,0 +1,29 @@
+"""Where TPU Studio keeps what belongs to a person: one folder, the platform's own place for user data.
+
+Everything else on disk is found from here (docs/architecture.md, "Where things are on disk"). `TPU_STUDIO_HOME` moves
+all of it. Nothing is created here: whoever writes makes its own folder.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def home_folder() -> Path:
+    """The folder of runs, journal, settings and engine; absolute, and it need not exist yet."""
+    moved = os.environ.get("TPU_STUDIO_HOME")
+    if moved:
+        return Path(moved).expanduser().absolute()
+    return _user_data_folder() / "tpu-studio"
+
+
+def _user_data_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    # A relative XDG path is to be ignored (XDG Base Directory Specification).
+    told = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return told if told.is_absolute() else Path.home() / ".local" / "share"

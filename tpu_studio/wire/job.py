@@ -1,0 +1,249 @@
+"""A job: model, data, hyperparameters, limits and place, as a person wrote it ("auto" and all).
+
+`parse` turns nested plain values (from TOML or JSON) into a `Job` or raises a `JobError` that names the key, what is
+wrong with it and the nearest known key. ``domain.jobfile`` adds file and line; ``planner`` resolves what is "auto".
+Values live in one flat mapping keyed by `table.key`: `--set`, the form and the schema all speak of the same thing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, TABLES, Key
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to train.
+
+    Attributes:
+        values: `table.key` → value; every key of the schema is present, None where unset. Treat as read-only.
+        base: Folder that relative paths are relative to; "" when unknown.
+        given: The keys that the person wrote, as opposed to defaults.
+    """
+
+    values: Mapping[str, Any]
+    base: str = ""
+    given: frozenset[str] = field(default_factory=frozenset)
+
+    def __getitem__(self, path: str) -> Any:
+        return self.values[path]
+
+    @property
+    def name(self) -> str:
+        return str(self.values["name"])
+
+    @property
+    def model(self) -> str:
+        """Name of the model, or "file" for the user's own."""
+        return "file" if self.values["model.file"] else str(self.values["model.name"])
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self.values["model.options"] or {}
+
+    def is_auto(self, path: str) -> bool:
+        return bool(self.values[path] == AUTO)
+
+    def to_json(self) -> dict[str, Any]:
+        """Nested tables, keys that are unset left out: what `parse` reads back to an equal job."""
+        tree: dict[str, Any] = {}
+        for path, value in self.values.items():
+            if value is None or (path not in self.given and value in ({}, [])):
+                continue
+            table, _, name = path.rpartition(".")
+            (tree.setdefault(table, {}) if table else tree)[name] = value
+        return tree
+
+
+def parse(tree: Mapping[str, Any], *, base: str = "") -> Job:
+    """The job in nested plain values.
+
+    Raises:
+        JobError: ids ``job-format``, ``job-unknown-table``, ``job-unknown-key``, ``job-wrong-type``,
+            ``job-out-of-range``, ``job-not-a-choice``, ``job-missing``, ``job-contradiction``; facts ``key``,
+            ``value``, ``nearest``, ``allowed``.
+    """
+    if not isinstance(tree, Mapping):
+        raise JobError("job-wrong-type", key="", value=type(tree).__name__, wanted="tables")
+    version = tree.get("format", 1)
+    if isinstance(version, bool) or not isinstance(version, int) or version != 1:
+        raise JobError("job-format", key="format", value=_shown(version), known=1)
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        if name in TABLES:
+            if not isinstance(value, Mapping):
+                raise JobError("job-wrong-type", key=name, value=_shown(value), wanted="a table")
+            for inner, inner_value in value.items():
+                flat[f"{name}.{inner}"] = inner_value
+        elif isinstance(value, Mapping):
+            raise JobError("job-unknown-table", key=name, nearest=_nearest(name, TABLES))
+        else:
+            flat[name] = value
+    for path in flat:
+        if path not in BY_PATH:
+            raise JobError("job-unknown-key", key=path, nearest=_nearest(path, tuple(BY_PATH)))
+    values = {key.path: check(key, flat[key.path]) if key.path in flat else key.default for key in KEYS}
+    job = Job(values, base, frozenset(flat))
+    _check_together(job)
+    return job
+
+
+def set_values(job: Job, changes: Mapping[str, Any]) -> Job:
+    """*job* with `table.key` → value changed; None takes a key back to its default.
+
+    Setting ``training.epochs`` removes ``training.steps`` and the reverse; ``model.name`` and ``model.file`` likewise.
+
+    Raises:
+        JobError: As `parse`.
+    """
+    values, given = dict(job.values), set(job.given)
+    for path, value in changes.items():
+        key = BY_PATH.get(path)
+        if key is None:
+            raise JobError("job-unknown-key", key=path, nearest=_nearest(path, tuple(BY_PATH)))
+        if value is None:
+            values[path] = key.default
+            given.discard(path)
+            continue
+        values[path] = check(key, value)
+        given.add(path)
+        for one, other in _EITHER:
+            for mine, rival in ((one, other), (other, one)):
+                if path == mine and rival not in changes:
+                    values[rival] = None
+                    given.discard(rival)
+    changed = Job(values, job.base, frozenset(given))
+    _check_together(changed)
+    return changed
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """`table.key=value` of a command line → path and value: TOML-like scalars, else the text itself.
+
+    Raises:
+        JobError: id ``job-setting`` when there is no "=", else as `parse`.
+    """
+    path, sign, raw = text.partition("=")
+    path = path.strip()
+    if not sign:
+        raise JobError("job-setting", key=text)
+    key = BY_PATH.get(path)
+    if key is None:
+        raise JobError("job-unknown-key", key=path, nearest=_nearest(path, tuple(BY_PATH)))
+    return path, check(key, _scalar(key, raw.strip()))
+
+
+def check(key: Key, value: Any) -> Any:
+    """*value* as *key* wants it (whole floats become integers where integers are wanted), or a JobError."""
+    if value == AUTO and isinstance(value, str):
+        if key.auto or key.kind in ("text", "path"):
+            return value
+        raise JobError("job-not-auto", key=key.path)
+    match key.kind:
+        case "integer" | "number":
+            return _number(key, value)
+        case "boolean":
+            if not isinstance(value, bool):
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="true or false")
+            return value
+        case "choice":
+            if not isinstance(value, str):
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text")
+            if value not in key.choices:
+                raise JobError(
+                    "job-not-a-choice",
+                    key=key.path,
+                    value=value,
+                    allowed=list(key.choices),
+                    nearest=_nearest(value, key.choices),
+                )
+            return value
+        case "table":
+            if not isinstance(value, Mapping):
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="a table")
+            return {str(name): inner for name, inner in value.items()}
+        case "list":
+            if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="a list of texts")
+            return list(value)
+        case _:
+            if not isinstance(value, str):
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text")
+            if not value.strip() or "\0" in value:
+                raise JobError("job-empty-text", key=key.path)
+            return value
+
+
+_EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
+
+
+def _check_together(job: Job) -> None:
+    for one, other in _EITHER:
+        if job[one] is not None and job[other] is not None:
+            raise JobError("job-contradiction", key=one, other=other)
+    if job["model.name"] is None and job["model.file"] is None:
+        raise JobError("job-missing", key="model.name")
+    if job["data.kind"] is None:
+        raise JobError("job-missing", key="data.kind")
+    if job["data.path"] is None and job["data.kind"] != "digits":
+        raise JobError("job-missing", key="data.path")
+    wait, hours = job["limits.wait_hours"], job["limits.hours"]
+    if hours != AUTO and wait + hours > 29 * 24:
+        raise JobError("job-out-of-range", key="limits.hours", value=hours, minimum=0, maximum=29 * 24 - wait)
+
+
+def _number(key: Key, value: Any) -> int | float:
+    wanted = "a whole number" if key.kind == "integer" else "a number"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=wanted)
+    if not math.isfinite(value) or (key.kind == "integer" and value != int(value)):
+        raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=wanted)
+    low, high = key.minimum, key.maximum
+    if (low is not None and (value <= low if key.above else value < low)) or (high is not None and value > high):
+        raise JobError("job-out-of-range", key=key.path, value=value, minimum=low, maximum=high, above=key.above)
+    return int(value) if key.kind == "integer" else value
+
+
+def _scalar(key: Key, raw: str) -> Any:
+    if len(raw) >= 2 and raw[0] == raw[-1] and raw[0] in "\"'":
+        return raw[1:-1]
+    if key.kind == "list":
+        return [item.strip().strip("\"'") for item in raw.strip("[]").split(",") if item.strip()]
+    if key.kind == "table":
+        pairs = [item.partition("=") for item in raw.strip("{}").split(",") if item.strip()]
+        return {name.strip(): _plain(value.strip()) for name, _, value in pairs}
+    return raw if key.kind in ("text", "path", "choice") else _plain(raw)
+
+
+def _plain(raw: str) -> Any:
+    if raw in ("true", "false"):
+        return raw == "true"
+    for kind in (int, float):
+        try:
+            return kind(raw.replace("_", ""))
+        except ValueError:
+            continue
+    return raw.strip("\"'")
+
+
+def _nearest(word: str, known: tuple[str, ...]) -> str | None:
+    """The known name a slip of the pen away from *word*; for `table.key` the key counts, in whatever table."""
+    last = word.rpartition(".")[2]
+    ends = {path.rpartition(".")[2]: path for path in known}
+    if last in ends:
+        return ends[last]
+    for name, names in ((word, {path: path for path in known}), (last, ends)):
+        if close := difflib.get_close_matches(name, list(names), n=1, cutoff=0.6):
+            return names[close[0]]
+    return None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,109 @@
+"""What a run may take: hours, money at the plan's price, silence; and what its earlier attempts have taken.
+
+The guardian enforces them, the desktop raises them by control files. Pure, but for reading ledgers.
+
+The ledger of an attempt is rewritten each minute; after a crash at most a minute of an attempt is missing from it, and
+`used_before` then takes the longer of the ledger and the times in the attempt's events file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.events import decode
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import events_file, ledger_file
+
+_DAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """None: no such limit, or for the price: not known. *usd_per_hour* is pretended on the person's own computer."""
+
+    hours: float | None = None
+    money_usd: float | None = None
+    usd_per_hour: float | None = None
+    idle_minutes: float | None = None
+
+    def usd(self, elapsed_s: float) -> float:
+        return elapsed_s / 3600.0 * (self.usd_per_hour or 0.0)
+
+    def reached(self, elapsed_s: float, silent_s: float) -> Reason | None:
+        """The limit that *elapsed_s* over all attempts, or silence of the trainer, has reached."""
+        if self.money_usd is not None and self.usd_per_hour and self.usd(elapsed_s) >= self.money_usd:
+            return Reason.MONEY_LIMIT
+        if self.hours is not None and elapsed_s >= self.hours * 3600.0:
+            return Reason.TIME_LIMIT
+        if self.idle_minutes is not None and silent_s >= self.idle_minutes * 60.0:
+            return Reason.TRAINER_STUCK
+        return None
+
+
+def limits_of(plan: Plan, controls: Iterable[Mapping[str, Any]] = ()) -> Limits:
+    """The plan's limits, as changed by ``limits`` records among *controls* (the latest of each counts)."""
+    price = _number((plan.price or {}).get("usd_per_hour"))
+    idle = _number(plan.limits.get("idle_minutes"))
+    found = Limits(
+        _number(plan.limits.get("hours")),
+        _number(plan.limits.get("money_usd")),
+        price,
+        idle if idle is not None else _number(plan.job["limits.idle_minutes"]),
+    )
+    for record in controls:
+        found = changed(found, record)
+    return found
+
+
+def changed(limits: Limits, control: Mapping[str, Any]) -> Limits:
+    """*limits* after a control record; other verbs than ``limits`` leave them as they are."""
+    if control.get("verb") != "limits":
+        return limits
+    hours, money = _number(control.get("hours")), _number(control.get("money_usd"))
+    return replace(
+        limits, hours=limits.hours if hours is None else hours, money_usd=limits.money_usd if money is None else money
+    )
+
+
+def used_before(run: Path, attempt: int) -> float:
+    """Seconds that the attempts before *attempt* took."""
+    return sum(max(_ledger_s(run, number), _events_s(run, number)) for number in range(1, attempt))
+
+
+def _ledger_s(run: Path, attempt: int) -> float:
+    try:
+        record = json.loads(ledger_file(run, attempt).read_bytes())
+        return max(0.0, float(record["elapsed_s"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0  # the events file answers instead
+
+
+def _events_s(run: Path, attempt: int) -> float:
+    """Time between the end of waiting and the last event of an attempt, by the clock of its events."""
+    path = events_file(run, attempt)
+    try:
+        with open(path, "rb") as file:
+            started = None
+            for line in file:
+                event = decode(line)
+                if event is not None and not (event.kind == "phase" and event.get("phase") == "queued"):
+                    started = event.t
+                    break
+            if started is None:
+                return 0.0
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 65_536))
+            last = next((event.t for line in reversed(file.read().splitlines()) if (event := decode(line))), started)
+    except OSError:
+        return 0.0
+    return min(max(0.0, last - started), 30 * _DAY_S)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -1,0 +1,154 @@
+"""A plan: a job with its place, limits and estimate, everything "auto" resolved. Frozen as `plan.json` at launch.
+
+``planner`` makes it, the window shows it, the trainer and the guardian obey it. What is launched is exactly
+what was shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.job import Job, parse
+
+FORMAT = 1
+_RANGES = ("examples_per_s", "time_s", "cost_usd")
+_PLAIN = (
+    "run", "created", "app", "place", "accelerator", "framework", "devices", "task", "steps", "steps_per_epoch",
+    "reasons", "data", "memory", "price", "limits", "consent",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Range:
+    """A figure that is not known exactly: 80 % of outcomes are meant to lie in low…high."""
+
+    low: float
+    expected: float
+    high: float
+
+    def scaled(self, factor: float) -> Range:
+        return Range(self.low * factor, self.expected * factor, self.high * factor)
+
+    def to_json(self) -> dict[str, float]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing checked before launch. ``level``: ok, info, warning, error. ``fix``: `table.key` → value, or None."""
+
+    id: str
+    level: str
+    title: str
+    fix: Mapping[str, Any] | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be run.
+
+    Attributes:
+        job: The job with every "auto" resolved (paths absolute).
+        reasons: `table.key` → one sentence why "auto" became what it is.
+        run: Id of the run; "" until launched.
+        data: `Look.to_json()` of the data at planning time (the trainer checks its fingerprint).
+        task: classification, regression or language-model.
+        steps: Optimizer steps in all; steps_per_epoch may be 0.x for huge batches, so it is a float.
+        consent: sha256 of the user's own model file that was agreed to, or "".
+        price: {"usd_per_hour", "as_of", "source"} or None when unknown.
+        limits: {"money_usd": float | None, "hours": float}: what the guardian enforces.
+    """
+
+    job: Job
+    task: str
+    framework: str
+    place: str = "computer"
+    accelerator: str = "cpu"
+    devices: int = 1
+    steps: int = 1
+    steps_per_epoch: float = 1.0
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
+    examples_per_s: Range | None = None
+    time_s: Range | None = None
+    cost_usd: Range | None = None
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    price: Mapping[str, Any] | None = None
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    consent: str = ""
+    run: str = ""
+    created: float = 0.0
+    app: str = ""
+
+    @property
+    def fits(self) -> bool:
+        return bool(self.memory.get("fits", True))
+
+    @property
+    def blocking(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.level == "error")
+
+    def launched(self, run: str, created: float, app: str) -> Plan:
+        return replace(self, run=run, created=created, app=app)
+
+    def to_json(self) -> dict[str, Any]:
+        tree: dict[str, Any] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
+        tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
+        tree["checks"] = [asdict(check) for check in self.checks]
+        tree["job"] = self.job.to_json()
+        tree["base"] = self.job.base
+        return tree
+
+
+def from_json(tree: Mapping[str, Any]) -> Plan:
+    """The plan in a parsed `plan.json`.
+
+    Raises:
+        RunError: ``plan-newer`` for a format this version does not know, ``plan-unreadable`` otherwise.
+    """
+    version: Any = tree.get("format")
+    if isinstance(version, int) and version > FORMAT:
+        raise RunError("plan-newer", format=version, known=FORMAT)
+    if version != FORMAT:
+        raise RunError("plan-unreadable", raw=f"format is {version!r}")
+    try:
+        job = parse(tree["job"], base=tree.get("base", ""))
+        plain: dict[str, Any] = {name: tree[name] for name in _PLAIN}
+        for name, kinds in _KINDS.items():
+            if not isinstance(plain[name], kinds) or isinstance(plain[name], bool):
+                raise RunError("plan-unreadable", raw=f"{name} is {plain[name]!r}"[:200])
+        ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
+        checks = tuple(Check(**check) for check in tree["checks"])
+        return Plan(job=job, checks=checks, **plain, **ranges)
+    except RunError:
+        raise
+    except Exception as error:  # any shape of damage is one answer: this file is not a plan
+        raise RunError("plan-unreadable", raw=str(error)) from error
+
+
+_NUMBER = (int, float)
+_KINDS: dict[str, tuple[type, ...]] = {
+    "run": (str,), "created": _NUMBER, "app": (str,), "place": (str,), "accelerator": (str,), "framework": (str,),
+    "devices": (int,), "task": (str,), "steps": (int,), "steps_per_epoch": _NUMBER, "reasons": (dict,), "data": (dict,),
+    "memory": (dict,), "price": (dict, type(None)), "limits": (dict,), "consent": (str,),
+}  # fmt: skip
+
+
+def dumps(plan: Plan) -> bytes:
+    return json.dumps(plan.to_json(), indent=1, sort_keys=True).encode()
+
+
+def loads(data: bytes) -> Plan:
+    try:
+        tree = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise RunError("plan-unreadable", raw=str(error)) from error
+    if not isinstance(tree, dict):
+        raise RunError("plan-unreadable", raw=f"it holds {type(tree).__name__}")
+    return from_json(tree)

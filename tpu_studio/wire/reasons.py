@@ -1,0 +1,66 @@
+"""Why a run ended: one closed list, each with its status and whether trying again can help.
+
+The sentence for people, what it means for money, and the next action stand in ``domain.sentences``. Quota and
+capacity, which only the cloud knows, join with the cloud.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tpu_studio.wire.phases import Status
+
+
+class Reason(str, Enum):
+    COMPLETED = "completed"
+    EARLY_STOPPED = "early-stopped"
+    STOPPED_BY_USER = "stopped-by-user"
+    DISCARDED = "discarded"
+    TIME_LIMIT = "time-limit"
+    MONEY_LIMIT = "money-limit"
+    LOSS_NOT_FINITE = "loss-not-finite"
+    DATA_MISSING = "data-missing"
+    DATA_CHANGED = "data-changed"
+    DATA_BROKEN = "data-broken"
+    MODEL_REFUSED = "model-refused"
+    MODEL_STUCK = "model-stuck"
+    OUT_OF_MEMORY = "out-of-memory"
+    DISK_FULL = "disk-full"
+    FOLDER_UNWRITABLE = "folder-unwritable"
+    CHECKPOINT_CORRUPT = "checkpoint-corrupt"
+    DEVICES_DIFFER = "devices-differ"
+    PLAN_UNREADABLE = "plan-unreadable"
+    TRAINER_KILLED = "trainer-killed"
+    TRAINER_FAILED = "trainer-failed"
+    TRAINER_STUCK = "trainer-stuck"
+    GUARDIAN_GONE = "guardian-gone"
+    START_FAILED = "start-failed"
+
+    @property
+    def status(self) -> Status:
+        if self in (Reason.COMPLETED, Reason.EARLY_STOPPED):
+            return Status.FINISHED
+        if self in (Reason.STOPPED_BY_USER, Reason.DISCARDED, Reason.TIME_LIMIT, Reason.MONEY_LIMIT):
+            return Status.STOPPED
+        return Status.FAILED
+
+    @property
+    def retry_may_help(self) -> bool:
+        """True where starting the same attempt again from its last checkpoint can end differently."""
+        return self in (
+            Reason.TIME_LIMIT,
+            Reason.MONEY_LIMIT,
+            Reason.STOPPED_BY_USER,
+            Reason.OUT_OF_MEMORY,
+            Reason.DISK_FULL,
+            Reason.FOLDER_UNWRITABLE,
+            Reason.TRAINER_KILLED,
+            Reason.TRAINER_STUCK,
+            Reason.GUARDIAN_GONE,
+            Reason.START_FAILED,
+            Reason.CHECKPOINT_CORRUPT,
+        )
+
+    @property
+    def by_limit(self) -> bool:
+        return self in (Reason.TIME_LIMIT, Reason.MONEY_LIMIT)

@@ -1,0 +1,88 @@
+"""Names of the files in a run folder, the same on this disk and in a bucket (blueprint §2)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PLAN = "plan.json"
+OWNER = "owner.json"
+WATCHING = "watching.json"
+COMMITTED = "COMMITTED"
+
+
+def events_name(attempt: int, worker: int) -> str:
+    """`a0001-w003`: the writer of one events file, an attempt's worker."""
+    return f"a{attempt:04d}-w{worker:03d}"
+
+
+def events_file(run: Path, attempt: int, worker: int = 0) -> Path:
+    return run / "events" / f"{events_name(attempt, worker)}.jsonl"
+
+
+def desk_events_file(run: Path, install: str) -> Path:
+    return run / "events" / f"desk-{install}.jsonl"
+
+
+def heartbeat_file(run: Path, attempt: int, worker: int = 0) -> Path:
+    return run / "heartbeat" / f"{events_name(attempt, worker)}.json"
+
+
+def claim_file(run: Path, attempt: int) -> Path:
+    return run / "claims" / f"a{attempt:04d}.json"
+
+
+def ledger_file(run: Path, attempt: int) -> Path:
+    return run / "ledger" / f"a{attempt:04d}.json"
+
+
+def control_file(run: Path, number: int) -> Path:
+    return run / "control" / f"{number:06d}.json"
+
+
+def checkpoint_folder(run: Path, step: int) -> Path:
+    return run / "checkpoints" / f"{step:08d}"
+
+
+def result_folder(run: Path) -> Path:
+    return run / "result"
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write *data* beside *path*, sync it, and put it in place: after a crash either the old or the new is there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def create_once(path: Path, data: bytes) -> bool:
+    """Create *path* with *data* unless it is there; True when this call created it, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with open(temporary, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(temporary, path)  # fails when the name is taken; atomic, unlike open("x") and a later write
+        return True
+    except FileExistsError:
+        return False
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def events_names(run: Path) -> list[Path]:
+    """All events files of a run, in the order in which they count: desktop files first, then attempts."""
+    folder = run / "events"
+    if not folder.is_dir():
+        return []
+    return sorted(folder.glob("*.jsonl"), key=lambda path: (not path.name.startswith("desk-"), path.name))

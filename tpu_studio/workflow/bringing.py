@@ -1,0 +1,169 @@
+"""Runs that come from another computer, and results that leave: copying with progress, and what is refused.
+
+A run folder is checked before it is trusted: its plan must be readable and there may be no symlink and no special file,
+so nothing outside it is ever read. It is copied beside its final place and moved there when it is whole.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import loads
+from tpu_studio.wire.runfolder import PLAN, result_folder
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.ports import Progress
+
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Imported:
+    """*already*: the very same run was here before; nothing was copied."""
+
+    run: str
+    already: bool = False
+
+
+def bring(path: Path, runs: Path, install: str, now: float, progress: Progress | None = None) -> Imported:
+    """Copy the run folder at *path* into *runs*.
+
+    A run of the same id and plan that is here already is told, not copied; one of the same id with another plan gets a
+    new ending to its name.
+
+    Raises:
+        RunError: ``import-not-a-run``, ``plan-newer``, ``plan-unreadable``, ``import-symlink``,
+        ``import-special-file``,
+            ``disk-full``, ``folder-unwritable``, ``import-failed``.
+    """
+    path = path.absolute()
+    try:
+        if not stat.S_ISREG((path / PLAN).stat().st_mode):
+            raise RunError("import-special-file", file=PLAN)
+        frozen = (path / PLAN).read_bytes()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise RunError("import-not-a-run", folder=str(path)) from error
+    except OSError as error:
+        raise RunError("import-failed", folder=str(path), raw=str(error)) from error
+    plan = loads(frozen)
+    wanted = plan.run if _ID.fullmatch(plan.run) else path.name.lower()
+    if not _ID.fullmatch(wanted):
+        wanted = "imported-run"
+    if path.resolve().parent == runs.resolve():
+        return Imported(path.name, already=True)
+    run, number = wanted, 2
+    while (runs / run).exists():
+        if _same_plan(runs / run, frozen):
+            return Imported(run, already=True)
+        run, number = f"{wanted}-{number}", number + 1
+    files = _regular_files(path)
+    target, temporary = runs / run, runs / f".importing-{run}-{os.getpid()}"
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        need = sum(size for _, size in files)
+        free = shutil.disk_usage(runs).free
+        if need > free - (64 << 20):
+            raise RunError("disk-full", folder=str(runs), need_bytes=need, free_bytes=free)
+        _copy(path, temporary, files, progress)
+        desk.write_owner(temporary, install, t=now, imported=True)
+        os.rename(temporary, target)
+    except OSError as error:
+        raise _failed(error, target) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Imported(run)
+
+
+def export(folder: Path, destination: Path, progress: Progress | None = None) -> Path:
+    """Copy the result of a run: to *destination* when that is new or empty, else to a folder named after the run in it.
+
+    Raises:
+        RunError: ``no-result``, ``export-exists``, ``disk-full``, ``folder-unwritable``.
+    """
+    result = result_folder(folder)
+    files = _regular_files(result) if result.is_dir() else []
+    if not files:
+        raise RunError("no-result", run=folder.name)
+    target = destination.expanduser().absolute()
+    try:
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            target = target / folder.name
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise RunError("export-exists", folder=str(target))
+        before = target.is_dir()
+        try:
+            _copy(result, target, files, progress)
+        except BaseException:  # half a model is worse than none, also when it was Ctrl-C
+            _take_back(target, files, before)
+            raise
+    except OSError as error:
+        raise _failed(error, target) from error
+    return target
+
+
+def _take_back(target: Path, files: list[tuple[Path, int]], before: bool) -> None:
+    """Remove what was copied to *target*, and the folder itself unless it was there *before*."""
+    for name in {relative.parts[0] for relative, _ in files} if before else ():
+        shutil.rmtree(target / name, ignore_errors=True)
+        (target / name).unlink(missing_ok=True)
+    if not before:
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def _regular_files(root: Path) -> list[tuple[Path, int]]:
+    """Files under *root*, relative, with their sizes; hidden ones (temporary files, reserves) left out."""
+    found: list[tuple[Path, int]] = []
+
+    def walk(folder: Path) -> None:
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            kind = entry.stat(follow_symlinks=False).st_mode
+            relative = Path(entry.path).relative_to(root)
+            if stat.S_ISLNK(kind):
+                raise RunError("import-symlink", file=str(relative))
+            if entry.name.startswith("."):
+                continue
+            if stat.S_ISDIR(kind):
+                walk(Path(entry.path))
+            elif stat.S_ISREG(kind):
+                found.append((relative, entry.stat(follow_symlinks=False).st_size))
+            else:
+                raise RunError("import-special-file", file=str(relative))
+
+    try:
+        walk(root)
+    except OSError as error:
+        raise RunError("import-failed", folder=str(root), raw=str(error)) from error
+    return found
+
+
+def _copy(source: Path, target: Path, files: list[tuple[Path, int]], progress: Progress | None) -> None:
+    total, done = max(1, sum(size for _, size in files)), 0
+    target.mkdir(parents=True, exist_ok=True)
+    for relative, _ in files:
+        (target / relative).parent.mkdir(parents=True, exist_ok=True)
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+        with open(os.open(source / relative, flags), "rb") as reader, open(target / relative, "wb") as writer:
+            while chunk := reader.read(_CHUNK):
+                writer.write(chunk)
+                done += len(chunk)
+                if progress is not None:
+                    progress(min(1.0, done / total), str(relative))
+
+
+def _same_plan(folder: Path, frozen: bytes) -> bool:
+    try:
+        return (folder / PLAN).read_bytes() == frozen
+    except OSError:
+        return False
+
+
+def _failed(error: OSError, folder: Path) -> RunError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))

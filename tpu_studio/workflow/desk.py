@@ -1,0 +1,75 @@
+"""What the desktop itself writes into a run folder: its own events file and who drives the run.
+
+App and command line of one installation share one events file, so appending takes a lock on it and mends a line that
+a crash has torn.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.claims import this_machine, try_lock
+from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+_ID_LENGTH = 8
+
+
+def install_id(home: Path) -> str:
+    """The name of this installation, made on first need and kept in ``install-id``; made anew if that is damaged."""
+    path = home / "install-id"
+    made = ("".join(secrets.choice(ALPHABET) for _ in range(_ID_LENGTH)) + "\n").encode()
+    if not path.exists():
+        create_once(path, made)
+    found = path.read_bytes().decode("ascii", "replace").strip()
+    if len(found) == _ID_LENGTH and set(found) <= set(ALPHABET):
+        return found
+    write_atomically(path, made)
+    return made.decode().strip()
+
+
+def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: Any) -> None:
+    """Append one event to the desktop's file, safe on disk when this returns. Raises OSError."""
+    path = desk_events_file(folder, install)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        size = os.fstat(fd).st_size
+        torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+        os.write(fd, (b"\n" if torn else b"") + encode(event(kind, t=t, **fields)))
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def driving(folder: Path) -> Iterator[bool]:
+    """Alone among desktops in starting an attempt or declaring a run lost; False when another is at it now."""
+    fd = os.open(folder / PLAN, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield try_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def write_owner(folder: Path, install: str, *, t: float, **more: Any) -> None:
+    record = {"install": install, "t": round(t, 3), "host": this_machine()["host"], **more}
+    write_atomically(folder / OWNER, json.dumps(record, sort_keys=True).encode() + b"\n")
+
+
+def read_owner(folder: Path) -> Mapping[str, Any]:
+    """Who drives the run; empty when nobody said so."""
+    try:
+        record = json.loads((folder / OWNER).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}

@@ -1,0 +1,367 @@
+"""The life of runs on this desktop: launch, stop, extend, resume, delete, take over after a crash, list, follow.
+
+Plain blocking calls: the window makes them through `Tasks`, the command line directly. Each verb gathers what is true
+now, asks ``decide`` (pure), acts, and records: the intent in the journal before the act, the event in the run folder
+after it. The truth of a run is its folder; nothing here is remembered between calls.
+"""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tpu_studio import __version__
+from tpu_studio.wire import controls
+from tpu_studio.wire.claims import is_guarded
+from tpu_studio.wire.errors import BadInput, ModelError, NotReady, RunError
+from tpu_studio.wire.limits import limits_of, used_before
+from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.plan import Plan, dumps, loads
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once
+from tpu_studio.workflow import bringing, decide, desk, trash
+from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
+from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
+from tpu_studio.workflow.systemclock import SystemClock
+
+
+class Runs:
+    """All verbs of runs. Every method blocks; errors are StudioError; may be called from any thread.
+
+    Args:
+        home: Folder of ``runs/`` and ``trash/`` (docs/architecture.md).
+        places: Place by its name in a plan; for now ``computer``.
+    """
+
+    def __init__(
+        self, home: Path, *, places: Mapping[str, Place], journal: Journal, index: RunIndex, clock: Clock | None = None
+    ) -> None:
+        self.home = home
+        self._places, self._journal, self._index = dict(places), journal, index
+        self._clock = clock or SystemClock()
+
+    @property
+    def runs_folder(self) -> Path:
+        return self.home / "runs"
+
+    # -------------------------------------------------------------------------------------------------- start, stop
+
+    def launch(self, plan: Plan, *, beside: bool = False) -> str:
+        """Freeze *plan* in a new run folder, start its guardian, and return the run's id.
+
+        A guardian that cannot be started is told in the run itself: it ends at once as ``start-failed``.
+
+        Args:
+            beside: Run beside others at once, instead of waiting for one's turn.
+
+        Raises:
+            BadInput: ``plan-has-errors`` (facts: checks), ``model-no-consent``.
+            NotReady: the place is not ready.
+            RunError: ``folder-unwritable`` or ``disk-full``; in each case nothing was left behind.
+        """
+        place = self._place(plan.place)
+        if plan.blocking:
+            raise BadInput("plan-has-errors", checks=[check.title for check in plan.blocking])
+        if plan.job.model == "file" and not plan.consent:
+            raise ModelError("model-no-consent", file=str(plan.job["model.file"]))
+        place.check_ready()
+        now = self._clock.now()
+        try:
+            folder = self._new_folder(plan.job.name)
+        except OSError as error:
+            raise _disk_error(error, self.runs_folder) from error
+        run = folder.name
+        intent = self._journal.open("launch", run, {"attempt": 1, "beside": beside}, now)
+        try:
+            create_once(folder / PLAN, dumps(plan.launched(run, round(now, 3), __version__)))
+            desk.write_owner(folder, self._install, t=now)
+        except OSError as error:
+            trash.remove(folder)
+            self._journal.close(intent, "failed", self._clock.now())
+            raise _disk_error(error, folder) from error
+        with desk.driving(folder):
+            outcome = self._start(place, folder, 1, beside, steps=plan.steps)
+        self._journal.close(intent, outcome, self._clock.now())
+        return run
+
+    def stop(self, run: str, keep: bool = True) -> None:
+        """Ask the guardian to end the run; *keep* its result, or discard it. Returns when that is written, not done.
+
+        Raises:
+            RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``.
+        """
+        folder = self.folder(run)
+        action = decide.stop(self._seen(folder), keep)
+        if isinstance(action, SendControl):
+            self._send(folder, "stop", [action.record])
+        else:
+            self._declare(folder)
+
+    def extend(self, run: str, epochs: float, *, hours: float | None = None, money_usd: float | None = None) -> None:
+        """Train *epochs* more: a word to the trainer while it goes on, afterwards a new attempt.
+
+        Args:
+            hours, money_usd: New limits of the whole run. The time limit grows with the work by itself, the cost limit
+                never does.
+
+        Raises:
+            RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``; NotReady.
+        """
+        folder = self.folder(run)
+        action = decide.extend(self._seen(folder), epochs, hours=hours, money_usd=money_usd)
+        if isinstance(action, NewAttempt):
+            self._new_attempt(folder, action, "extend")
+        else:
+            self._send(folder, "extend", [one.record for one in action])
+
+    def resume(self, run: str, *, hours: float | None = None, money_usd: float | None = None) -> None:
+        """Go on with a run that has ended or was lost, as a new attempt from its last checkpoint.
+
+        Raises:
+            RunError: ``run-goes-on``, ``run-complete``, ``money-spent``, ``run-elsewhere``; NotReady.
+        """
+        folder = self.folder(run)
+        action = decide.resume(self._seen(folder), hours=hours, money_usd=money_usd)
+        self._new_attempt(folder, action, "resume")
+
+    # -------------------------------------------------------------------------------------------- delete and bring in
+
+    def delete(self, run: str) -> None:
+        """Move the run to the trash; `undo_delete` brings it back. Raises RunError while it goes on."""
+        folder = self.folder(run)
+        try:
+            decide.delete(self._seen(folder))
+        except RunError as error:
+            if error.id not in ("plan-unreadable", "plan-newer"):
+                raise
+            if any(is_guarded(path) for path in (folder / "claims").glob("a[0-9]*.json")):
+                raise RunError("run-goes-on", run=folder.name) from error
+        intent = self._journal.open("delete", folder.name, {}, self._clock.now())
+        try:
+            trash.put(folder, self.home / "trash")
+        except OSError as error:
+            raise _disk_error(error, folder) from error
+        self._index.forget(folder.name)
+        self._journal.close(intent, "done", self._clock.now())
+
+    def undo_delete(self, run: str) -> None:
+        """Raises RunError ``run-not-in-trash``."""
+        trash.take_back(run, self.home / "trash", self.runs_folder)
+
+    def empty_trash(self, older_than_s: float = 0.0) -> int:
+        """Delete for good what has been in the trash for so long; how many runs that were."""
+        names = trash.older_than(self.home / "trash", older_than_s, self._clock.now())
+        for name in names:
+            intent = self._journal.open("empty-trash", name, {}, self._clock.now())
+            trash.remove(self.home / "trash" / name)
+            self._journal.close(intent, "done", self._clock.now())
+        return len(names)
+
+    def import_folder(self, path: Path, progress: Progress | None = None) -> bringing.Imported:
+        """Copy a run folder from elsewhere into ours. Raises RunError (see ``bringing``)."""
+        return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress)
+
+    def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
+        """Copy the result of a run to *destination*; the folder it is in now. Raises RunError."""
+        return bringing.export(self.folder(run), destination, progress)
+
+    # ------------------------------------------------------------------------------------------------------- looking
+
+    def list(self) -> list[RunSummary]:
+        """A row for each run folder, newest first; damaged ones with their ``problem``."""
+        folders = [path for path in self._folders() if (path / PLAN).exists()]
+        return sorted((self._index.summary(path) for path in folders), key=lambda row: row.created, reverse=True)
+
+    def summary(self, run: str) -> RunSummary:
+        return self._index.summary(self.folder(run))
+
+    def folder(self, run: str) -> Path:
+        """The folder of a run, by its id, an unambiguous beginning of it, or a path.
+
+        Raises:
+            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found).
+        """
+        exact = self.runs_folder / run
+        if run and run == Path(run).name and (exact / PLAN).exists():
+            return exact
+        if (Path(run) / PLAN).exists():
+            return Path(run).absolute()
+        names = [path.name for path in self._folders() if (path / PLAN).exists()]
+        found = [name for name in names if run and name.startswith(run)]
+        if len(found) == 1:
+            return self.runs_folder / found[0]
+        if found:
+            raise RunError("run-ambiguous", run=run, found=sorted(found))
+        known = {name.rpartition("-")[0]: name for name in names} | {name: name for name in names}
+        near = difflib.get_close_matches(run, known, n=1)
+        raise RunError("run-unknown", run=run, nearest=known[near[0]] if near else None)
+
+    def follow(self, run: str) -> Following:
+        """Watch a run, whoever drives it. Raises RunError."""
+        return self._index.follow(self.folder(run))
+
+    def plan(self, run: str) -> Plan:
+        return loads((self.folder(run) / PLAN).read_bytes())
+
+    # --------------------------------------------------------------------------------------------------- after a crash
+
+    def reconcile(self) -> Sequence[str]:
+        """At each start: give every run that nobody guards and that never said its end, that end. Their ids.
+
+        Safe beside other desktops and any number of times.
+        """
+        for intent in self._journal.open_intents():
+            self._close_intent(intent.action, intent.run)
+            self._journal.close(intent.number, "reconciled", self._clock.now())
+        return [folder.name for folder in self._folders() if (folder / PLAN).exists() and self._declare(folder)]
+
+    def settle(self, run: str) -> bool:
+        """Give this one run its end if nobody guards it and it never said so; True when this call did."""
+        return self._declare(self.folder(run))
+
+    # -------------------------------------------------------------------------------------------------------- private
+
+    @property
+    def _install(self) -> str:
+        return desk.install_id(self.home)
+
+    def _place(self, name: str) -> Place:
+        try:
+            return self._places[name]
+        except KeyError:
+            raise NotReady("place-not-available", place=name) from None
+
+    def _folders(self) -> Sequence[Path]:
+        if not self.runs_folder.is_dir():
+            return []
+        return sorted(path for path in self.runs_folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+    def _new_folder(self, name: str) -> Path:
+        slug = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split())[:40].strip(
+            "-"
+        )
+        self.runs_folder.mkdir(parents=True, exist_ok=True)
+        while True:
+            folder = self.runs_folder / f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
+
+    def _seen(self, folder: Path) -> Seen:
+        """What is true of a run now. Life is looked at before the events: who is dead writes no more."""
+        attempt = max((int(path.stem[1:]) for path in (folder / "claims").glob("a[0-9]*.json")), default=0)
+        owner = desk.read_owner(folder)
+        plan = loads((folder / PLAN).read_bytes())
+        alive = bool(attempt) and self._place(plan.place).is_alive(folder, attempt)
+        row = self._index.summary(folder)
+        limits = limits_of(plan, controls.Controls(folder).read())
+        plain = limits_of(plan)
+        return Seen(
+            run=folder.name,
+            attempt=attempt,
+            alive=alive,
+            over=row.over,
+            reason=row.reason,
+            usd=row.usd,
+            elsewhere=owner.get("install") not in (None, self._install) and not owner.get("imported"),
+            has_checkpoint=any((folder / "checkpoints").glob(f"*/{COMMITTED}")),
+            used_s=used_before(folder, attempt + 1),
+            limit_hours=limits.hours,
+            limit_usd=limits.money_usd,
+            plan_hours=plain.hours,
+            plan_steps=plan.steps,
+            steps_per_epoch=plan.steps_per_epoch,
+        )
+
+    def _start(self, place: Place, folder: Path, attempt: int, beside: bool, *, steps: int | None = None) -> str:
+        """Say that the run waits, start its guardian; "started" or, told in the run, "start-failed"."""
+        self._say(folder, "phase", phase=Phase.QUEUED.value, detail="starting", attempt=attempt)
+        if steps is not None:
+            self._say(folder, "target", steps=steps)
+        try:
+            place.start(folder, attempt, beside=beside)
+        except RunError as error:
+            self._say(
+                folder,
+                "end",
+                attempt=attempt,
+                status="failed",
+                reason=Reason.START_FAILED.value,
+                steps=0,
+                final={},
+                facts=error.facts,
+            )
+            return "start-failed"
+        return "started"
+
+    def _new_attempt(self, folder: Path, action: NewAttempt, verb: str) -> None:
+        plan = loads((folder / PLAN).read_bytes())
+        place = self._place(plan.place)
+        place.check_ready()
+        intent = self._journal.open(verb, folder.name, {"attempt": action.attempt}, self._clock.now())
+        with desk.driving(folder) as alone:
+            if not alone:
+                self._journal.close(intent, "busy", self._clock.now())
+                raise RunError("run-busy", run=folder.name)
+            try:
+                for record in action.controls:
+                    controls.send(folder, record)
+                added = sum(float(record.get("epochs", 0.0)) for record in action.controls)
+                planned = self._index.summary(folder).steps_planned
+                steps = planned + max(1, round(added * plan.steps_per_epoch)) if added else None
+                outcome = self._start(place, folder, action.attempt, beside=False, steps=steps)
+            except OSError as error:
+                raise _disk_error(error, folder) from error
+        self._journal.close(intent, outcome, self._clock.now())
+
+    def _send(self, folder: Path, verb: str, records: Sequence[dict[str, object]]) -> None:
+        intent = self._journal.open(verb, folder.name, {"controls": [*records]}, self._clock.now())
+        try:
+            for record in records:
+                controls.send(folder, record)
+        except OSError as error:
+            raise _disk_error(error, folder) from error
+        self._journal.close(intent, "sent", self._clock.now())
+
+    def _declare(self, folder: Path) -> bool:
+        """Write the end that a lost run never wrote; True when this call wrote it."""
+        try:
+            with desk.driving(folder) as alone:
+                action = decide.lost(self._seen(folder)) if alone else None
+                if action is None:
+                    return False
+                self._say(
+                    folder,
+                    "end",
+                    attempt=action.attempt,
+                    status=action.reason.status.value,
+                    reason=action.reason.value,
+                    steps=self._index.summary(folder).step,
+                    final={},
+                    facts={},
+                )
+                return True
+        except (OSError, RunError, NotReady):
+            return False  # unreadable or not writable: its row in the list says so
+
+    def _say(self, folder: Path, kind: str, **fields: object) -> None:
+        desk.write_event(folder, self._install, kind, t=self._clock.now(), **fields)
+
+    def _close_intent(self, action: str, run: str) -> None:
+        """Finish or take back what a crash left half done. Launches and lost runs are seen to by `_declare`."""
+        if action == "launch" and not (self.runs_folder / run / PLAN).exists():
+            trash.remove(self.runs_folder / run)
+        elif action == "empty-trash":
+            trash.remove(self.home / "trash" / run)
+        elif action == "delete" and not (self.runs_folder / run).exists():
+            self._index.forget(run)
+
+
+def _disk_error(error: OSError, folder: Path) -> RunError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))
