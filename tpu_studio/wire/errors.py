@@ -6,7 +6,10 @@
         DataError               file or row of a data set
         ModelError              a model definition of the user's own
       NotReady                  engine, disk or account must be put in order first           (exit code 4)
+        SignedOut               no usable credentials: sign in (again)
       RunError                  a run could not be started, read or changed                  (exit code 1)
+        CloudRefused            the cloud said no, and nothing was made or changed
+        CloudUnclear            no answer, or none that can be trusted: look before trying again
 
 Raise the narrowest, chain with ``from``. An id is kebab-case, stays for ever, and has one sentence in
 ``domain/sentences.py`` (a test holds the two together). Facts are plain JSON values.
@@ -62,3 +65,15 @@ class NotReady(StudioError):
 
 class RunError(StudioError):
     pass
+
+
+class CloudRefused(RunError):
+    """Facts: ``raw`` the cloud's own words, ``code``, and what the id needs (``quota``, ``limit``, ``zone`` …)."""
+
+
+class CloudUnclear(RunError):
+    """The call may have been carried out. Facts: ``raw``, ``code`` where there was one."""
+
+
+class SignedOut(NotReady):
+    """Facts: ``account`` where known, ``raw``."""

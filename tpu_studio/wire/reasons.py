@@ -1,7 +1,7 @@
 """Why a run ended: one closed list, each with its status and whether trying again can help.
 
-The sentence for people, what it means for money, and the next action stand in ``domain.sentences``. Quota and
-capacity, which only the cloud knows, join with the cloud.
+The sentence for people, what it means for money, and the next action stand in ``domain.sentences``. Quota (asking again
+is useless) and capacity (waiting is right) are never confused.
 """
 
 from __future__ import annotations
@@ -35,6 +35,20 @@ class Reason(str, Enum):
     TRAINER_STUCK = "trainer-stuck"
     GUARDIAN_GONE = "guardian-gone"
     START_FAILED = "start-failed"
+    # In the cloud.
+    NO_CAPACITY = "no-capacity"  # waited as long as was allowed
+    QUOTA_EXCEEDED = "quota-exceeded"
+    PREEMPTED = "preempted"  # an attempt's; the run's only when no further attempt is to be made
+    MACHINE_GONE = "machine-gone"
+    MACHINE_SILENT = "machine-silent"
+    MACHINE_NEVER_SPOKE = "machine-never-spoke"
+    ENVIRONMENT_FAILED = "environment-failed"
+    CANNOT_DELETE_ITSELF = "cannot-delete-itself"
+    REPORTING_LOST = "reporting-lost"
+    LAUNCH_REFUSED = "launch-refused"
+    NO_OUTSIDE_STOP = "no-outside-stop"
+    UPLOAD_FAILED = "upload-failed"
+    BUCKET_GONE = "bucket-gone"
 
     @property
     def status(self) -> Status:
@@ -59,6 +73,14 @@ class Reason(str, Enum):
             Reason.GUARDIAN_GONE,
             Reason.START_FAILED,
             Reason.CHECKPOINT_CORRUPT,
+            Reason.NO_CAPACITY,
+            Reason.PREEMPTED,
+            Reason.MACHINE_GONE,
+            Reason.MACHINE_SILENT,
+            Reason.MACHINE_NEVER_SPOKE,
+            Reason.REPORTING_LOST,
+            Reason.NO_OUTSIDE_STOP,
+            Reason.UPLOAD_FAILED,
         )
 
     @property

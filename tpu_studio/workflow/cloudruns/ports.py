@@ -1,0 +1,179 @@
+"""What a run in the cloud needs of others: machines, stops from outside, a bucket, a price. ``cloud`` implements them.
+
+Every call blocks, with a timeout of its own, and raises only `CloudRefused`, `CloudUnclear`, `SignedOut` (wire.errors).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+Progress = Callable[[int, int], None]
+"""Bytes done, bytes in all; may raise to cancel."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A machine by its name: what is created, looked at and deleted. *backend*: ``tpu`` or ``compute``."""
+
+    name: str
+    zone: str
+    backend: str = "tpu"
+
+    @property
+    def region(self) -> str:
+        return self.zone.rpartition("-")[0]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to ask for.
+
+    Attributes:
+        request_id: UUID of this call; only a repeat of the same call uses it again.
+        tier: on-demand, spot or flex-start.
+        valid_for_s: How long the request may wait for capacity.
+        run_s: The platform's own stop where it has one (flex-start, Compute Engine); None: none.
+        metadata: startup-script, ts-guardian, ts-config, ts-deadline.
+    """
+
+    ref: Ref
+    request_id: str
+    accelerator: str
+    runtime: str
+    tier: str
+    valid_for_s: float
+    run_s: float | None
+    metadata: Mapping[str, str]
+    labels: Mapping[str, str]
+    service_account: str
+    network: str = "default"
+
+
+@dataclass(frozen=True)
+class MachineSeen:
+    """What GET by name says; times in seconds since 1970.
+
+    Attributes:
+        state: waiting, provisioning, ready, leaving (being deleted or taken back), preempted, failed, or unknown
+            (an unheard-of state: neither good nor bad).
+        raw: Google's own state words.
+        error: Id and facts of a refusal that came late (stock-out in the operation, FAILED), or None.
+        created: Node createTime: what is billed begins here; None while there is no node.
+        by_service: The service, not a user, is taking it away.
+    """
+
+    ref: Ref
+    state: str
+    raw: str = ""
+    error: tuple[str, Mapping[str, Any]] | None = None
+    created: float | None = None
+    by_service: bool = False
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Machines(Protocol):
+    def create(self, wanted: Wanted) -> None:
+        """Ask for it; returns when the request is accepted, not when the machine is there. ``exists`` is a refusal."""
+        ...
+
+    def look(self, ref: Ref) -> MachineSeen | None:
+        """None: proved absent (404 by name, for request and node both)."""
+        ...
+
+    def delete(self, ref: Ref) -> None:
+        """Delete request and node (force); absent is fine. Returns when the deletion is accepted."""
+        ...
+
+    def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
+        """All machines of ours in all zones that carry *labels*; raises CloudUnclear when a zone did not answer."""
+        ...
+
+
+class OutsideStops(Protocol):
+    """One-shot tasks at Google that delete a machine with the laptop off."""
+
+    def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
+        """Schedule a DELETE at each time and read each back; their full names. A name is never used twice."""
+        ...
+
+    def of(self, ref: Ref) -> Mapping[str, float]:
+        """Tasks that stand for this machine: name → time."""
+        ...
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove them; absent is fine. Returns when each is proved gone."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stored:
+    name: str
+    size: int
+    generation: int
+    updated: float
+    md5: str = ""
+
+
+class Mailbox(Protocol):
+    """The bucket. Names are whole object names (``runs/<run>/…``)."""
+
+    @property
+    def bucket(self) -> str: ...
+
+    def create(self, name: str, data: bytes) -> bool:
+        """Create once (ifGenerationMatch=0); False when it is there with other content, True when ours is there."""
+        ...
+
+    def write(self, name: str, data: bytes, *, generation: int | None = None) -> int | None:
+        """Overwrite, or compare-and-swap by *generation*; the new generation, None when the swap was lost."""
+        ...
+
+    def read(self, name: str, *, start: int = 0) -> bytes | None:
+        """The bytes from *start*; None when it is absent."""
+        ...
+
+    def stat(self, name: str) -> Stored | None: ...
+
+    def list(self, prefix: str, *, start: str = "") -> Sequence[Stored]:
+        """All names under *prefix* from *start* on (inclusive), in order."""
+        ...
+
+    def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
+        """Resumable and checksummed; skipped when the same content is there."""
+        ...
+
+    def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
+        """To a file beside *path*, checked, then put in place."""
+        ...
+
+    def delete(self, names: Sequence[str]) -> None: ...
+
+
+class ServerClock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970 by the cloud's own ``Date``, carried on by the monotonic clock (practice: × its speed)."""
+        ...
+
+
+@dataclass(frozen=True)
+class CloudSide:
+    """Everything a run in the cloud uses, for one project and bucket; made by ``cloud.connection``.
+
+    Attributes:
+        endpoints: Base URLs as the VM shall use them (ts-config).
+        queue: Full name of the outside-stop queue by region is ``projects/P/locations/<region>/queues/tpu-studio``.
+        speed: How much faster than real time the cloud's clock runs (practice only), else 1.
+    """
+
+    place: str
+    project: str
+    runner: str
+    machines: Mapping[str, Machines]
+    stops: OutsideStops
+    mailbox: Mailbox
+    clock: ServerClock
+    endpoints: Mapping[str, str]
+    speed: float = 1.0
