@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Without a slash at the end. The practice cloud gives *tasks* a path of its own: its paths collide with the TPU API."""
+    """No slash at the end. In the practice cloud *tasks* has a path of its own: it shares paths with the TPU API."""
 
     tpu: str = "https://tpu.googleapis.com"
     compute: str = "https://compute.googleapis.com"
