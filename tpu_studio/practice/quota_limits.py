@@ -1,0 +1,136 @@
+"""The quota limits of the practice project: one table for the TPU API, Compute Engine, Cloud Quotas and Service Usage.
+
+Ids are Google's own, which no rule can build (reference: google-cloud.md §8.1, §8.2); those of v2 to v4 on demand are
+from memory and nobody's machine depends on them. Zone and region limits both apply. Defaults are those of a project
+that may start: a fresh real one often has 0 on demand, which the faults ``quota-zero`` and ``quota-region-zero`` show.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from tpu_studio.wire.resources import resource_path
+
+TPU = "tpu.googleapis.com"
+COMPUTE = "compute.googleapis.com"
+
+
+@dataclass(frozen=True)
+class Quota:
+    """One limit.
+
+    Attributes:
+        unit: What a slice draws: ``chips``, or ``cores`` (v5p-8 draws 8).
+        per: The dimension, ``zone`` or ``region``.
+        default: In places where the generation is offered.
+        family: Value of the dimension ``tpu_family``, on Compute Engine's one limit of that kind.
+    """
+
+    quota_id: str
+    service: str
+    metric: str
+    title: str
+    generation: str
+    spot: bool
+    unit: str
+    per: str
+    default: int
+    family: str = ""
+
+    @property
+    def dimensions(self) -> list[str]:
+        return [self.per, "tpu_family"] if self.family else [self.per]
+
+
+def _tpu(stem: str, generation: str, spot: bool, unit: str, default: int, metric: str, *, region: bool = True) -> list[Quota]:
+    tier = "Preemptible " if spot else ""
+    title = f"{tier}TPU {generation} {unit}"
+    scopes = [("Zone", "zone"), ("Region", "region")] if region else [("Zone", "zone")]
+    return [
+        Quota(f"{stem}PerProjectPer{scope}ForTPUAPI", TPU, f"{TPU}/{metric}", f"{title} per project per {per}",
+              generation, spot, unit, per, default)
+        for scope, per in scopes
+    ]  # fmt: skip
+
+
+def _compute(quota_id: str, metric: str, generation: str, spot: bool, per: str, default: int, family: str = "") -> Quota:
+    return Quota(quota_id, COMPUTE, f"{COMPUTE}/{metric}", f"{'Preemptible ' if spot else ''}TPU {generation} chips",
+                 generation, spot, "chips", per, default, family)  # fmt: skip
+
+
+QUOTAS: tuple[Quota, ...] = (
+    *_tpu("TPUV2sPod", "v2", False, "cores", 16, "tpu_v2_pod"),
+    *_tpu("TPUV2sPreemptiblePod", "v2", True, "cores", 48, "tpu_v2_pod_preemptible"),
+    *_tpu("TPUV3sPod", "v3", False, "cores", 16, "tpu_v3_pod"),
+    *_tpu("TPUV3sPreemptiblePod", "v3", True, "cores", 48, "tpu_v3_pod_preemptible"),
+    *_tpu("TPUV4sPod", "v4", False, "cores", 0, "tpu_v4_pod"),
+    *_tpu("TPUV4sPreemptiblePod", "v4", True, "cores", 0, "tpu_v4_pod_preemptible"),
+    *_tpu("TPUV5sLitepod", "v5e", False, "chips", 64, "tpu-v5s-litepod"),
+    *_tpu("TPUV5sPreemptibleLitepod", "v5e", True, "chips", 64, "tpu-v5s-litepod-preemptible"),
+    *_tpu("TPUV5P", "v5p", False, "cores", 128, "tpu-v5p"),
+    *_tpu("TPUV5PPreemptible", "v5p", True, "cores", 128, "tpu-v5p-preemptible", region=False),
+    *_tpu("TPUV6E", "v6e", False, "chips", 64, "tpu-v6e"),
+    *_tpu("TPUV6EPreemptible", "v6e", True, "chips", 64, "tpu-v6e-preemptible"),
+    _compute("TPU-LITE-PODSLICE-V5-per-project-zone", "tpu_lite_podslice_v5", "v5e", False, "zone", 0),
+    _compute("PREEMPTIBLE-TPU-LITE-PODSLICE-V5-per-project-zone", "preemptible_tpu_lite_podslice_v5", "v5e", True, "zone", 0),
+    _compute("TPU-V5P-per-project-zone", "tpu_v5p", "v5p", False, "zone", 32),
+    _compute("PREEMPTIBLE-TPU-V5P-per-project-zone", "preemptible_tpu_v5p", "v5p", True, "zone", 32),
+    _compute("PREEMPTIBLE-TPU-V6E-per-project-zone", "preemptible_tpu_v6e", "v6e", True, "zone", 64),
+    _compute("PREEMPTIBLE-TPU-V6E-per-project-region", "preemptible_tpu_v6e", "v6e", True, "region", 64),
+    _compute("TPUS-PER-TPU-FAMILY-per-project-region", "tpus_per_tpu_family", "v6e", False, "region", 64, "CT6E"),
+    _compute("TPUS-PER-TPU-FAMILY-per-project-region", "tpus_per_tpu_family", "tpu7x", False, "region", 16, "TPU7X"),
+)  # fmt: skip
+
+
+def applying(service: str, generation: str, *, spot: bool) -> list[Quota]:
+    """Every limit that a slice of this kind must pass (zone first); its draw is counted in `Quota.unit`."""
+    return [q for q in QUOTAS if (q.service, q.generation, q.spot) == (service, generation, spot)]
+
+
+def find(quota_id: str, dimensions: Mapping[str, str]) -> Quota | None:
+    """The row of an id; of the one per family, the row that the dimension ``tpu_family`` names."""
+    rows = [q for q in QUOTAS if q.quota_id == quota_id]
+    family = dimensions.get("tpu_family", "")
+    return next((q for q in rows if q.family == family), rows[0] if rows and not rows[0].family else None)
+
+
+def limit(cloud: Any, quota_id: str, dimensions: Mapping[str, str]) -> int:
+    """What the project may hold at once, in the quota's own unit; 0 for an id or a place without one.
+
+    Args:
+        dimensions: ``{"zone": "us-west4-a"}`` or ``{"region": "us-west4"}``, with ``tpu_family`` where the id has it.
+    """
+    quota = find(quota_id, dimensions)
+    place = dimensions.get(quota.per, "") if quota else ""
+    if quota is None or not place:
+        return 0
+    granted = cloud.db.get("quota-grant", grant_key(quota, place))
+    if granted is not None:
+        return int(granted["value"])
+    about = {"quota_id": quota_id, "generation": quota.generation, "place": place}
+    if cloud.faults.armed("quota-zero", **about) or (
+        quota.per == "region" and cloud.faults.armed("quota-region-zero", **about)
+    ):
+        return 0
+    return default(quota, place)
+
+
+def default(quota: Quota, place: str) -> int:
+    """Without a grant of its own: 0 where the generation isn't offered."""
+    return quota.default if place in places(quota.generation, quota.per) else 0
+
+
+def grant_key(quota: Quota, place: str) -> str:
+    return f"{quota.quota_id}/{quota.family or '-'}/{place}"
+
+
+@cache
+def places(generation: str, per: str) -> tuple[str, ...]:
+    """Zones (or regions) where the catalogue lists a generation, sorted."""
+    catalogue = json.loads(resource_path("catalogue", "generations.json").read_text(encoding="utf-8"))
+    zones = [z["zone"] for g in catalogue["generations"] if g["id"] == generation for z in g.get("zones", [])]
+    return tuple(sorted(set(zones if per == "zone" else (zone.rsplit("-", 1)[0] for zone in zones))))
