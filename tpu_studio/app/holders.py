@@ -100,7 +100,9 @@ class RunHolder(Holder):
             return
         from tpu_studio.gui.run.page import RunPage
 
-        self.put(RunPage(run_model(self._studio, services, self._run, folder, plan)))
+        model = run_model(self._studio, services, self._run, folder, plan)
+        model.planned_again = self._studio.shell.plan_again
+        self.put(RunPage(model))
 
 
 def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: Plan) -> RunViewModel:

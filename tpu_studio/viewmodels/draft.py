@@ -12,6 +12,7 @@ from typing import Any
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, check
 from tpu_studio.wire.models import BY_NAME, MODELS, ModelSpec
+from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, Key
 
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
@@ -43,6 +44,16 @@ def edited(job: Job, changes: Mapping[str, Any]) -> Job:
     if "model.name" in changes or "model.file" in changes:
         _keep_fitting_options(values, given)
     return Job(values, job.base, frozenset(given))
+
+
+def of_plan(plan: Plan) -> Job:
+    """The job behind a plan, ready to be edited: what had been chosen for the person is "auto" again."""
+    values, given = dict(plan.job.values), set(plan.job.given)
+    for key in KEYS:
+        if key.path in plan.reasons or values[key.path] == key.default:
+            values[key.path] = key.default
+            given.discard(key.path)
+    return Job(values, plan.job.base, frozenset(given))
 
 
 def is_complete(job: Job) -> bool:

@@ -43,9 +43,10 @@ class Launcher(Protocol):
 
 
 class PlanViewModel:
-    """Commands: `new`, `open_job`, `open_data`, `set`, `set_text`, `reset`, `apply`, `choose_model`, `choose_file`,
-    `choose_data`, `set_column`, `open_section`, `close_section`, `look_again`, `stop_looking`, `measure`, `undo`,
-    `redo`, `save`, `start`, `agree`, `decline`, `create_engine`, `tick` (ten times a second while it is shown)."""
+    """Commands: `new`, `open_job`, `open_draft`, `open_data`, `set`, `set_text`, `reset`, `apply`, `choose_model`,
+    `choose_file`, `choose_data`, `set_column`, `open_section`, `close_section`, `look_again`, `stop_looking`,
+    `measure`, `undo`, `redo`, `save`, `start`, `agree`, `decline`, `create_engine`, and `tick` (ten times a second
+    while it is shown)."""
 
     def __init__(
         self,
@@ -101,6 +102,10 @@ class PlanViewModel:
             return jobfile.load(path)
 
         self._tasks.submit(work, done=lambda job: self._begin(job, path), failed=self._failed)
+
+    def open_draft(self, job: Job) -> None:
+        """Begin with the settings of an earlier run."""
+        self._begin(job, None)
 
     def open_data(self, path: Path, kind: str) -> None:
         """Begin with data; the model is the good first choice for it."""

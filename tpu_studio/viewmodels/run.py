@@ -15,10 +15,12 @@ from typing import Any, Protocol
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
-from tpu_studio.viewmodels import runwords
+from tpu_studio.viewmodels import draft, runwords
 from tpu_studio.viewmodels.runlog import read_log
 from tpu_studio.viewmodels.runwords import RunFacts
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.ports import Curve, Following, Tasks
@@ -87,6 +89,11 @@ class RunPageState:
     def may_resume(self) -> bool:
         """The run ended before its time in a way that carrying on can mend."""
         return self.view.end is not None and not self.busy and self._reason is not None and self._reason.retry_may_help
+
+    @property
+    def may_plan_again(self) -> bool:
+        """What went wrong, or was stopped, is corrected in a new plan; a good run is rather trained longer."""
+        return self.view.end is not None and self.view.end.status is not Status.FINISHED
 
     @property
     def may_extend(self) -> bool:
@@ -168,6 +175,7 @@ class RunViewModel:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.plan = plan
+        self.planned_again: Callable[[Job], None] = lambda job: None
         self.state = Observable(RunPageState(run, runwords.facts_of(plan), folder, RunView(), clock()))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
         self._make_predictor = predictor
@@ -243,6 +251,10 @@ class RunViewModel:
     def extend(self, epochs: float) -> None:
         run = self.state.value.run
         self._do("extending", lambda: self._verbs.extend(run, epochs))
+
+    def plan_again(self) -> None:
+        """Open a new plan with this run's settings; this run stays as it is."""
+        self.planned_again(draft.of_plan(self.plan))
 
     def resume(self) -> None:
         run = self.state.value.run

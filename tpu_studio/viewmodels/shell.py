@@ -15,6 +15,7 @@ from typing import Literal
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.opening import Opened, what_is
 from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.wire.job import Job
 
 Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
 NOTICES_AT_MOST = 4
@@ -36,10 +37,14 @@ class Notice:
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What the Plan page shall start from: a job file, data, or nothing (a new run). *number* tells requests apart."""
+    """What the Plan page shall start from: a job file, the job of an earlier run, data, or nothing (a new run).
+
+    *number* tells requests apart.
+    """
 
     number: int = 0
     job: Path | None = None
+    draft: Job | None = None
     data: Path | None = None
     data_kind: str = ""
 
@@ -71,7 +76,7 @@ class Command:
 
 
 class ShellViewModel:
-    """Commands: `go`, `new_run`, `open_path`, `open_run`, `open_example`, `notify`, `close_notice`, `back`."""
+    """Commands: `go`, `new_run`, `plan_again`, `open_path`, `open_run`, `notify`, `close_notice`, `back`."""
 
     def __init__(self) -> None:
         self.state = Observable(ShellView())
@@ -88,6 +93,10 @@ class ShellViewModel:
 
     def open_job(self, path: Path) -> None:
         self._plan(PlanRequest(next(self._numbers), job=path))
+
+    def plan_again(self, job: Job) -> None:
+        """A new plan with the settings of an earlier run."""
+        self._plan(PlanRequest(next(self._numbers), draft=job))
 
     def open_run(self, run: str, name: str = "") -> None:
         self._leave_for("run", run, name)

@@ -148,6 +148,10 @@ def test_a_failed_run_says_what_happened_and_can_be_carried_on(
     assert shown.page.pill.text() == "Failed"
     assert shown.page.ending.isVisible() and shown.page.ending.title.text()
     assert "Traceback" not in shown.page.ending.text.text()
+    asked = []
+    shown.page.model.planned_again = asked.append
+    qtbot.mouseClick(shown.page.again_button, Qt.MouseButton.LeftButton)
+    assert [job.name for job in asked] == [shown.page.model.plan.job.name]
 
 
 def test_a_run_that_failed_before_its_first_step_waits_for_nothing_and_offers_nothing_dead(

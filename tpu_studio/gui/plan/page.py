@@ -101,9 +101,11 @@ class PlanPage(QWidget):
     # ------------------------------------------------------------------------------------------- what the window asks
 
     def start(self, request: PlanRequest) -> None:
-        """Begin with a job file, with data, or with nothing."""
+        """Begin with a job file, with an earlier run's settings, with data, or with nothing."""
         if request.job is not None:
             self._model.open_job(request.job)
+        elif request.draft is not None:
+            self._model.open_draft(request.draft)
         elif request.data is not None:
             self._model.open_data(request.data, request.data_kind or "images")
         else:

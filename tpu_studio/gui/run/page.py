@@ -46,15 +46,17 @@ class RunPage(QWidget):
         self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
         self.export_button = Button("Save a copy…", icon="download")
         self.extend_button = Button("Train longer…", icon="plus")
+        self.again_button = Button("Change and start again", icon="copy-plus")
         self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
         self.stop_button = Button("Stop & keep model", kind="danger", icon="square")
         self.header = PageHeader(
             facts.name, facts.subtitle, self.pill, self.folder_button, self.export_button, self.extend_button,
-            self.resume_button, self.stop_button,
+            self.again_button, self.resume_button, self.stop_button,
         )  # fmt: skip
         self.folder_button.clicked.connect(self._open_folder)
         self.export_button.clicked.connect(self._export)
         self.extend_button.clicked.connect(self._extend)
+        self.again_button.clicked.connect(model.plan_again)
         self.resume_button.clicked.connect(model.resume)
         self.stop_button.clicked.connect(self.stop_asked)
 
@@ -109,6 +111,7 @@ class RunPage(QWidget):
         self.extend_button.setVisible(live or state.may_extend or bool(state.busy))
         self.extend_button.setEnabled(state.may_extend)
         self.resume_button.setVisible(state.may_resume)
+        self.again_button.setVisible(state.may_plan_again)
         self.folder_button.setVisible(state.over)
         self.export_button.setVisible(state.over and state.may_try)
         self.export_button.setEnabled(state.may_try and not state.busy)
