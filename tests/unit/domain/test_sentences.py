@@ -16,11 +16,27 @@ from tpu_studio.domain import sentences
 from tpu_studio.domain.sentences import ERRORS, FINDINGS, NOTICES, say, say_finding, say_notice, say_reason, why_broken
 from tpu_studio.domain.sentences import data as data_words
 from tpu_studio.domain.sentences.sentence import Sentence, tell
-from tpu_studio.wire.errors import BadInput, DataError, JobError, ModelError, NotReady, RunError, StudioError
+from tpu_studio.wire.errors import (
+    BadInput,
+    CloudRefused,
+    CloudUnclear,
+    DataError,
+    JobError,
+    ModelError,
+    NotReady,
+    RunError,
+    SignedOut,
+    StudioError,
+)
 from tpu_studio.wire.reasons import Reason
 
 SOURCE = Path(sentences.__file__).parents[2]
-OUR_ERRORS = {kind.__name__ for kind in (StudioError, BadInput, JobError, DataError, ModelError, NotReady, RunError)}
+CLOUD_ERRORS = (CloudRefused, CloudUnclear, SignedOut)
+OUR_ERRORS = {
+    kind.__name__
+    for kind in (StudioError, BadInput, JobError, DataError, ModelError, NotReady, RunError, *CLOUD_ERRORS)
+}
+DOCUMENTED = SOURCE.parent / "docs" / "cloud.md"
 
 
 def calls() -> Iterator[tuple[str, ast.Call, Path]]:
@@ -141,3 +157,26 @@ def test_findings_speak_of_the_data():
     said = say_finding("class-imbalance", {"most": "cats", "most_count": 900, "least": "dogs", "least_count": 90})
     assert said.title == "“cats” is 10 times as frequent as “dogs”"
     assert say_finding("broken-items", {"count": 1, "first": "a.jpg"}).title == "1 broken item is left out"
+
+
+def test_every_id_of_the_contract_with_the_cloud_has_a_sentence():
+    section = DOCUMENTED.read_text("utf-8").partition("## Errors of the cloud")[2].partition("## ")[0]
+    ids = set(re.findall(r"[a-z]+(?:-[a-z]+)+", section.partition("Ids:")[2]))
+    assert {"quota-exceeded", "no-capacity", "client-gone"} <= ids
+    assert {id for id in ids if id not in ERRORS} == set()
+
+
+def test_quota_and_capacity_are_never_confused():
+    quota, capacity = (
+        say(CloudRefused("quota-exceeded", quota="TPUV6EPerProjectPerZone", limit=0)),
+        say(CloudRefused("no-capacity", zone="us-east5-b")),
+    )
+    assert "not a shortage" in quota.meaning
+    assert "not your quota" in capacity.meaning
+    assert "wait" not in quota.action.lower()
+
+
+def test_a_rented_run_says_what_it_cost_and_a_practice_run_that_it_was_pretended():
+    assert "It cost $1.84." in say_reason(Reason.COMPLETED, {}, place="cloud", usd=1.84).meaning
+    assert "practice dollars" in say_reason(Reason.TIME_LIMIT, {}, place="practice", usd=1.84).meaning
+    assert "Nothing was charged." in say_reason(Reason.COMPLETED, {}).meaning

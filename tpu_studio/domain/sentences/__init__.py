@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpu_studio.domain.sentences import catalogue, converting, data, engine, job, model, notices, result, run
-from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Sentence, tell
+from tpu_studio.domain.sentences import catalogue, cloud, converting, data, engine, job, model, notices, result, run
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence, tell
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.reasons import Reason
 
@@ -30,11 +30,11 @@ __all__ = [
 
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
-    **catalogue.ERRORS,
+    **catalogue.ERRORS, **cloud.ERRORS,
 }  # fmt: skip
 FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS}
-NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES}
-REASONS: dict[Reason, Entry] = run.REASONS
+NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}
+REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 
 
 def say(error: StudioError) -> Sentence:
@@ -47,9 +47,12 @@ def say(error: StudioError) -> Sentence:
     return tell(entry, error.facts)
 
 
-def say_reason(reason: Reason, facts: Mapping[str, Any]) -> Sentence:
-    """Why a run ended. *facts* come with its `end` event."""
-    return tell(REASONS[reason], facts)
+def say_reason(reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0) -> Sentence:
+    """Why a run ended. *facts* come with its `end` event; *usd* is what it cost at a rented *place*."""
+    if place not in ("practice", "cloud"):
+        return tell(REASONS[reason], facts)
+    facts = {"usd": usd, **facts, "place": place}
+    return cloud.at_a_rented_place(reason, tell(REASONS[reason], facts), Facts(facts))
 
 
 def say_notice(id: str, facts: Mapping[str, Any]) -> Sentence:

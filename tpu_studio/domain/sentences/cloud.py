@@ -1,0 +1,362 @@
+"""Words for the cloud: why it says no, why a rented run ends, what it tells while it goes on.
+
+Quota and capacity are never confused: at a quota asking again is useless, at missing capacity waiting is right. Errors
+are told of calls that made nothing (CloudRefused) or of which nobody knows yet (CloudUnclear); money is named in each.
+"""
+
+from __future__ import annotations
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire.phases import Status
+from tpu_studio.wire.reasons import Reason
+
+PRETENDED = "These are practice dollars: nothing was charged."
+_BUCKET = "The last saved copy of the model is in the bucket."
+_LOOKED_FOR = (
+    "Whether anything was made is looked up by its name before anything else is tried; if so, it is charged until it "
+    "is deleted."
+)
+
+
+def _zone(f: Facts, before: str = " in ") -> str:
+    return f"{before}{f.text('zone')}" if "zone" in f else ""
+
+
+def _what(f: Facts) -> str:
+    return f.text("accelerator") or "this TPU"
+
+
+def _usd(f: Facts, name: str) -> str:
+    value = f.raw(name)
+    return figures.money(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+
+def _quota(f: Facts, waited: str = "") -> Sentence:
+    allowed = (
+        f" The limit “{f.text('quota')}” is {f.text('limit', 'lower than what the plan needs')}."
+        if "quota" in f
+        else ""
+    )
+    return Sentence(
+        f"Your project is not allowed that many chips{_zone(f)}",
+        f"This is a quota, not a shortage: asking again changes nothing.{allowed} {waited or NOTHING_CHARGED}",
+        "Ask Google for more on the account page, or choose a zone or size that your quota allows.",
+    )
+
+
+ERRORS: dict[str, Entry] = {
+    # A definite no.
+    "quota-exceeded": _quota,
+    "no-capacity": lambda f: Sentence(
+        f"No {_what(f)} is free{_zone(f)} now",
+        f"This is a shortage, not your quota: others use them at the moment. {NOTHING_CHARGED}",
+        "Keep waiting, allow more zones, or try the spot tier.",
+    ),
+    "create-rate": Sentence(
+        "Too many requests in a short time",
+        f"Google limits how often machines may be asked for. {NOTHING_CHARGED}",
+        "Wait a minute; a run that waits for a machine asks again by itself.",
+    ),
+    "type-not-in-zone": lambda f: Sentence(
+        f"{f.text('accelerator', 'This TPU')} is not offered{_zone(f) or ' in this zone'}",
+        NOTHING_CHARGED,
+        "Choose a zone that has it; the plan lists them.",
+    ),
+    "zone-not-allowed": lambda f: Sentence(
+        f"Your project may not use TPUs{_zone(f) or ' in this zone'}",
+        f"Google grants some zones only to some projects. {NOTHING_CHARGED}",
+        "Choose another zone, or ask Google for access to this one.",
+    ),
+    "tier-not-offered": lambda f: Sentence(
+        f"{f.text('tier', 'This tier')} is not offered for {_what(f)}{_zone(f)}",
+        NOTHING_CHARGED,
+        "Choose another tier in the plan.",
+    ),
+    "permission-missing": lambda f: Sentence(
+        f"Your account may not do that{_permission(f)}",
+        f"The project gives it no such right. {NOTHING_CHARGED}",
+        "The account page names the role and who can grant it.",
+    ),
+    "act-as-missing": lambda f: Sentence(
+        "Your account may not start machines in the name of the runner",
+        f"A TPU VM works with the service account {f.text('account', 'of the runner')}. {NOTHING_CHARGED}",
+        "Let the account page grant the role “Service Account User” on it.",
+    ),
+    "service-disabled": lambda f: Sentence(
+        f"{f.text('service', 'A service of Google Cloud')} is not switched on in your project",
+        NOTHING_CHARGED,
+        "Switch it on on the account page; it takes a few minutes to be known everywhere.",
+    ),
+    "billing-off": Sentence(
+        "Your project has no billing account",
+        f"Google lends TPUs only to projects that can pay. {NOTHING_CHARGED}",
+        "Link a billing account on the account page.",
+    ),
+    "org-policy": lambda f: Sentence(
+        "A rule of your organisation forbids that",
+        f"{f.text('constraint', 'The rule')} is set by whoever looks after your organisation. {NOTHING_CHARGED}",
+        "Send them the request that the account page has ready.",
+    ),
+    "bad-request": lambda f: Sentence(
+        "Google did not accept the request as it was",
+        f"It says: {f.text('raw', 'no reason')}. {NOTHING_CHARGED}",
+        "Plan again with another size or zone; the details help whoever looks into it.",
+    ),
+    "exists": lambda f: Sentence(
+        f"There is something called {f.text('name', 'that')} already",
+        "Nothing new was made, and nothing more was charged. What is there stays as it is.",
+        "Look at it under “What may cost money”.",
+    ),
+    "not-found": lambda f: Sentence(
+        f"{f.text('name', 'What was asked for')} is not there",
+        NOTHING_CHARGED,
+        "Look at the project and the zone; it may have been deleted.",
+    ),
+    "precondition": lambda f: Sentence(
+        f"{f.text('name', 'It')} is not in a state in which that can be done",
+        f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{_raw(f)}",
+        "Try again in a minute.",
+    ),
+    # Nobody knows yet.
+    "network-down": Sentence(
+        "Google cannot be reached",
+        f"{_LOOKED_FOR} A running machine goes on and ends at its limits, still without this computer.",
+        "Check the network; the app goes on by itself when it is back.",
+    ),
+    "timed-out": Sentence(
+        "Google did not answer in time", _LOOKED_FOR, "Nothing to do: it is looked at again by itself."
+    ),
+    "server-error": lambda f: Sentence(
+        "Google had an error of its own",
+        f"{_LOOKED_FOR}{_raw(f)}",
+        "Nothing to do: it is looked at again by itself.",
+    ),
+    "unreadable-reply": lambda f: Sentence(
+        "Google's answer could not be read",
+        _LOOKED_FOR,
+        "It is looked at again by itself; if it stays, something between you and Google changes its answers.",
+    ),
+    # No usable credentials.
+    "signed-out": Sentence(
+        "You are not signed in to Google",
+        "Nothing was charged. A run that goes on ends at its limits, also while you are signed out.",
+        "Sign in on the account page.",
+    ),
+    "reauth-needed": Sentence(
+        "Google wants you to sign in again",
+        "That happens from time to time. A run that goes on is not touched; it is still charged until its limits.",
+        "Sign in on the account page.",
+    ),
+    "scope-missing": Sentence(
+        "One of the rights was not ticked while signing in",
+        "Without it TPUs can neither be rented nor deleted. Nothing was charged.",
+        "Sign in again and leave all boxes ticked.",
+    ),
+    "client-gone": Sentence(
+        "The sign-in client is not known to Google any more",
+        "It was deleted or disabled in its project. Nothing was charged.",
+        "Give another client id in Settings, or sign in with gcloud.",
+    ),
+    # Ours.
+    "cloud-not-ready": lambda f: Sentence(
+        f"{'The practice cloud' if f.raw('place') == 'practice' else 'Google Cloud'} is not ready for a run",
+        f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
+        "Open the account page, or “tpu-studio doctor”.",
+    ),
+    "needs-yes": lambda f: Sentence(
+        "A rented machine is started only after a yes",
+        f"The plan costs {_usd(f, 'usd') or 'an unknown sum'} at most. Nothing was started, and nothing was charged.",
+        "Look at the plan, then add --yes.",
+    ),
+    "price-unknown": Sentence(
+        "The price is not known, so a cost limit must be given",
+        f"Without a price the app cannot choose one for you. {NOTHING_CHARGED}",
+        "Set limits.money_usd, or choose another size or tier.",
+    ),
+    "run-taken-over": lambda f: Sentence(
+        f"“{f.text('run', 'The run')}” is driven by another computer now",
+        "It took the run over from the bucket. Nothing was changed, and nothing more was charged by this one.",
+        "Watch it here, or take it over again.",
+    ),
+    "past-platform-limit": lambda f: Sentence(
+        "That is longer than the machine itself may run",
+        f"This kind of machine is ended by Google after {_hours(f)}, and that cannot be moved. "
+        "Nothing was changed, and nothing more was charged.",
+        "Let it end, then resume it as a new attempt from its last copy.",
+    ),
+    "stops-not-moved": lambda f: Sentence(
+        "The stops at Google could not be moved, so the run was not extended",
+        f"It still ends at its old limit.{_raw(f)} Nothing more was charged.",
+        "Try again in a minute.",
+    ),
+}
+
+
+def _permission(f: Facts) -> str:
+    return f": {f.text('permission')} is missing" if "permission" in f else ""
+
+
+def _raw(f: Facts) -> str:
+    return f" It says: {f.text('raw').rstrip('.')}." if "raw" in f else ""
+
+
+def _hours(f: Facts) -> str:
+    value = f.raw("limit_s")
+    return figures.duration(float(value)) if isinstance(value, (int, float)) else "a fixed time"
+
+
+def _waited(f: Facts) -> str:
+    value = f.raw("waited_s")
+    return f" after {figures.duration(float(value))}" if isinstance(value, (int, float)) else ""
+
+
+def spent(f: Facts) -> str:
+    """What a rented run has cost, in one sentence; on the practice cloud that it was pretended."""
+    usd = _usd(f, "usd")
+    if f.raw("place") == "practice":
+        return PRETENDED
+    return f"It cost {usd}." if usd else "What it cost stands in its receipt."
+
+
+REASONS: dict[Reason, Entry] = {
+    Reason.NO_CAPACITY: lambda f: Sentence(
+        f"No {_what(f)} became free{_waited(f)}",
+        f"This is a shortage, not your quota. Nothing of yours was left waiting{_asked(f)}. Waiting is free: nothing was charged.",
+        "Start it again at another hour, allow more zones, or try the spot tier.",
+    ),
+    Reason.QUOTA_EXCEEDED: _quota,
+    Reason.PREEMPTED: lambda f: Sentence(
+        "Google took the machine back",
+        f"That can happen to spot machines at any time. {_BUCKET} {spent(f)}",
+        "Resume it from the last copy, or plan it on demand.",
+    ),
+    Reason.MACHINE_GONE: lambda f: Sentence(
+        "The machine was gone without a word",
+        f"It failed, or somebody deleted it. {_BUCKET} {spent(f)} Nothing is charged any more.",
+        "Resume it from the last copy.",
+    ),
+    Reason.MACHINE_SILENT: lambda f: Sentence(
+        "The machine stopped reporting, so it was deleted",
+        f"It was still there and charged, but said nothing any more. {_BUCKET} {spent(f)}",
+        "Resume it from the last copy.",
+    ),
+    Reason.MACHINE_NEVER_SPOKE: lambda f: Sentence(
+        "The machine started but never reported, so it was deleted",
+        f"It may have hung while starting, or it cannot reach the bucket. {spent(f)}",
+        "Start it again; if it stays, let the account page check network and runner account.",
+    ),
+    Reason.ENVIRONMENT_FAILED: lambda f: Sentence(
+        "The training program could not be installed on the machine",
+        f"The machine was deleted.{_raw(f)} {spent(f)}",
+        "Start it again; if it stays, read its log.",
+    ),
+    Reason.CANNOT_DELETE_ITSELF: lambda f: Sentence(
+        "The machine could not prove that it can delete itself",
+        f"Nothing was trained, so that no bill can run away. {spent(f)}",
+        "Let the account page check the roles of the runner account.",
+    ),
+    Reason.REPORTING_LOST: lambda f: Sentence(
+        "The machine could not reach the bucket any more, so it ended",
+        f"{_BUCKET} {spent(f)}",
+        "Resume it from the last copy.",
+    ),
+    Reason.LAUNCH_REFUSED: lambda f: Sentence(
+        "Google refused the machine",
+        f"It says: {f.text('raw', 'no reason').rstrip('.')}. Nothing was made, and nothing was charged.",
+        "The account page tells what is missing; then start it again.",
+    ),
+    Reason.NO_OUTSIDE_STOP: lambda f: Sentence(
+        "The stops at Google could not be set, so nothing was rented",
+        f"Without them a machine that hangs would run until somebody looks.{_raw(f)} Nothing was charged.",
+        "Let the account page prepare the queue, or agree in the plan to go without.",
+    ),
+    Reason.UPLOAD_FAILED: lambda f: Sentence(
+        "Job or data could not be brought to the bucket",
+        f"{_upload(f)}Nothing was rented. What is in the bucket already is not sent again; "
+        "nothing but its storage is charged.",
+        "Start it again.",
+    ),
+    Reason.BUCKET_GONE: lambda f: Sentence(
+        "The bucket with the results is gone",
+        f"Without it nothing can be saved, so the machine was deleted. {spent(f)}",
+        "Let the account page make a new one, then start again.",
+    ),
+}
+
+
+def _asked(f: Facts) -> str:
+    return f" in {f.text('zones')}" if "zones" in f else ""
+
+
+def _upload(f: Facts) -> str:
+    return f"{_raw(f).strip()} " if "raw" in f else ""
+
+
+def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
+    """The words of *reason* for a run on a rented machine, where something was charged and the model is elsewhere."""
+    if reason in REASONS:
+        return said
+    if reason is Reason.DISCARDED:
+        kept = "Nothing was kept."
+    elif f.raw("result") is False:
+        kept = "No model was written. A copy that was saved before is in the bucket."
+    elif reason.status is Status.FAILED:
+        kept = _BUCKET
+    else:
+        kept = (
+            "The model so far is in the bucket and on this computer."
+            if reason is not Reason.COMPLETED
+            else ("The model is in the bucket and on this computer.")
+        )
+    return Sentence(said.title, f"{kept} {spent(f)}", said.action)
+
+
+NOTICES: dict[str, Entry] = {
+    "preempted": Sentence(
+        "Google takes the machine back",
+        "The model is saved in the bucket as far as there is time. The run goes on with the next machine; waiting is free.",
+        "",
+    ),
+    "delete-failing": lambda f: Sentence(
+        f"{f.text('name', 'A machine')} could not be deleted yet",
+        f"It may still be charged{_rate(f)}. Deleting is tried again until it is proved gone.{_raw(f)}",
+        "If it stays, delete it in the Google Cloud console.",
+    ),
+    "delete-proved": lambda f: Sentence(
+        f"{f.text('name', 'The machine')} is deleted, and that is proved", "Nothing is charged for it any more."
+    ),
+    "stops-left": lambda f: Sentence(
+        "Some stops at Google could not be removed yet",
+        "They delete a machine that is gone already: they do no harm and cost nothing.",
+        "",
+    ),
+    "stops-missing": lambda f: Sentence(
+        "The stops at Google could not be set anew",
+        "The earlier ones stand; the machine also ends by itself.",
+        "",
+    ),
+    "no-outside-stop": Sentence(
+        "This run is stopped only by the machine itself",
+        "You agreed to go without stops at Google. If the machine hangs, it is charged until somebody deletes it.",
+        "Look at it now and then.",
+    ),
+    "cloud-unreachable": lambda f: Sentence(
+        "The cloud cannot be reached at the moment",
+        f"The run goes on and ends at its limits.{_raw(f)}",
+        "Check the network.",
+    ),
+    "signed-out": Sentence(
+        "You are signed out, so this run cannot be looked at",
+        "It goes on and ends at its limits.",
+        "Sign in on the account page.",
+    ),
+    "two-machines": lambda f: Sentence(
+        f"A machine that is not needed was found: {f.text('name', 'a second one')}", "It is being deleted."
+    ),
+}
+
+
+def _rate(f: Facts) -> str:
+    usd = _usd(f, "usd_per_hour")
+    return f" at {usd} an hour" if usd else ""
