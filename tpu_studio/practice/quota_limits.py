@@ -46,7 +46,9 @@ class Quota:
         return [self.per, "tpu_family"] if self.family else [self.per]
 
 
-def _tpu(stem: str, generation: str, spot: bool, unit: str, default: int, metric: str, *, region: bool = True) -> list[Quota]:
+def _tpu(
+    stem: str, generation: str, spot: bool, unit: str, default: int, metric: str, *, region: bool = True
+) -> list[Quota]:
     tier = "Preemptible " if spot else ""
     title = f"{tier}TPU {generation} {unit}"
     scopes = [("Zone", "zone"), ("Region", "region")] if region else [("Zone", "zone")]
@@ -57,7 +59,9 @@ def _tpu(stem: str, generation: str, spot: bool, unit: str, default: int, metric
     ]  # fmt: skip
 
 
-def _compute(quota_id: str, metric: str, generation: str, spot: bool, per: str, default: int, family: str = "") -> Quota:
+def _compute(
+    quota_id: str, metric: str, generation: str, spot: bool, per: str, default: int, family: str = ""
+) -> Quota:
     return Quota(quota_id, COMPUTE, f"{COMPUTE}/{metric}", f"{'Preemptible ' if spot else ''}TPU {generation} chips",
                  generation, spot, "chips", per, default, family)  # fmt: skip
 
@@ -76,7 +80,8 @@ QUOTAS: tuple[Quota, ...] = (
     *_tpu("TPUV6E", "v6e", False, "chips", 64, "tpu-v6e"),
     *_tpu("TPUV6EPreemptible", "v6e", True, "chips", 64, "tpu-v6e-preemptible"),
     _compute("TPU-LITE-PODSLICE-V5-per-project-zone", "tpu_lite_podslice_v5", "v5e", False, "zone", 0),
-    _compute("PREEMPTIBLE-TPU-LITE-PODSLICE-V5-per-project-zone", "preemptible_tpu_lite_podslice_v5", "v5e", True, "zone", 0),
+    _compute("PREEMPTIBLE-TPU-LITE-PODSLICE-V5-per-project-zone", "preemptible_tpu_lite_podslice_v5", "v5e", True,
+             "zone", 0),
     _compute("TPU-V5P-per-project-zone", "tpu_v5p", "v5p", False, "zone", 32),
     _compute("PREEMPTIBLE-TPU-V5P-per-project-zone", "preemptible_tpu_v5p", "v5p", True, "zone", 32),
     _compute("PREEMPTIBLE-TPU-V6E-per-project-zone", "preemptible_tpu_v6e", "v6e", True, "zone", 64),
