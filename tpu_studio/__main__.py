@@ -32,9 +32,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tpu_studio.app.main import main as window
 
         return window(arguments)
-    from tpu_studio.cli.main import main as command_line
+    try:
+        from tpu_studio.cli.main import main as command_line
 
-    return command_line(arguments)
+        return command_line(arguments)
+    except KeyboardInterrupt:  # while it was still being read in
+        sys.stderr.write("Cancelled.\n")
+        return 130
 
 
 def opens_the_window(arguments: Sequence[str]) -> bool:

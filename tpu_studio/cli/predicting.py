@@ -16,8 +16,8 @@ def predict(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 2 when none of the items could be answered."""
     from tpu_studio.local.computer import trainer_environment
 
-    items = [*arguments.items, *_row(arguments.row), *([arguments.prompt] if arguments.prompt else [])]
-    if not items:
+    items = [*arguments.items, *_row(arguments.row)]
+    if not items and not arguments.prompt:
         raise BadInput(
             "command-line",
             raw="nothing to ask: name a file, or give --row or --prompt",
@@ -41,6 +41,7 @@ def predict(arguments: Arguments, output: Output) -> int:
             f"{arguments.temperature:g}",
             "--seed",
             str(arguments.seed),
+            *(["--prompt", arguments.prompt] if arguments.prompt else []),
         ]
         if consent and services.consents.agreed(consent):
             argv += ["--consent", consent]

@@ -104,7 +104,8 @@ def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, h
     judged = Judged(tuple(columns), target, task, classes)
     if not judged.inputs:
         raise DataError("data-no-inputs", path=path, target=target.name,
-                        left_out=[[column.name, column.why] for column in columns if column.why][:20])
+                        left_out=[[column.name, column.why] for column in columns if column.why][:20],
+                        left_out_count=sum(1 for column in columns if column.why))
     return judged
 
 

@@ -7,7 +7,6 @@ wrong on the way becomes an outcome with a reason (`outcomes`); only a crash of 
 from __future__ import annotations
 
 import json
-import math
 import os
 import signal
 import sys
@@ -21,6 +20,7 @@ from tpu_studio.trainer.guard import BuildWatch
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import Schedule, extension_steps
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
+from tpu_studio.wire import controls
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
@@ -193,6 +193,6 @@ def _extension_files(run: Path) -> dict[int, float]:
             print(f"trainer: control file {path.name} cannot be read: {error}", file=sys.stderr)
             continue
         epochs = control.get("epochs") if isinstance(control, dict) and control.get("verb") == "extend" else None
-        if isinstance(epochs, (int, float)) and math.isfinite(epochs) and epochs > 0 and path.stem.isdigit():
+        if isinstance(epochs, (int, float)) and 0 < epochs <= controls.MOST["epochs"] and path.stem.isdigit():
             found[int(path.stem)] = float(epochs)
     return found

@@ -75,9 +75,9 @@ def _sound(record: Mapping[str, Any]) -> bool:
         and not isinstance(record[name], bool)
         and math.isfinite(record[name])
         and 0 < record[name] <= most
-        for name, most in _MOST.items()
+        for name, most in MOST.items()
         if name in record
     )
 
 
-_MOST = {"epochs": 1e5, "hours": 29 * 24, "money_usd": 1e6}
+MOST = {"epochs": 1e5, "hours": 29 * 24, "money_usd": 1e6}

@@ -19,13 +19,14 @@ def _path(f: Facts, default: str = "The folder or file") -> str:
     return f.file("path", default)
 
 
-def _named(items: Any, most: int = 3) -> str:
-    """`roses, tulips and 4 more` from names, or from [name, count] pairs."""
-    names = [str(item[0] if isinstance(item, (list, tuple)) else item) for item in items or ()]
+def _named(items: Any, most: int = 3, count: Any = None) -> str:
+    """`roses, tulips and 4 more` from names, or from [name, count] pairs; *count*: how many there are in all."""
+    names = [str(item[0] if isinstance(item, (list, tuple)) else item)[:60] for item in items or ()]
     if not names:
         return "some"
     if len(names) > most:
-        return ", ".join(names[:most]) + f" and {len(names) - most} more"
+        total = max(len(names), count) if isinstance(count, int) else len(names)
+        return ", ".join(names[:most]) + f" and {total - most:,} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -127,7 +128,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-no-inputs": lambda f: Sentence(
         f"Nothing is left to predict “{f.text('target', 'it')}” from",
-        f"Left out: {_named(f.raw('left_out', []))}. {DATA_UNTOUCHED}",
+        f"Left out: {_named(f.raw('left_out', []), count=f.raw('left_out_count'))}. {DATA_UNTOUCHED}",
         "Use one of these columns after all, or choose another table.",
     ),
     "data-column-unknown": lambda f: Sentence(

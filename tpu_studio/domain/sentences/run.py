@@ -162,7 +162,7 @@ ERRORS: dict[str, Entry] = {
         "Put that right first; the plan tells more about it.",
     ),
     "run-unknown": lambda f: Sentence(
-        f"There is no run called {_run(f)}",
+        f"There is no run called “{f.text('run')[:60]}”" if "run" in f else "There is no such run",
         _UNCHANGED,
         f"Did you mean “{f.text('nearest')}”?" if "nearest" in f else "Look at the list of runs.",
     ),

@@ -51,7 +51,7 @@ def prepare(run: Path) -> tuple[Path, dict[str, Any]]:
 def answers(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """One answer for each example in the items, in order; a broken one has an ``error`` and stops nothing."""
     result, card = prepare(asked.run)
-    items = list(_items(card, asked.items))
+    items = [*_items(card, asked.items), *((prompt, prompt) for prompt in asked.prompt)]
     from tpu_studio.trainer.predict.asking import Asked
 
     model = Asked(result, card, consent=asked.consent)
@@ -128,6 +128,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "items", nargs="*", metavar="ITEM", help="pictures, folders, tables, JSON rows, texts or prompts"
     )
+    parser.add_argument("--prompt", action="append", default=[], help="a prompt as it is, also if a file is called so")
     parser.add_argument("--serve", action="store_true", help="stay, and answer JSON lines")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument(
@@ -137,6 +138,6 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--temperature", type=float, default=0.8, help="0 always takes the likeliest")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args(argv)
-    if not asked.serve and not asked.items:
+    if not asked.serve and not asked.items and not asked.prompt:
         parser.error("nothing to ask: give at least one ITEM, or --serve")
     return asked
