@@ -1,0 +1,230 @@
+"""HTTP to Google: one session for a set of credentials, a timeout on each call, and a retry policy of our own.
+
+Google's clients set neither (a dead peer would hang for ever), so all of them are given `session(...)` or go
+through `Api`. Only calls that may be repeated without harm are repeated; a create never is: its caller looks by name.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import requests
+from google.auth.transport.requests import AuthorizedSession, Request
+from requests.adapters import HTTPAdapter
+
+import tpu_studio
+from tpu_studio.cloud import errors
+from tpu_studio.wire.errors import StudioError
+
+SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+CONNECT_S, READ_S = 10.0, 30.0
+TIMEOUT = (CONNECT_S, READ_S)
+_RETRIED = frozenset({"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate"})
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often and how long a call that may be repeated is repeated. Waits grow ×2, each drawn from half to whole."""
+
+    tries: int = 4
+    first_s: float = 0.5
+    most_s: float = 8.0
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+    def call(self, work: Callable[[], T], **about: Any) -> T:
+        """*work*, again while the answer is unclear or "too fast". Raises what `errors.of_exception` makes of it."""
+        for tried in range(1, self.tries + 1):
+            try:
+                return once(work, **about)
+            except StudioError as error:
+                if tried == self.tries or error.id not in _RETRIED:
+                    raise
+            wait = min(self.most_s, self.first_s * 2 ** (tried - 1))
+            self.sleep(wait * (0.5 + 0.5 * self.chance()))
+        raise AssertionError("unreachable")
+
+
+PATIENT = Patience()
+
+
+def once(work: Callable[[], T], **about: Any) -> T:
+    """*work*, with whatever it raises made one of ours."""
+    try:
+        return work()
+    except StudioError:
+        raise
+    except Exception as error:  # noqa: BLE001  Google's clients raise from five libraries; each becomes an id here
+        raise errors.of_exception(error, **about) from None  # the chain could hold a request with its token
+
+
+class _OwnProxies(requests.Session):
+    """No proxy and no CA of the environment for this computer itself; netrc never."""
+
+    def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
+        if is_loopback(str(url)):
+            merged = {"proxies": {}, "stream": stream, "verify": verify, "cert": cert}
+            return {**merged, "verify": self.verify if verify is None else verify, "cert": cert or self.cert}
+        return super().merge_environment_settings(url, proxies, stream, verify, cert)
+
+
+class _Authorized(_OwnProxies, AuthorizedSession):
+    """google-auth's session with `_OwnProxies`, and TIMEOUT where a caller gives none."""
+
+    def __repr__(self) -> str:
+        return "<session>"
+
+    def request(self, method: Any, url: Any, *args: Any, **more: Any) -> Any:
+        if more.get("timeout") is None or more["timeout"] == 120:  # 120: google-auth's own default
+            more["timeout"] = TIMEOUT
+        return super().request(method, url, *args, **more)  # type: ignore[no-untyped-call]
+
+
+def session(credentials: Any, quota_project: str = "") -> requests.Session:
+    """A session that carries *credentials*, refreshed when they expire and once after a 401.
+
+    Args:
+        quota_project: Whose quota and service switches count for user credentials (``X-Goog-User-Project``).
+    """
+    if quota_project and getattr(credentials, "quota_project_id", quota_project) != quota_project:
+        credentials = credentials.with_quota_project(quota_project)
+    refreshing = _OwnProxies()
+    _prepare(refreshing)
+    asking = Request(refreshing)
+    made = _Authorized(credentials, refresh_timeout=CONNECT_S, auth_request=asking)  # type: ignore[no-untyped-call]
+    _prepare(made)
+    return made
+
+
+def _prepare(made: requests.Session) -> None:
+    made.auth = _as_is  # or a netrc entry would replace the token
+    made.headers["User-Agent"] = f"tpu-studio/{tpu_studio.__version__}"
+    adapter = HTTPAdapter(pool_connections=8, pool_maxsize=16, max_retries=0)
+    made.mount("https://", adapter)
+    made.mount("http://", adapter)
+
+
+def _as_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def is_loopback(url: str) -> bool:
+    host = (urlsplit(url).hostname or "").rstrip(".")
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class Api:
+    """JSON over HTTP against one of Google's services.
+
+    Args:
+        endpoint: Base URL without a slash at the end.
+        http: What `session` made; or credentials, of which one is made.
+        quota_project: Only with credentials.
+    """
+
+    def __init__(self, endpoint: str, http: Any, quota_project: str = "", *, patience: Patience = PATIENT) -> None:
+        self.endpoint = endpoint.rstrip("/")
+        self._http: requests.Session = http if isinstance(http, requests.Session) else session(http, quota_project)
+        self._patience = patience
+
+    def __repr__(self) -> str:
+        return f"Api({self.endpoint!r})"
+
+    def get(self, path: str, query: Mapping[str, Any] | None = None, **about: Any) -> dict[str, Any]:
+        """GET, repeated with patience. *path* begins with a slash. *about*: facts that a refusal should carry."""
+        return self._patience.call(lambda: self._send("GET", path, query, None, about), **about)
+
+    def delete(self, path: str, query: Mapping[str, Any] | None = None, **about: Any) -> dict[str, Any]:
+        """DELETE, repeated with patience: once gone, the second answer is ``not-found``."""
+        return self._patience.call(lambda: self._send("DELETE", path, query, None, about), **about)
+
+    def post(
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        *,
+        again: bool = False,
+        **about: Any,
+    ) -> dict[str, Any]:
+        """POST, sent once; *again*: it may be repeated without harm (a question, or a call with a request id)."""
+        return self._writing("POST", path, body, query, again, about)
+
+    def patch(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        query: Mapping[str, Any] | None = None,
+        *,
+        again: bool = False,
+        **about: Any,
+    ) -> dict[str, Any]:
+        return self._writing("PATCH", path, body, query, again, about)
+
+    def put(
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        query: Mapping[str, Any] | None = None,
+        *,
+        again: bool = True,
+        **about: Any,
+    ) -> dict[str, Any]:
+        return self._writing("PUT", path, body, query, again, about)
+
+    def pages(
+        self, path: str, field: str, query: Mapping[str, Any] | None = None, *, most: int = 200, **about: Any
+    ) -> list[Any]:
+        """All items of a list in pages (``nextPageToken``). Raises CloudUnclear after *most* pages."""
+        items: list[Any] = []
+        asked = dict(query or {})
+        for _ in range(most):
+            page = self.get(path, asked, **about)
+            items += page.get(field) or []
+            if not page.get("nextPageToken"):
+                return items
+            asked["pageToken"] = page["nextPageToken"]
+        raise errors.make("unreadable-reply", {**about, "raw": f"more than {most} pages of {field}"})
+
+    def _writing(
+        self, method: str, path: str, body: Mapping[str, Any] | None, query: Any, again: bool, about: dict[str, Any]
+    ) -> dict[str, Any]:
+        def send() -> dict[str, Any]:
+            return self._send(method, path, query, {} if body is None else body, about)
+
+        return self._patience.call(send, **about) if again else once(send, **about)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: Mapping[str, Any] | None,
+        about: dict[str, Any],
+    ) -> dict[str, Any]:
+        reply = self._http.request(method, self.endpoint + path, params=query, json=body, timeout=TIMEOUT)
+        if reply.status_code >= 400:
+            raise errors.of_reply(reply.status_code, reply.content, **about)
+        if not reply.content.strip():
+            return {}
+        tree = reply.json()
+        if not isinstance(tree, dict):
+            raise errors.make("unreadable-reply", {**about, "raw": errors.without_secrets(reply.text)})
+        return tree
+
+
+def segment(name: str) -> str:
+    """*name* as one segment of a path."""
+    return quote(name, safe="")
