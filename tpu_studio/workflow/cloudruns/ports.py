@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from tpu_studio.wire.plan import Plan
+
 Progress = Callable[[int, int], None]
 """Bytes done, bytes in all; may raise to cancel."""
 
@@ -177,3 +179,26 @@ class CloudSide:
     clock: ServerClock
     endpoints: Mapping[str, str]
     speed: float = 1.0
+
+
+class Preparing(Protocol):
+    """Brings job and data to the bucket, and makes what a machine is given (``cloud.preparing``)."""
+
+    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
+        """Bundle and data uploaded (skipped when they are there); repeatable. Blocks.
+
+        Returns:
+            Plain JSON pieces of ts-config: ``bundle``, ``data``, ``environment``, ``guardian_sha256``, ``trust_code``.
+
+        Raises:
+            CloudRefused, CloudUnclear, SignedOut; RunError or DataError where a file cannot be read.
+        """
+        ...
+
+    def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
+        """startup-script, ts-guardian, ts-config, ts-deadline for a finished ts-config."""
+        ...
+
+
+Connect = Callable[[Plan], CloudSide]
+"""The side of a place that a plan is for (project, bucket in the region of its first zone). Blocks; raises StudioError."""
