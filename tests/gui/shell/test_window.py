@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
@@ -15,6 +15,7 @@ from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.shell.notices import NoticeCard
 from tpu_studio.gui.shell.palette import Palette
 from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.window import fitting
 
 
 def test_home_is_painted_before_anything_heavy_is_imported():
@@ -246,3 +247,10 @@ def test_f1_explains_what_has_the_focus(studio):
     studio.window.sidebar.new_button.setFocus()
     studio.window.act("help")
     assert studio.window.notices.cards[-1].notice.text
+
+
+def test_the_first_window_fits_the_screen_with_its_frame():
+    usual, least = QSize(1440, 900), QSize(1100, 700)
+    assert fitting(usual, QSize(1920, 1080), least) == usual
+    assert fitting(usual, QSize(1440, 900), least) == QSize(1424, 852)
+    assert fitting(usual, QSize(800, 600), least) == usual

@@ -32,6 +32,7 @@ from tpu_studio.viewmodels.shell import PlanRequest, ShellView, ShellViewModel
 
 SMALLEST = QSize(1100, 700)
 USUAL = QSize(1440, 900)
+FRAME = QSize(16, 48)  # what desktops draw around a window; known exactly only once it is shown
 
 
 @dataclass
@@ -319,11 +320,17 @@ class MainWindow(QMainWindow):
         return bytes(self.saveGeometry().data())
 
     def restore(self, remembered: bytes) -> None:
-        if remembered:
-            self.restoreGeometry(QByteArray(remembered))
+        if not (remembered and self.restoreGeometry(QByteArray(remembered))):
+            self.resize(fitting(USUAL, self.screen().availableSize(), self.minimumSize()))
 
     def open_file(self, path: Path | str) -> None:
         self.shell.open_path(path)
+
+
+def fitting(wanted: QSize, screen: QSize, least: QSize) -> QSize:
+    """*wanted*, or what a screen leaves of it beside the window's title bar and frame; *wanted* where none would do."""
+    room = screen - FRAME
+    return wanted.boundedTo(room) if room.width() >= least.width() and room.height() >= least.height() else wanted
 
 
 def reduced(settings: Settings) -> bool:
