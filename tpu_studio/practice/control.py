@@ -1,0 +1,56 @@
+"""The practice cloud's own address, `/practice/…`: faults, bill, events; for its owner (the window's panel) only."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.faults import FAULTS
+from tpu_studio.practice.routing import Request, Router
+
+
+def install(router: Router, cloud: Cloud) -> None:
+    def owned(request: Request) -> None:
+        if not request.principal.is_owner:
+            raise GoogleError(403, "PERMISSION_DENIED", "The practice cloud's own settings are its owner's.")
+
+    def faults() -> dict[str, Any]:
+        return {"faults": [asdict(fault) for fault in FAULTS.values()], "armed": cloud.faults.listed()}
+
+    @router.route("GET", "/practice/faults")
+    def listed(request: Request) -> dict[str, Any]:
+        owned(request)
+        return faults()
+
+    @router.route("POST", "/practice/faults")
+    def arm(request: Request) -> dict[str, Any]:
+        """Body: ``{"name", "times"?, "after_s"?, and the fault's own keys}``."""
+        owned(request)
+        body = request.json()
+        try:
+            cloud.faults.arm(**body)
+        except (ValueError, TypeError) as error:
+            raise GoogleError(400, "INVALID_ARGUMENT", str(error)) from error
+        return faults()
+
+    @router.route("DELETE", "/practice/faults")
+    def disarm(request: Request) -> dict[str, Any]:
+        """Query ``name``: one fault by name or id; without it all."""
+        owned(request)
+        cloud.faults.disarm(request.one("name"))
+        return faults()
+
+    @router.route("GET", "/practice/bill")
+    def bill(request: Request) -> dict[str, Any]:
+        owned(request)
+        lines = cloud.meter.bill()
+        return {"now": cloud.clock.now(), "lines": lines, "usd": sum(line["usd"] or 0.0 for line in lines)}
+
+    @router.route("GET", "/practice/events")
+    def events(request: Request) -> dict[str, Any]:
+        """Query ``after``: number of the last event that is known."""
+        owned(request)
+        happened = cloud.faults.events(request.number("after", 0))
+        return {"now": cloud.clock.now(), "speed": cloud.clock.speed, "events": happened}

@@ -1,0 +1,110 @@
+"""Build the practice cloud: its services, its port, and an account in which everything is ready.
+
+    with Practice(Settings(folder)) as practice: …        practice.url, practice.token, practice.cloud
+"""
+
+from __future__ import annotations
+
+import threading
+from importlib import import_module
+from importlib.util import find_spec
+from types import TracebackType
+
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.routing import Router
+from tpu_studio.practice.server import TITLES, PracticeServer
+from tpu_studio.practice.settings import Settings
+
+# A service has install(router, cloud), and prepare(cloud) where a new home needs something of it. Owners add theirs.
+SERVICES = (
+    "machines", "control", "tpu", "compute", "storage", "oauth", "resourcemanager", "serviceusage", "quotas", "billing",
+    "budgets", "iam", "orgpolicy", "tasks",
+)  # fmt: skip
+
+
+class Practice:
+    """A server in a thread of this process; `stop` ends it, the machines live on.
+
+    Args:
+        faults: ``NAME[:key=value,…]`` each; armed before anything is prepared.
+        port: 0 = any.
+    """
+
+    def __init__(self, settings: Settings, faults: tuple[str, ...] = (), port: int = 0) -> None:
+        self.cloud = Cloud(settings)
+        self.router = Router()
+        self.server = PracticeServer(self.cloud, self.router, port)
+        for text in faults:
+            self.cloud.faults.arm_text(text)
+        modules = [import_module(name) for name in map(_full, SERVICES) if find_spec(name) is not None]
+        for module in modules:
+            module.install(self.router, self.cloud)
+        with self.cloud.db.transaction():
+            if self.cloud.db.get("practice", "prepared") is None:
+                prepare_account(self.cloud)
+                for module in modules:
+                    if hasattr(module, "prepare"):
+                        module.prepare(self.cloud)
+                self.cloud.db.put("practice", "prepared", {"at": self.cloud.clock.now()})
+        self._thread = threading.Thread(target=self.server.serve, name="practice-port", daemon=True)
+
+    def start(self) -> Practice:
+        self.cloud.start()
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        self.server.stop()
+        self._thread.join()
+        self.cloud.stop()
+
+    def __enter__(self) -> Practice:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        return self.cloud.url
+
+    @property
+    def token(self) -> str:
+        return self.cloud.principals.owner_token
+
+    def ready(self) -> dict[str, str]:
+        """What `practice --json` prints."""
+        settings = self.cloud.settings
+        return {
+            "url": self.url, "project": settings.project, "zone": settings.zone, "bucket": settings.bucket,
+            "token": self.token,
+        }  # fmt: skip
+
+
+def prepare_account(cloud: Cloud) -> None:
+    """A project with an owner; ready: billing on, services on, the runner's account with the least roles.
+
+    Kinds that several services read: ``project`` P, ``billing`` P, ``service`` P/S, ``account`` email.
+    """
+    settings, db = cloud.settings, cloud.db
+    project = settings.project
+    db.put("project", project, {
+        "projectId": project, "number": settings.number, "displayName": settings.display_name, "state": "ACTIVE",
+        "createTime": cloud.clock.rfc3339(),
+    })  # fmt: skip
+    cloud.principals.grant(f"projects/{project}", "roles/owner", f"user:{settings.owner}")
+    db.put("billing", project, {"account": settings.billing_account if settings.ready else ""})
+    for service in TITLES:
+        basic = service.split(".")[0] in ("serviceusage", "cloudresourcemanager", "storage")
+        db.put("service", f"{project}/{service}", {"enabled": settings.ready or basic})
+    if settings.ready:
+        runner = settings.runner
+        db.put("account", runner, {"email": runner, "projectId": project, "displayName": "TPU Studio runner"})
+        for role in ("roles/tpu.admin", "roles/cloudtasks.admin"):
+            cloud.principals.grant(f"projects/{project}", role, f"serviceAccount:{runner}")
+
+
+def _full(name: str) -> str:
+    return f"tpu_studio.practice.{name}"

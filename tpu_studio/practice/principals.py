@@ -1,0 +1,137 @@
+"""Who calls, and what they may: tokens, roles, policies.
+
+The owner's token may everything that no fault has taken away. Other tokens are issued by `oauth` (people, key files)
+and by the metadata servers (machines) and carry their account's permissions, which policies of the project, of a bucket
+or of a service account grant through roles.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.practice.clock import Clock
+from tpu_studio.practice.faults import Faults
+from tpu_studio.practice.roles import ROLES
+from tpu_studio.practice.state import Database
+
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
+
+_OWN_END = ("tpu.queuedResources.delete", "tpu.nodes.delete", "compute.instances.delete")
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Attributes:
+    kind: ``user`` or ``serviceAccount``.
+    is_owner: Holds the token that `practice --json` printed.
+    """
+
+    email: str
+    kind: str = "user"
+    scopes: tuple[str, ...] = (CLOUD_PLATFORM,)
+    is_owner: bool = False
+
+    @property
+    def member(self) -> str:
+        return f"{self.kind}:{self.email}"
+
+
+class Principals:
+    """Policies are stored under the resource's name: ``projects/P``, ``buckets/B``, ``serviceAccounts/EMAIL``."""
+
+    def __init__(self, db: Database, clock: Clock, faults: Faults, owner: str) -> None:
+        self._db, self._clock, self._faults, self._owner = db, clock, faults, owner
+
+    @property
+    def owner_token(self) -> str:
+        with self._db.transaction():
+            record = self._db.get("practice", "owner-token")
+            if record is None:
+                record = {"token": f"practice-owner-{secrets.token_urlsafe(24)}"}
+                self._db.put("practice", "owner-token", record)
+        return str(record["token"])
+
+    # ------------------------------------------------------------------------------------------------------ tokens
+
+    def issue(
+        self, email: str, kind: str = "user", scopes: tuple[str, ...] = (CLOUD_PLATFORM,), lifetime_s: float = 3600.0
+    ) -> str:
+        """A new access token; *lifetime_s* in practice seconds."""
+        token = f"ya29.practice-{secrets.token_urlsafe(24)}"
+        expires = self._clock.now() + lifetime_s
+        self._db.put("token", token, {"email": email, "kind": kind, "scopes": list(scopes), "expires": expires})
+        return token
+
+    def of(self, token: str) -> Principal | None:
+        """None: unknown, expired or revoked."""
+        if secrets.compare_digest(token.encode(), self.owner_token.encode()):
+            return Principal(self._owner, is_owner=True)
+        record = self._db.get("token", token)
+        if record is None:
+            return None
+        if record["expires"] <= self._clock.now():
+            self._db.delete("token", token)
+            return None
+        return Principal(record["email"], record["kind"], tuple(record["scopes"]))
+
+    def revoke(self, token: str) -> bool:
+        return self._db.delete("token", token)
+
+    def revoke_all(self, email: str) -> None:
+        for token, record in self._db.list("token"):
+            if record["email"] == email:
+                self._db.delete("token", token)
+
+    # ---------------------------------------------------------------------------------------------------- policies
+
+    def policy(self, resource: str) -> dict[str, Any]:
+        """``{"version","etag","bindings":[{"role","members"}]}``"""
+        return self._db.get("policy", resource) or {"version": 1, "etag": "ACAB", "bindings": []}
+
+    def set_policy(self, resource: str, policy: dict[str, Any]) -> dict[str, Any]:
+        stored = {"version": 1, **policy, "etag": f"BwX{self._db.count('policy'):05d}="}
+        self._db.put("policy", resource, stored)
+        return stored
+
+    def grant(self, resource: str, role: str, member: str) -> None:
+        with self._db.transaction():
+            policy = self.policy(resource)
+            binding = next((one for one in policy["bindings"] if one["role"] == role), None)
+            if binding is None:
+                policy["bindings"].append({"role": role, "members": [member]})
+            elif member not in binding["members"]:
+                binding["members"].append(member)
+            self.set_policy(resource, policy)
+
+    def permissions(self, role: str) -> tuple[str, ...]:
+        """Of a role, also a custom one (kind ``role``, ``projects/P/roles/R`` → ``includedPermissions``)."""
+        if role in ROLES:
+            return ROLES[role][1]
+        return tuple((self._db.get("role", role) or {}).get("includedPermissions", ()))
+
+    def may(self, who: Principal, permission: str, *resources: str) -> bool:
+        """Whether a policy of one of *resources* grants it, and no fault takes it away."""
+        if who.kind == "user":
+            missing = self._faults.armed("permission-missing")
+            if missing is not None and missing["permission"] == permission:
+                return False
+        elif permission in _OWN_END and self._faults.armed("runner-may-not-delete") is not None:
+            return False
+        if CLOUD_PLATFORM not in who.scopes and not (permission.startswith("storage.") and _storage_scope(who)):
+            return False
+        if who.is_owner:
+            return True
+        for resource in resources:
+            for binding in self.policy(resource).get("bindings", []):
+                members = binding.get("members", [])
+                if (who.member in members or "allUsers" in members) and _grants(
+                    self.permissions(binding["role"]), permission
+                ):
+                    return True
+        return False
+
+
+def _storage_scope(who: Principal) -> bool:
+    return any(scope.startswith("https://www.googleapis.com/auth/devstorage.") for scope in who.scopes)

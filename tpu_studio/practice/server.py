@@ -1,0 +1,377 @@
+"""The port: HTTP/1.1 with keep-alive on loopback; who calls, what they may, and the faults of the line.
+
+Python's own server writes header and body apart, which costs 40 ms a call (Nagle against delayed acknowledgements):
+hence ``wbufsize`` and ``disable_nagle_algorithm``.
+
+Against other local web pages: the Host must be this port on loopback (DNS rebinding), and whatever a browser sends from
+a page (Origin, Sec-Fetch-Site) is refused but on the sign-in pages.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import IO, Any, cast
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError, error_info
+from tpu_studio.practice.principals import Principal
+from tpu_studio.practice.routing import Reply, Request, Route, Router
+
+_INVALID_TOKEN = (
+    "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
+    "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
+)
+_NO_TOKEN = (
+    "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid "
+    "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
+)
+_FREE_SERVICES = ("serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "cloudbilling.googleapis.com",
+                  "iam.googleapis.com", "cloudquotas.googleapis.com", "billingbudgets.googleapis.com")  # fmt: skip
+DRAIN_BYTES = 1 << 20
+
+
+class PracticeServer(ThreadingHTTPServer):
+    """Attributes:
+    used_at: Monotonic time of the last request, for the detached server's patience.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, cloud: Cloud, router: Router, port: int = 0) -> None:
+        self.cloud, self.router = cloud, router
+        self.used_at = time.monotonic()
+        self._open: set[socket.socket] = set()
+        self._guard = threading.Lock()
+        super().__init__(("127.0.0.1", port), _Handler)
+        cloud.url = f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(f"{name}:{self.server_port}" for name in ("127.0.0.1", "localhost"))
+
+    def serve(self) -> None:
+        self.serve_forever(poll_interval=0.05)
+
+    def stop(self) -> None:
+        """Close the port and every connection; requests in progress end first or break."""
+        self.shutdown()
+        with self._guard:
+            left = list(self._open)
+        for connection in left:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue  # closed by the other side in this moment
+        self.server_close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._guard:
+            self._open.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._guard:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exc_info()[1], OSError):  # a client that hangs up is no news
+            traceback.print_exc(file=sys.stderr)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = "practice-cloud", ""
+    wbufsize = 65536
+    disable_nagle_algorithm = True
+    server: PracticeServer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing: requests carry no secrets into a log that nobody asked for."""
+
+    def _serve(self) -> None:
+        self.server.used_at = time.monotonic()
+        split = urlsplit(self.path)
+        stream = _body(self.rfile, self.headers.get("Transfer-Encoding", ""), self.headers.get("Content-Length", "0"))
+        if self.headers.get("Expect", "").lower() == "100-continue":
+            self.wfile.flush()
+        query = parse_qs(split.query, keep_blank_values=True)
+        request = Request(self.command, split.path, query, self.headers, cast("IO[bytes]", stream))
+        cut = False
+        try:
+            found = self.server.router.find(self.command, split.path)
+            if found is None:
+                self._refuse_strangers(None)
+                message = f"The requested URL {split.path} was not found on this server."
+                raise GoogleError(404, "NOT_FOUND", message)
+            request.route, request.match = found
+            self._refuse_strangers(request.route)
+            self._admit(request, request.route)
+            self._fail_before(request)
+            reply = self._answer(request)
+            cut = self._take("connection-cut", request) is not None
+            if self._take("apply-then-fail", request) is not None:
+                raise GoogleError(503, "UNAVAILABLE", "The service is currently unavailable.")
+            if (silent := self._take("no-answer", request)) is not None:
+                time.sleep(self.server.cloud.clock.real_s(float(silent["seconds"])))
+                self.close_connection = True
+                return
+        except GoogleError as error:
+            reply = Reply(error.code, error.body(split.path), error.headers)
+        except OSError:
+            self.close_connection = True  # the caller has hung up
+            return
+        except Exception:  # noqa: BLE001  the server's boundary: the caller gets Google's 500, the log the traceback
+            traceback.print_exc(file=sys.stderr)
+            reply = Reply(500, GoogleError(500, "INTERNAL", "Internal error encountered.").body(split.path))
+        if not stream.drain():
+            self.close_connection = True
+        self._send(reply, cut)
+        self.server.used_at = time.monotonic()
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = _serve
+
+    # ------------------------------------------------------------------------------------------------------ admission
+
+    def _refuse_strangers(self, route: Route | None) -> None:
+        if self.headers.get("Host", "") not in self.server.hosts:
+            raise GoogleError(403, "PERMISSION_DENIED", "This address is not served here.")
+        if route is not None and route.pages:
+            return
+        if "Origin" in self.headers or self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+            raise GoogleError(403, "PERMISSION_DENIED", "Calls from web pages are refused.")
+
+    def _admit(self, request: Request, route: Route) -> None:
+        cloud = self.server.cloud
+        if not route.public:
+            request.principal = self._principal(request)
+        if "project" in request.match:
+            request.match["project"] = self._project(request.match["project"])
+        if route.service:
+            self._service(route.service, request.match.get("project", cloud.settings.project))
+        if route.permission:
+            require(cloud, request, route.permission)
+
+    def _principal(self, request: Request) -> Principal:
+        cloud = self.server.cloud
+        kind, _, token = self.headers.get("Authorization", "").partition(" ")
+        token = token.strip() if kind.lower() == "bearer" else request.one("access_token")
+        if not token:
+            info = error_info("CREDENTIALS_MISSING", service="googleapis.com", method=request.call)
+            raise GoogleError(401, "UNAUTHENTICATED", _NO_TOKEN, [info], headers={"WWW-Authenticate": "Bearer"})
+        who = cloud.principals.of(token)
+        ended = who is not None and who.kind == "user" and cloud.faults.armed("token-revoked") is not None
+        if ended or (who is not None and who.kind == "user" and cloud.faults.take("token-expired") is not None):
+            cloud.principals.revoke(token)
+            who = None
+        if who is None:
+            info = error_info("ACCESS_TOKEN_EXPIRED", service="googleapis.com", method=request.call)
+            raise GoogleError(
+                401, "UNAUTHENTICATED", _INVALID_TOKEN, [info],
+                headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/", error="invalid_token"'},
+            )  # fmt: skip
+        return who
+
+    def _project(self, named: str) -> str:
+        """Its id, for a number as well."""
+        cloud = self.server.cloud
+        for id, record in cloud.db.list("project"):
+            if named in (id, record["number"]):
+                return id
+        message = f"Permission denied on resource project {named}."
+        info = error_info("CONSUMER_INVALID", consumer=f"projects/{named}")
+        raise GoogleError(403, "PERMISSION_DENIED", message, [info])
+
+    def _service(self, service: str, project: str) -> None:
+        cloud = self.server.cloud
+        number = (cloud.db.get("project", project) or {}).get("number", "")
+        state = cloud.db.get("service", f"{project}/{service}") or {"enabled": False}
+        off = not state["enabled"] or state.get("works_at", 0.0) > cloud.clock.now()
+        if off or cloud.faults.armed("service-disabled", service=service, project=project) is not None:
+            title = TITLES.get(service, service)
+            page = f"https://console.developers.google.com/apis/api/{service}/overview?project={number}"
+            message = (
+                f"{title} has not been used in project {number} before or it is disabled. Enable it by visiting "
+                f"{page} then retry. If you enabled this API recently, wait a few minutes for the action to propagate "
+                "to our systems and retry."
+            )
+            help = {"@type": "type.googleapis.com/google.rpc.Help",
+                    "links": [{"description": "Google developers console API activation", "url": page}]}  # fmt: skip
+            info = error_info("SERVICE_DISABLED", service=service, consumer=f"projects/{number}")
+            raise GoogleError(403, "PERMISSION_DENIED", message, [help, info], reason="accessNotConfigured")
+        paid = (cloud.db.get("billing", project) or {}).get("account")
+        if service not in _FREE_SERVICES and (not paid or cloud.faults.armed("billing-off", project=project) is not None):
+            message = (
+                f"This API method requires billing to be enabled. Please enable billing on project #{number} by "
+                f"visiting https://console.developers.google.com/billing/enable?project={number} then retry. If you "
+                "enabled billing for this project recently, wait a few minutes for the action to propagate to our "
+                "systems and retry."
+            )
+            info = error_info("BILLING_DISABLED", service=service, consumer=f"projects/{number}")
+            raise GoogleError(403, "PERMISSION_DENIED", message, [info], reason="accountDisabled")
+
+    # --------------------------------------------------------------------------------------------------------- faults
+
+    def _take(self, name: str, request: Request) -> dict[str, Any] | None:
+        if request.path.startswith("/practice/"):
+            return None
+        return self.server.cloud.faults.take(name, call=request.call)
+
+    def _fail_before(self, request: Request) -> None:
+        if (slow := self._take("slow-replies", request)) is not None:
+            time.sleep(float(slow["seconds"]))
+        if self._take("too-many-requests", request) is not None:
+            raise GoogleError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for quota metric 'Read requests' and limit "
+                              "'Read requests per minute' of service 'tpu.googleapis.com'.",
+                              [error_info("RATE_LIMIT_EXCEEDED", service="tpu.googleapis.com")])  # fmt: skip
+        if self._take("server-error", request) is not None:
+            raise GoogleError(500, "INTERNAL", "Internal error encountered.")
+        if self._take("unavailable", request) is not None:
+            raise GoogleError(503, "UNAVAILABLE", "Internal error. Please try again")
+        if self._take("gateway-timeout", request) is not None:
+            raise GoogleError(504, "DEADLINE_EXCEEDED", "Deadline expired before operation could complete.")
+
+    def _answer(self, request: Request) -> Reply:
+        assert request.route is not None
+        answer = request.route.handler(request)
+        if self._take("answered-twice", request) is not None:
+            answer = request.route.handler(request)
+        return Reply(body=answer) if isinstance(answer, dict) else answer
+
+    # -------------------------------------------------------------------------------------------------------- sending
+
+    def _send(self, reply: Reply, cut: bool) -> None:
+        body, headers = reply.body, {**reply.headers}
+        if isinstance(body, dict):
+            body = json.dumps(body, ensure_ascii=False, indent=1).encode() + b"\n"
+            headers.setdefault("Content-Type", "application/json; charset=UTF-8")
+        self.send_response(reply.status)
+        headers.setdefault("Cache-Control", "no-store")
+        headers.setdefault("X-Content-Type-Options", "nosniff")
+        chunked = False
+        if isinstance(body, bytes):
+            if reply.status not in (204, 304):
+                headers.setdefault("Content-Length", str(len(body)))
+        elif "Content-Length" not in headers:
+            headers["Transfer-Encoding"], chunked = "chunked", True
+        if self.close_connection:
+            headers["Connection"] = "close"
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self._send_body(body, chunked, cut)
+        self.wfile.flush()
+        if cut:
+            self.close_connection = True
+
+    def _send_body(self, body: bytes | Iterator[bytes], chunked: bool, cut: bool) -> None:
+        if isinstance(body, bytes):
+            self.wfile.write(body[: len(body) // 2] if cut else body)
+            return
+        for piece in body:
+            if cut:
+                piece = piece[: len(piece) // 2]
+            if piece:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+            if cut:
+                return
+        if chunked:
+            self.wfile.write(b"0\r\n\r\n")
+
+
+def require(cloud: Cloud, request: Request, permission: str, *more: str) -> None:
+    """Raises GoogleError 403 unless the caller has *permission* on the request's project, bucket or one of *more*."""
+    resources = [f"projects/{request.match.get('project', cloud.settings.project)}", *more]
+    if "bucket" in request.match:
+        resources.append(f"buckets/{request.match['bucket']}")
+    if cloud.principals.may(request.principal, permission, *resources):
+        return
+    scopes = request.principal.scopes
+    if "https://www.googleapis.com/auth/cloud-platform" not in scopes and not permission.startswith("storage."):
+        info = error_info("ACCESS_TOKEN_SCOPE_INSUFFICIENT", service=permission.split(".")[0] + ".googleapis.com")
+        message = "Request had insufficient authentication scopes."
+        raise GoogleError(403, "PERMISSION_DENIED", message, [info], reason="insufficientPermissions")
+    if "bucket" in request.match:
+        resource = f"Google Cloud Storage bucket {request.match['bucket']}"
+        message = f"{request.principal.email} does not have {permission} access to the {resource}. Permission "
+        message += f"'{permission}' denied on resource (or it may not exist)."
+        raise GoogleError(403, "PERMISSION_DENIED", message)
+    target = unquote(request.path.partition("/projects/")[2])
+    target = f"projects/{target}" if target else resources[0]
+    info = error_info("IAM_PERMISSION_DENIED", "iam.googleapis.com", permission=permission, resource=target)
+    message = f"Permission '{permission}' denied on '{target}' (or it may not exist)."
+    raise GoogleError(403, "PERMISSION_DENIED", message, [info])
+
+
+class _Body(io.RawIOBase):
+    """A request's body, in pieces; stops where the request ends, so that the next one can follow."""
+
+    def __init__(self, source: Any, length: int | None) -> None:
+        self._source, self._left, self._chunked, self._ended = source, length or 0, length is None, length == 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        pieces, wanted = [], size
+        while wanted != 0 and not self._ended:
+            if self._chunked and self._left == 0:
+                self._next_chunk()
+                continue
+            piece = self._source.read(self._left if wanted < 0 else min(wanted, self._left))
+            if not piece:
+                raise ConnectionError("the request ended early")
+            pieces.append(piece)
+            self._left -= len(piece)
+            wanted = wanted if wanted < 0 else wanted - len(piece)
+            if self._left == 0:
+                if self._chunked:
+                    self._source.readline()
+                else:
+                    self._ended = True
+        return b"".join(pieces)
+
+    def _next_chunk(self) -> None:
+        try:
+            self._left = int(self._source.readline().split(b";")[0].strip() or b"0", 16)
+        except ValueError as error:
+            raise ConnectionError("a chunk without its size") from error
+        if self._left == 0:
+            while self._source.readline().strip():
+                pass  # trailers
+            self._ended = True
+
+    def drain(self) -> bool:
+        """Read what the handler left; False: too much, close the connection."""
+        try:
+            if not self._ended:
+                self.read(DRAIN_BYTES)
+        except OSError:
+            return False
+        return self._ended
+
+
+def _body(source: Any, encoding: str, length: str) -> _Body:
+    return _Body(source, None if "chunked" in encoding.lower() else int(length) if length.isdigit() else 0)
+
+
+TITLES = {
+    "tpu.googleapis.com": "Cloud TPU API", "compute.googleapis.com": "Compute Engine API",
+    "storage.googleapis.com": "Cloud Storage JSON API", "cloudtasks.googleapis.com": "Cloud Tasks API",
+    "serviceusage.googleapis.com": "Service Usage API", "cloudquotas.googleapis.com": "Cloud Quotas API",
+    "cloudbilling.googleapis.com": "Cloud Billing API", "billingbudgets.googleapis.com": "Cloud Billing Budget API",
+    "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",
+    "iam.googleapis.com": "Identity and Access Management (IAM) API",
+    "orgpolicy.googleapis.com": "Organization Policy API",
+}  # fmt: skip

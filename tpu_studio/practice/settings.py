@@ -1,0 +1,49 @@
+"""What the practice cloud is called, and where its files are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Attributes:
+    folder: ``<TPU_STUDIO_HOME>/practice``.
+    speed: Practice seconds in a real one.
+    machines: False: nodes get READY without a machine behind them (tests of the API alone).
+    ready: False: a new person's account, with nothing set up (for the pages that set it up).
+    """
+
+    folder: Path
+    project: str = "practice-project"
+    number: str = "481516234200"
+    display_name: str = "Practice project"
+    zone: str = "us-west4-a"
+    owner: str = "you@practice.example"
+    billing_account: str = "billingAccounts/0A1B2C-3D4E5F-678901"
+    bucket: str = "tpu-studio-0123456789ab"
+    queue: str = "tpu-studio"
+    speed: float = 1.0
+    machines: bool = True
+    ready: bool = True
+
+    @property
+    def region(self) -> str:
+        return self.zone.rpartition("-")[0]
+
+    @property
+    def runner(self) -> str:
+        return f"tpu-studio-runner@{self.project}.iam.gserviceaccount.com"
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "practice.db"
+
+    @property
+    def objects(self) -> Path:
+        return self.folder / "objects"
+
+    @property
+    def machine_root(self) -> Path:
+        return self.folder / "machines"

@@ -1,0 +1,89 @@
+"""The practice cloud's memory: JSON records by kind and name in one SQLite file (WAL), safe against SIGKILL.
+
+One connection and one re-entrant lock: a transaction is a critical section for the whole server, so keep network and
+processes out of it.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+Record = dict[str, Any]
+
+
+class Database:
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+        self._connection.execute("PRAGMA journal_mode=WAL")
+        self._connection.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut may
+        self._connection.execute(
+            "CREATE TABLE IF NOT EXISTS records "
+            "(kind TEXT, name TEXT, record TEXT, PRIMARY KEY (kind, name)) WITHOUT ROWID"
+        )
+
+    def get(self, kind: str, name: str) -> Record | None:
+        with self._lock:
+            row = self._connection.execute(
+                "SELECT record FROM records WHERE kind = ? AND name = ?", (kind, name)
+            ).fetchone()
+        return None if row is None else json.loads(row[0])
+
+    def put(self, kind: str, name: str, record: Record) -> None:
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+        with self._lock:
+            self._connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (kind, name, text))
+
+    def delete(self, kind: str, name: str) -> bool:
+        """Whether it was there."""
+        with self._lock:
+            done = self._connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
+            return done.rowcount > 0
+
+    def list(self, kind: str, prefix: str = "", start: str = "", limit: int = -1) -> list[tuple[str, Record]]:
+        """By name (code points), from *start* on (inclusive), at most *limit* (-1: all)."""
+        low = max(prefix, start)
+        with self._lock:
+            rows = self._connection.execute(
+                "SELECT name, record FROM records WHERE kind = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?",
+                (kind, low, prefix + "\U0010ffff", limit),
+            ).fetchall()
+        return [(name, json.loads(record)) for name, record in rows]
+
+    def count(self, counter: str) -> int:
+        """The next number of a counter, from 1; never the same twice."""
+        with self.transaction():
+            number = int((self.get("counter", counter) or {"n": 0})["n"]) + 1
+            self.put("counter", counter, {"n": number})
+            return number
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, alone; may be nested."""
+        with self._lock:
+            outermost = self._depth == 0
+            if outermost:
+                self._connection.execute("BEGIN IMMEDIATE")
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                self._depth -= 1
+                if outermost:
+                    self._connection.execute("ROLLBACK")
+                raise
+            self._depth -= 1
+            if outermost:
+                self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
