@@ -107,7 +107,7 @@ with open(tb.write_events(Path(sys.argv[2]), nothing), "ab") as file:
 
 def run() -> list[dict[str, object]]:
     """The figures for `benchmarks/run.py`."""
-    engine = engine_python()
+    engine, peer_python = engine_python(), tensorboard_python()
     environment = dict(os.environ, PYTHONPATH=str(ROOT))
     if "DISPLAY" not in environment and "WAYLAND_DISPLAY" not in environment:
         environment["QT_QPA_PLATFORM"] = "offscreen"
@@ -123,7 +123,7 @@ def run() -> list[dict[str, object]]:
             ours.append(opened(home, known, environment))
             if turn < PEER_ROUNDS:
                 new.append(opened(folder / f"home-{turn}", known, environment))
-                peer.append(tensorboard(engine, folder / "tensorboard"))
+                peer.append(tensorboard(peer_python, folder / "tensorboard"))
     return [
         figure("open a run of 10⁶ × 5: first plot, known to the index", ours, peer, 0, GOAL_TIME),
         figure("open a run of 10⁶ × 5: memory, known to the index", ours, peer, 1, GOAL_MEMORY),
@@ -155,7 +155,21 @@ def engine_python() -> Path:
 
     python = Paths(engine_root()).python
     if not python.exists():
-        raise RuntimeError("no training engine: TensorBoard is in it (make engine)")
+        raise RuntimeError("no training engine: its Python writes TensorBoard's event files (make engine)")
+    return python
+
+
+def tensorboard_python() -> Path:
+    """The Python that has TensorBoard: an environment of its own under out/, made the first time with what
+    constraints/bench.txt says."""
+    folder, wanted = ROOT / "out" / "tensorboard", ROOT / "constraints" / "bench.txt"
+    python, made = folder / "bin" / "python", folder / "installed.txt"
+    if not made.exists() or made.read_bytes() != wanted.read_bytes():
+        print("installing TensorBoard …", file=sys.stderr, flush=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "--root-user-action=ignore", "-r", str(wanted)], check=True)
+        made.write_bytes(wanted.read_bytes())
     return python
 
 
@@ -218,7 +232,7 @@ def opened(home: Path, run: Path, environment: dict[str, str]) -> tuple[float, f
     return taken, float(peak)
 
 
-def tensorboard(engine: Path, folder: Path) -> tuple[float, float]:
+def tensorboard(python: Path, folder: Path) -> tuple[float, float]:
     """Seconds to a first answer with every point of the loss, and the peaks of memory in bytes."""
     settings = [
         "--samples_per_plugin",
@@ -229,7 +243,7 @@ def tensorboard(engine: Path, folder: Path) -> tuple[float, float]:
         "--reload_interval",
         "5",
     ]
-    argv = [str(engine), "-m", "tensorboard.main", "--logdir", str(folder), "--host=127.0.0.1", *settings]
+    argv = [str(python), "-m", "tensorboard.main", "--logdir", str(folder), "--host=127.0.0.1", *settings]
     begun = time.perf_counter()
     process = subprocess.Popen(
         argv,
