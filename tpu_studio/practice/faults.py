@@ -51,7 +51,7 @@ FAULTS = {
         Fault("stockout-in-operation", _ROOM, "The request is taken, and a moment later it fails: nothing free."),
         Fault("stockout-for-ever", _ROOM, "The request waits in the queue, and nothing ever gets free.", 0),
         Fault("quota-zero", _ROOM, "Your project may not have any TPU of this kind.", 0),
-        Fault("quota-region-limit", _ROOM, "The zone's quota would do, but the region's limit is zero.", 0),
+        Fault("quota-region-zero", _ROOM, "The zone's quota would do, but the region's limit is zero.", 0),
         Fault(
             "quota-raised-after-request",
             _ROOM,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from importlib import import_module
-from importlib.util import find_spec
 from types import TracebackType
 
 from tpu_studio.practice.cloud import Cloud
@@ -15,11 +14,8 @@ from tpu_studio.practice.routing import Router
 from tpu_studio.practice.server import TITLES, PracticeServer
 from tpu_studio.practice.settings import Settings
 
-# A service has install(router, cloud), and prepare(cloud) where a new home needs something of it. Owners add theirs.
-SERVICES = (
-    "machines", "control", "tpu", "compute", "storage", "oauth", "resourcemanager", "serviceusage", "quotas", "billing",
-    "budgets", "iam", "orgpolicy", "tasks",
-)  # fmt: skip
+# A service has install(router, cloud), and prepare(cloud) where a new home needs something of it.
+SERVICES = ("control",)
 
 
 class Practice:
@@ -36,7 +32,7 @@ class Practice:
         self.server = PracticeServer(self.cloud, self.router, port)
         for text in faults:
             self.cloud.faults.arm_text(text)
-        modules = [import_module(name) for name in map(_full, SERVICES) if find_spec(name) is not None]
+        modules = [import_module(f"tpu_studio.practice.{name}") for name in SERVICES]
         for module in modules:
             module.install(self.router, self.cloud)
         with self.cloud.db.transaction():
@@ -104,7 +100,3 @@ def prepare_account(cloud: Cloud) -> None:
         db.put("account", runner, {"email": runner, "projectId": project, "displayName": "TPU Studio runner"})
         for role in ("roles/tpu.admin", "roles/cloudtasks.admin"):
             cloud.principals.grant(f"projects/{project}", role, f"serviceAccount:{runner}")
-
-
-def _full(name: str) -> str:
-    return f"tpu_studio.practice.{name}"

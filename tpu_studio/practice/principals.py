@@ -126,9 +126,8 @@ class Principals:
         for resource in resources:
             for binding in self.policy(resource).get("bindings", []):
                 members = binding.get("members", [])
-                if (who.member in members or "allUsers" in members) and _grants(
-                    self.permissions(binding["role"]), permission
-                ):
+                named = who.member in members or "allUsers" in members
+                if named and permission in self.permissions(binding["role"]):
                     return True
         return False
 

@@ -210,7 +210,8 @@ class _Handler(BaseHTTPRequestHandler):
             info = error_info("SERVICE_DISABLED", service=service, consumer=f"projects/{number}")
             raise GoogleError(403, "PERMISSION_DENIED", message, [help, info], reason="accessNotConfigured")
         paid = (cloud.db.get("billing", project) or {}).get("account")
-        if service not in _FREE_SERVICES and (not paid or cloud.faults.armed("billing-off", project=project) is not None):
+        unpaid = not paid or cloud.faults.armed("billing-off", project=project) is not None
+        if unpaid and service not in _FREE_SERVICES:
             message = (
                 f"This API method requires billing to be enabled. Please enable billing on project #{number} by "
                 f"visiting https://console.developers.google.com/billing/enable?project={number} then retry. If you "
