@@ -103,6 +103,13 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
     return made
 
 
+def plain() -> requests.Session:
+    """A session without credentials: for the token endpoint, which gives them."""
+    made = _OwnProxies()
+    _prepare(made)
+    return made
+
+
 def _prepare(made: requests.Session) -> None:
     made.auth = _as_is  # or a netrc entry would replace the token
     made.headers["User-Agent"] = f"tpu-studio/{tpu_studio.__version__}"

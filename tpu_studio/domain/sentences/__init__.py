@@ -9,7 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpu_studio.domain.sentences import catalogue, cloud, converting, data, engine, job, model, notices, result, run
+from tpu_studio.domain.sentences import (
+    catalogue,
+    cloud,
+    converting,
+    data,
+    engine,
+    job,
+    model,
+    notices,
+    result,
+    run,
+    signin,
+)
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence, tell
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.reasons import Reason
@@ -30,7 +42,7 @@ __all__ = [
 
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
-    **catalogue.ERRORS, **cloud.ERRORS,
+    **catalogue.ERRORS, **cloud.ERRORS, **signin.ERRORS,
 }  # fmt: skip
 FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}

@@ -1,0 +1,240 @@
+"""Signing in: the browser's round trip, what is kept where, and what each refusal is called."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import stat
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+import requests
+
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.signin import gcloud
+from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.browser import NEEDED, SCOPES, Client
+from tpu_studio.cloud.signin.secrets import PrivateFile, Session
+from tpu_studio.wire.errors import SignedOut, StudioError
+
+CLIENT = Client("client-1.apps", "client-secret-that-must-not-leak")
+REFRESH, ACCESS = "refresh-that-must-not-leak", "access-that-must-not-leak"
+
+
+class Google:
+    """Token, revoke and userinfo of one person; `browse` is what a person does in the browser."""
+
+    def __init__(self) -> None:
+        self.scopes = " ".join(SCOPES)
+        self.answer: Callable[[str, str], dict[str, str]] = lambda code, state: {"code": code, "state": state}
+        self.revoked: list[str] = []
+        self.challenge = ""
+        self.refused: dict[str, str] | None = None
+        self.seen: list[requests.Response] = []
+        google = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                fields = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+                given = {name: values[0] for name, values in fields.items()}
+                if self.path == "/revoke":
+                    google.revoked.append(given["token"])
+                    return self.reply(200, {})
+                if google.refused:
+                    return self.reply(400, google.refused)
+                hashed = hashlib.sha256(given["code_verifier"].encode()).digest()
+                assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == google.challenge
+                assert (given["code"], given["client_secret"]) == ("the-code", CLIENT.secret)
+                self.reply(200, {"access_token": ACCESS, "refresh_token": REFRESH, "scope": google.scopes})
+
+            def do_GET(self) -> None:
+                assert self.headers["Authorization"] == f"Bearer {ACCESS}"
+                self.reply(200, {"email": "ada@example.com"})
+
+            def reply(self, status: int, tree: dict[str, str]) -> None:
+                body = json.dumps(tree).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.endpoints = Endpoints.at(f"http://127.0.0.1:{self.server.server_port}")
+        self._threads = [threading.Thread(target=self.server.serve_forever, args=(0.05,))]
+        self._threads[0].start()
+
+    def browse(self, url: str) -> bool:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        self.challenge = query["code_challenge"]
+        assert query["code_challenge_method"] == "S256"
+
+        def go() -> None:
+            answer = urlencode(self.answer("the-code", query["state"]))
+            self.seen.append(requests.get(f"{query['redirect_uri']}?{answer}", timeout=10))
+
+        self._threads.append(threading.Thread(target=go))
+        self._threads[-1].start()
+        return True
+
+    def close(self) -> None:
+        self.server.shutdown()
+        for thread in self._threads:
+            thread.join()
+        self.server.server_close()
+
+
+@pytest.fixture
+def google() -> Iterator[Google]:
+    made = Google()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def accounts(google: Google, tmp_path: Path) -> Accounts:
+    return Accounts(tmp_path, google.endpoints, lambda: PrivateFile(tmp_path / "private" / "secrets.json"))
+
+
+def test_signing_in_keeps_the_refresh_token_privately_and_the_account_openly(
+    accounts: Accounts, google: Google, tmp_path: Path
+):
+    account = accounts.sign_in(CLIENT, google.browse)
+    assert (account.email, accounts.active()) == ("ada@example.com", account)
+    open_file = (tmp_path / "accounts.json").read_text()
+    assert REFRESH not in open_file and CLIENT.secret not in open_file
+    private = tmp_path / "private" / "secrets.json"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600 and stat.S_IMODE(private.parent.stat().st_mode) == 0o700
+    credentials = accounts.credentials()
+    assert (credentials.refresh_token, credentials.client_id) == (REFRESH, CLIENT.id)
+    assert ACCESS not in private.read_text()
+    assert "close this tab" in google.seen[0].text
+
+
+def test_signing_out_revokes_and_forgets(accounts: Accounts, google: Google, tmp_path: Path):
+    account = accounts.sign_in(CLIENT, google.browse)
+    assert accounts.remove(account.id) is True
+    assert google.revoked == [REFRESH]
+    assert accounts.all() == () and accounts.active() is None
+    assert json.loads((tmp_path / "private" / "secrets.json").read_text()) == {}
+    with pytest.raises(SignedOut, match="signed-out"):
+        accounts.credentials()
+
+
+def test_an_unticked_box_is_named_and_what_was_granted_is_revoked(accounts: Accounts, google: Google):
+    google.scopes = "openid https://www.googleapis.com/auth/userinfo.email"
+    with pytest.raises(SignedOut) as told:
+        accounts.sign_in(CLIENT, google.browse)
+    assert told.value.id == "scope-missing" and NEEDED not in told.value.facts["granted"]
+    assert google.revoked == [REFRESH] and accounts.all() == ()
+
+
+def test_saying_no_in_the_browser_is_no_error_of_ours(accounts: Accounts, google: Google):
+    google.answer = lambda code, state: {"error": "access_denied", "state": state}
+    with pytest.raises(SignedOut) as told:
+        accounts.sign_in(CLIENT, google.browse)
+    assert (told.value.id, told.value.facts["error"]) == ("sign-in-refused", "access_denied")
+
+
+def test_an_answer_with_another_state_is_not_taken(accounts: Accounts, google: Google):
+    google.answer = lambda code, state: {"code": code, "state": "guessed"}
+    seen = google.seen
+    with pytest.raises(SignedOut, match="sign-in-cancelled"):
+        accounts.sign_in(CLIENT, google.browse, cancelled=lambda: bool(seen))
+    assert seen[0].status_code == 404
+
+
+def test_a_page_of_another_host_name_gets_nothing(accounts: Accounts, google: Google):
+    """DNS rebinding: the right port and state, but asked for under a name that is not ours."""
+
+    def browse(url: str) -> bool:
+        query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        answer = f"{query['redirect_uri']}?code=x&state={query['state']}"
+        google.seen.append(requests.get(answer, headers={"Host": "evil.example"}, timeout=10))
+        return True
+
+    with pytest.raises(SignedOut, match="sign-in-cancelled"):
+        accounts.sign_in(CLIENT, browse, cancelled=lambda: bool(google.seen))
+    assert google.seen[0].status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("answer", "id"),
+    [
+        ({"error": "invalid_client", "error_description": "The OAuth client was deleted."}, "client-gone"),
+        ({"error": "invalid_grant", "error_description": "Malformed auth code."}, "signed-out"),
+    ],
+)
+def test_what_the_token_endpoint_refuses_has_its_name(
+    accounts: Accounts, google: Google, answer: dict[str, str], id: str
+):
+    google.refused = answer
+    with pytest.raises(StudioError) as told:
+        accounts.sign_in(CLIENT, google.browse)
+    assert told.value.id == id
+    assert CLIENT.secret not in repr(told.value) and REFRESH not in repr(told.value)
+
+
+def test_without_a_browser_the_address_is_told(accounts: Accounts):
+    with pytest.raises(SignedOut) as told:
+        accounts.sign_in(CLIENT, lambda url: False)
+    assert told.value.id == "no-browser" and told.value.facts["url"].startswith("http")
+
+
+def test_secrets_do_not_show_in_a_repr(accounts: Accounts, google: Google):
+    account = accounts.sign_in(CLIENT, google.browse)
+    shown = repr((CLIENT, account, accounts.secrets, Session()))
+    assert REFRESH not in shown and CLIENT.secret not in shown
+
+
+def test_a_client_file_of_the_console_is_read_and_a_web_client_refused():
+    told = json.dumps({"installed": {"client_id": "a", "client_secret": "b", "auth_uri": "https://…"}})
+    assert Client.parse(told) == Client("a", "b")
+    for wrong in ("", "[]", "{", json.dumps({"web": {"client_id": "a", "client_secret": "b"}})):
+        with pytest.raises(SignedOut, match="client-unreadable"):
+            Client.parse(wrong)
+
+
+def test_credentials_of_gcloud_are_found_where_gcloud_puts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
+    monkeypatch.setenv("CLOUDSDK_CONFIG", str(tmp_path))
+    assert gcloud.find() is None
+    file = tmp_path / "application_default_credentials.json"
+    tree = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"}
+    file.write_text(json.dumps({**tree, "quota_project_id": "p"}))
+    accounts = Accounts(tmp_path / "home", Endpoints.at("http://127.0.0.1:1"), Session)
+    assert accounts.offered() is not None
+    assert accounts.add_gcloud().project == "p"
+    credentials = accounts.credentials()
+    assert credentials.token_uri == "http://127.0.0.1:1/token" and credentials.quota_project_id == "p"
+    assert accounts.offered() is None
+    file.write_text("{")
+    with pytest.raises(SignedOut, match="gcloud-absent"):
+        accounts.credentials()
+
+
+def test_a_key_file_that_is_none_is_refused(tmp_path: Path):
+    accounts = Accounts(tmp_path, Endpoints(), Session)
+    for content in ("", "{}", json.dumps({"type": "service_account", "client_email": "r@p", "private_key": "no key"})):
+        path = tmp_path / "key.json"
+        path.write_text(content)
+        with pytest.raises(SignedOut, match="key-unreadable"):
+            accounts.add_key(path)
+    assert accounts.all() == ()
+
+
+def test_several_accounts_can_be_kept_and_chosen(accounts: Accounts, google: Google):
+    first = accounts.sign_in(CLIENT, google.browse)
+    accounts.remember_project(first.id, "my-project")
+    assert accounts.sign_in(CLIENT, google.browse).project == "my-project"
+    assert len(accounts.all()) == 1
+    with pytest.raises(SignedOut):
+        accounts.use("oauth:nobody@example.com")
+    assert accounts.use(first.id).email == "ada@example.com"

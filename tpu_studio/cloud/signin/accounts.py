@@ -1,0 +1,242 @@
+"""The accounts this program knows: how each signs in, which is in use, and their credentials. Secrets lie elsewhere.
+
+``accounts.json`` in the home folder: kind, address, client id, path of a key file; never a token. Removing an account
+revokes what was granted to us; credentials that gcloud or a key file own are only forgotten here.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.session import once
+from tpu_studio.cloud.signin import browser, gcloud
+from tpu_studio.cloud.signin.secrets import Secrets
+from tpu_studio.wire.errors import CloudUnclear, SignedOut
+from tpu_studio.wire.runfolder import write_atomically
+
+SCOPE = browser.NEEDED
+
+
+@dataclass(frozen=True)
+class Account:
+    """One way to be somebody at Google.
+
+    Attributes:
+        id: ``oauth:<address>``, ``gcloud``, or ``key:<address>``.
+        kind: oauth (signed in here), gcloud (gcloud's default credentials), key (service-account key file).
+        email: "" when the credentials do not tell before they are used.
+        project: The project last used with it.
+    """
+
+    id: str
+    kind: str
+    email: str = ""
+    client_id: str = ""
+    path: str = ""
+    project: str = ""
+
+
+class Accounts:
+    """May be used from any thread.
+
+    Raises (where said):
+        SignedOut: ``signed-out``, ``sign-in-…``, ``key-unreadable``, ``reauth-needed``, ``client-gone``.
+    """
+
+    def __init__(self, home: Path, endpoints: Endpoints, secrets: Callable[[], Secrets]) -> None:
+        """*secrets* is asked for on first need: looking for a keyring takes time."""
+        self._file = home / "accounts.json"
+        self._endpoints, self._make_secrets = endpoints, secrets
+        self._secrets: Secrets | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def secrets(self) -> Secrets:
+        with self._lock:
+            if self._secrets is None:
+                self._secrets = self._make_secrets()
+            return self._secrets
+
+    # ------------------------------------------------------------------------------------------------------- looking
+
+    def all(self) -> tuple[Account, ...]:
+        """The known accounts, in the order in which they were added."""
+        return tuple(self._read()[0])
+
+    def active(self) -> Account | None:
+        accounts, active = self._read()
+        return next((one for one in accounts if one.id == active), None)
+
+    def offered(self) -> gcloud.Found | None:
+        """Credentials of gcloud that could be used and are not among the accounts yet."""
+        found = gcloud.find()
+        return None if found is None or any(one.kind == "gcloud" for one in self.all()) else found
+
+    # ------------------------------------------------------------------------------------------------------ changing
+
+    def use(self, id: str) -> Account:
+        """Make it the active one. Raises SignedOut ``signed-out``."""
+        with self._lock:
+            accounts, _ = self._read()
+            chosen = next((one for one in accounts if one.id == id), None)
+            if chosen is None:
+                raise SignedOut("signed-out", account=id)
+            self._write(accounts, id)
+            return chosen
+
+    def remember_project(self, id: str, project: str) -> None:
+        with self._lock:
+            accounts, active = self._read()
+            self._write([replace(one, project=project) if one.id == id else one for one in accounts], active)
+
+    def sign_in(
+        self,
+        client: browser.Client,
+        open_browser: Callable[[str], bool],
+        *,
+        cancelled: Callable[[], bool] = lambda: False,
+        hint: str = "",
+    ) -> Account:
+        """Sign in in the browser, keep the refresh token, and make the account the active one."""
+        granted = browser.sign_in(client, self._endpoints, open_browser, cancelled=cancelled, hint=hint)
+        account = Account(f"oauth:{granted.email or client.id}", "oauth", granted.email, client.id)
+        self.secrets.put(f"refresh:{account.id}", granted.refresh_token)
+        self.secrets.put(f"client:{client.id}", client.secret)
+        return self._add(account)
+
+    def add_gcloud(self, path: Path | None = None) -> Account:
+        """Use gcloud's default credentials. Raises SignedOut ``gcloud-absent`` (facts: path)."""
+        found = gcloud.find(path)
+        if found is None:
+            raise SignedOut("gcloud-absent", path=str(path or gcloud.default_file()))
+        return self._add(Account("gcloud", "gcloud", found.email, path=str(found.path), project=found.project))
+
+    def add_key(self, path: Path) -> Account:
+        """Use a service-account key file; it stays where it is. Raises SignedOut ``key-unreadable``."""
+        found = gcloud.find(path)
+        if found is None or found.kind != "service_account":
+            raise SignedOut("key-unreadable", path=str(path))
+        account = Account(f"key:{found.email}", "key", found.email, path=str(path.absolute()), project=found.project)
+        self.credentials(account)  # raises when the key inside is damaged
+        return self._add(account)
+
+    def remove(self, id: str) -> bool:
+        """Forget the account; True when what was granted is revoked at Google too (False: Google was not reached, or
+        the credentials are not ours to revoke)."""
+        with self._lock:
+            accounts, active = self._read()
+            gone = next((one for one in accounts if one.id == id), None)
+            if gone is None:
+                return False
+            revoked = False
+            if gone.kind == "oauth":
+                token = self.secrets.get(f"refresh:{gone.id}")
+                if token:
+                    try:
+                        browser.revoke(self._endpoints, token)
+                        revoked = True
+                    except CloudUnclear:
+                        revoked = False
+                self.secrets.forget(f"refresh:{gone.id}")
+            kept = [one for one in accounts if one.id != id]
+            if gone.client_id and not any(one.client_id == gone.client_id for one in kept):
+                self.secrets.forget(f"client:{gone.client_id}")
+            self._write(kept, active if active != id else (kept[0].id if kept else ""))
+            return revoked
+
+    # --------------------------------------------------------------------------------------------------- credentials
+
+    def client(self, client_id: str) -> browser.Client | None:
+        """The OAuth client that was used before, so that signing in again asks for nothing."""
+        secret = self.secrets.get(f"client:{client_id}")
+        return browser.Client(client_id, secret) if secret else None
+
+    def credentials(self, account: Account | None = None) -> Any:
+        """google-auth credentials of *account* (default: the active one); nothing is asked of the network."""
+        account = account or self.active()
+        if account is None:
+            raise SignedOut("signed-out")
+        if account.kind == "oauth":
+            return self._of_oauth(account)
+        return once(lambda: self._of_file(account), account=account.email)
+
+    def _of_oauth(self, account: Account) -> Any:
+        from google.oauth2.credentials import Credentials
+
+        token, client = self.secrets.get(f"refresh:{account.id}"), self.client(account.client_id)
+        if not token or client is None:
+            raise SignedOut("signed-out", account=account.email)
+        return Credentials(  # type: ignore[no-untyped-call]
+            token=None,
+            refresh_token=token,
+            client_id=client.id,
+            client_secret=client.secret,
+            token_uri=self._endpoints.token,
+            scopes=[SCOPE],
+        )
+
+    def _of_file(self, account: Account) -> Any:
+        path = Path(account.path)
+        found = gcloud.find(path)
+        if found is None:
+            raise SignedOut("gcloud-absent" if account.kind == "gcloud" else "key-unreadable", path=account.path)
+        if found.kind == "service_account":
+            from google.oauth2 import service_account
+
+            try:
+                return service_account.Credentials.from_service_account_file(  # type: ignore[no-untyped-call]
+                    str(path), scopes=[SCOPE]
+                )
+            except ValueError as error:
+                raise SignedOut("key-unreadable", path=account.path, raw=type(error).__name__) from None
+        if found.kind == "authorized_user":
+            from google.oauth2.credentials import Credentials
+
+            tree = json.loads(path.read_bytes())
+            try:
+                return Credentials(  # type: ignore[no-untyped-call]
+                    token=None,
+                    refresh_token=tree["refresh_token"],
+                    client_id=tree["client_id"],
+                    client_secret=tree["client_secret"],
+                    token_uri=self._endpoints.token,
+                    scopes=[SCOPE],
+                    quota_project_id=tree.get("quota_project_id"),
+                )
+            except KeyError as error:
+                raise SignedOut("gcloud-absent", path=account.path, raw=str(error)) from None
+        import google.auth
+
+        credentials, _ = google.auth.load_credentials_from_file(str(path), scopes=[SCOPE])  # type: ignore[no-untyped-call]
+        return credentials
+
+    # ------------------------------------------------------------------------------------------------------- private
+
+    def _add(self, account: Account) -> Account:
+        with self._lock:
+            accounts, _ = self._read()
+            before = next((one for one in accounts if one.id == account.id), None)
+            if before is not None and not account.project:
+                account = replace(account, project=before.project)
+            kept = [account if one.id == account.id else one for one in accounts]
+            self._write(kept if before is not None else [*kept, account], account.id)
+            return account
+
+    def _read(self) -> tuple[list[Account], str]:
+        try:
+            tree = json.loads(self._file.read_bytes())
+            names = set(Account.__dataclass_fields__)
+            known = [Account(**{k: str(v) for k, v in one.items() if k in names}) for one in tree["accounts"]]
+            return known, str(tree.get("active", ""))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return [], ""  # nobody is signed in; what can be found again is offered again
+
+    def _write(self, accounts: list[Account], active: str) -> None:
+        tree = {"format": 1, "active": active, "accounts": [asdict(one) for one in accounts]}
+        write_atomically(self._file, json.dumps(tree, indent=1, sort_keys=True).encode() + b"\n")

@@ -1,0 +1,257 @@
+"""Signing in in the person's own browser: authorization code with PKCE (RFC 8252, 7636) over a loopback port.
+
+The small server takes one answer on 127.0.0.1, checks *state*, shows a page that says "you can close this tab", and is
+gone. Nothing else may talk to it: other Host headers and other paths get 404. The exchange is done here and not by a
+library, because the one that google-auth offers needs two process-wide environment variables to be told the scopes
+that were really granted, and cannot be cancelled.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import html
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.session import TIMEOUT, once, plain
+from tpu_studio.wire.errors import CloudUnclear, SignedOut
+
+SCOPES = (
+    "openid",
+    "https://www.googleapis.com/auth/userinfo.email",
+    "https://www.googleapis.com/auth/cloud-platform",
+)
+NEEDED = "https://www.googleapis.com/auth/cloud-platform"
+WAIT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Client:
+    """An OAuth client of the type "Desktop app"; its secret is not confidential to Google, but is kept like one."""
+
+    id: str
+    secret: str = field(repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Client:
+        """The client in the JSON file that the Google console offers for download.
+
+        Raises:
+            SignedOut: ``client-unreadable`` (facts: raw).
+        """
+        try:
+            tree = json.loads(text)
+            inner = tree["installed"]
+            return cls(str(inner["client_id"]), str(inner["client_secret"]))
+        except (ValueError, KeyError, TypeError) as error:
+            web = '"web"' in text
+            raise SignedOut("client-unreadable", web=web, raw=type(error).__name__) from None
+
+
+@dataclass(frozen=True)
+class Granted:
+    """What a sign-in gave. *scopes* are those really ticked."""
+
+    email: str
+    refresh_token: str = field(repr=False)
+    access_token: str = field(repr=False)
+    scopes: tuple[str, ...] = ()
+
+
+def sign_in(
+    client: Client,
+    endpoints: Endpoints,
+    open_browser: Callable[[str], bool],
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    hint: str = "",
+    wait_s: float = WAIT_S,
+) -> Granted:
+    """Open the browser, wait for the answer, exchange it.
+
+    Args:
+        open_browser: Given the address; False when no browser could be opened.
+        cancelled: Asked four times a second.
+        hint: The account to offer first.
+
+    Raises:
+        SignedOut: ``sign-in-cancelled``, ``sign-in-timeout``, ``sign-in-refused`` (facts: error), ``no-browser``
+            (facts: url), ``scope-missing``, ``client-gone``.
+        CloudUnclear: ``network-down`` …
+    """
+    verifier = secrets.token_urlsafe(64)
+    state = secrets.token_urlsafe(32)
+    with _Waiting(state) as waiting:
+        query = {
+            "client_id": client.id,
+            "redirect_uri": waiting.address,
+            "response_type": "code",
+            "scope": " ".join(SCOPES),
+            "state": state,
+            "code_challenge": base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
+            .rstrip(b"=")
+            .decode(),
+            "code_challenge_method": "S256",
+            "access_type": "offline",
+            "prompt": "consent",
+            **({"login_hint": hint} if hint else {}),
+        }
+        url = f"{endpoints.authorize}?{urlencode(query)}"
+        if not open_browser(url):
+            raise SignedOut("no-browser", url=url)
+        answer = waiting.answer(cancelled, wait_s)
+        if "error" in answer:
+            raise SignedOut("sign-in-refused", error=answer["error"][:80])
+        told = _post(
+            endpoints.token,
+            {
+                "grant_type": "authorization_code",
+                "code": answer["code"],
+                "redirect_uri": waiting.address,
+                "client_id": client.id,
+                "client_secret": client.secret,
+                "code_verifier": verifier,
+            },
+        )
+    scopes = tuple(str(told.get("scope", "")).split())
+    if NEEDED not in scopes:
+        _revoke_quietly(endpoints, str(told.get("refresh_token") or told.get("access_token") or ""))
+        raise SignedOut("scope-missing", granted=list(scopes))
+    if not told.get("refresh_token"):
+        raise SignedOut("sign-in-refused", error="no refresh token")
+    email = email_of(endpoints, str(told["access_token"]))
+    return Granted(email, str(told["refresh_token"]), str(told["access_token"]), scopes)
+
+
+def email_of(endpoints: Endpoints, access_token: str) -> str:
+    """Who the token belongs to; "" when Google does not say."""
+
+    def ask() -> str:
+        reply = plain().get(endpoints.userinfo, headers={"Authorization": f"Bearer {access_token}"}, timeout=TIMEOUT)
+        return str(reply.json().get("email", "")) if reply.status_code == 200 else ""
+
+    return once(ask)
+
+
+def revoke(endpoints: Endpoints, token: str) -> None:
+    """Tell Google that *token*, and what it stands for, is not valid any more. Raises CloudUnclear."""
+
+    def ask() -> None:
+        reply = plain().post(endpoints.revoke, data={"token": token}, timeout=TIMEOUT)
+        if reply.status_code >= 500:
+            raise errors.of_reply(reply.status_code, reply.content)
+
+    once(ask)
+
+
+def _challenge(verifier: str) -> str:
+    """S256 (RFC 7636, 4.2)."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+
+
+def _revoke_quietly(endpoints: Endpoints, token: str) -> None:
+    try:
+        revoke(endpoints, token)
+    except CloudUnclear:
+        pass  # it is not kept anywhere and ends by itself
+
+
+def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
+    def ask() -> dict[str, Any]:
+        reply = plain().post(url, data=fields, timeout=TIMEOUT)
+        if reply.status_code >= 400:
+            raise errors.of_reply(reply.status_code, reply.content)
+        tree = reply.json()
+        if not isinstance(tree, dict) or not tree.get("access_token"):
+            raise errors.make("unreadable-reply", {"raw": "no access token"})
+        return tree
+
+    return once(ask)
+
+
+class _Waiting:
+    """The loopback server; `address` is where the browser is sent back to."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._answer: dict[str, str] | None = None
+        waiting = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                waiting._take(self)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                """Nothing: the address holds the code."""
+
+        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._host = f"127.0.0.1:{self._server.server_port}"
+        self.address = f"http://{self._host}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="sign-in", daemon=True)
+
+    def __enter__(self) -> _Waiting:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def answer(self, cancelled: Callable[[], bool], wait_s: float) -> dict[str, str]:
+        """``code`` or ``error``. Raises SignedOut ``sign-in-cancelled``, ``sign-in-timeout``."""
+        until = time.monotonic() + wait_s
+        while self._answer is None:
+            if cancelled():
+                raise SignedOut("sign-in-cancelled")
+            if time.monotonic() > until:
+                raise SignedOut("sign-in-timeout", seconds=round(wait_s))
+            time.sleep(0.05)
+        return self._answer
+
+    def _take(self, request: BaseHTTPRequestHandler) -> None:
+        parts = urlsplit(request.path)
+        fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        ours = (
+            parts.path == "/"
+            and request.headers.get("Host") == self._host
+            and hmac.compare_digest(fields.get("state", "").encode(), self._state.encode())
+            and ("code" in fields or "error" in fields)
+        )
+        if ours and self._answer is None:
+            self._answer = {name: fields[name] for name in ("code", "error") if name in fields}
+        words = ("Signed in", "You can close this tab and go back to TPU Studio.")
+        if not ours:
+            words = ("Nothing here", "This address only waits for the answer of a sign-in.")
+        elif "error" in fields:
+            words = ("Not signed in", "Nothing was changed. You can close this tab and go back to TPU Studio.")
+        page = _PAGE.format(title=html.escape(words[0]), text=html.escape(words[1])).encode()
+        request.send_response(200 if ours else 404)
+        for name, value in (
+            ("Content-Type", "text/html; charset=utf-8"),
+            ("Content-Length", str(len(page))),
+            ("Cache-Control", "no-store"),
+            ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
+            ("Referrer-Policy", "no-referrer"),
+        ):
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(page)
+
+
+_PAGE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+    "<style>body{{font:16px/1.5 sans-serif;margin:20vh auto;max-width:32em;padding:0 1em;color:#15181e}}</style>"
+    "<h1>{title}</h1><p>{text}</p></html>"
+)
