@@ -24,7 +24,9 @@ ERRORS: dict[str, Entry] = {
         "Try again, choose another account, or use credentials that gcloud made.",
     ),
     "no-browser": lambda f: Sentence(
-        "No browser could be opened", _NOTHING, f"Open this address yourself: {f.text('url')}"
+        "No browser could be opened",
+        f"The page to confirm would be {f.text('url', 'at Google')}. {_NOTHING}",
+        "Choose a browser in your system's settings, or use credentials that gcloud made.",
     ),
     "client-unreadable": lambda f: Sentence(
         "This is not the file of a desktop sign-in client",

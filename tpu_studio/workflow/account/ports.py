@@ -1,0 +1,140 @@
+"""What the account page and ``tpu-studio doctor`` need of the cloud. Every call blocks and may take seconds.
+
+Raises only SignedOut, CloudRefused, CloudUnclear (wire.errors), unless said otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one check found.
+
+    Attributes:
+        id: signed-in, project, billing, services, permissions, org-policy, network, bucket, runner, outside-stop,
+            quota, alert, test-loan.
+        state: ``pass``, ``fail``, ``unknown`` (cannot tell, and why), ``waiting`` (an earlier one must pass first),
+            ``optional`` (not there, and not needed).
+        facts: What the sentence is made of (``domain.sentences.account``); ``raw`` is folded away.
+        fix: Id of the repair that one press does: sign-in, choose-project, link-billing, enable-services,
+            request-permissions (a text to send to the owner), make-network, make-bucket, make-runner, make-queue,
+            ask-quota, make-alert, test-loan; "" where there is none.
+        cost_usd: What the step itself costs, if anything.
+        undo: The repair can be taken back.
+    """
+
+    id: str
+    state: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    fix: str = ""
+    cost_usd: float = 0.0
+    undo: bool = False
+
+
+@dataclass(frozen=True)
+class ProjectSeen:
+    id: str
+    name: str
+    number: str = ""
+
+
+@dataclass(frozen=True)
+class BillingAccount:
+    name: str
+    title: str
+    open: bool = True
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """Quota of one generation and tier in one zone, in Google's own unit.
+
+    Attributes:
+        limit: The smaller of the zone's and the region's limit; None when it could not be read; 0 is "none allowed".
+        limited_by: ``zone`` or ``region``: which of the two it is.
+        used: What is in use there now; None when unknown.
+        unit: ``chips`` or ``cores`` (a v5p chip counts two).
+        quota_id, dimensions: What an increase is asked for.
+        can_ask: Google takes requests for it; *why_not* says why otherwise (``no-billing``, ``no-history`` …).
+    """
+
+    generation: str
+    tier: str
+    zone: str
+    limit: int | None
+    limited_by: str = "zone"
+    used: int | None = None
+    unit: str = "chips"
+    quota_id: str = ""
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    can_ask: bool = True
+    why_not: str = ""
+
+    @property
+    def left(self) -> int | None:
+        return None if self.limit is None else max(0, self.limit - (self.used or 0))
+
+
+@dataclass(frozen=True)
+class QuotaRequest:
+    """A request for more. *state*: waiting, granted, partly, denied."""
+
+    id: str
+    quota_id: str
+    dimensions: Mapping[str, str]
+    wanted: int
+    granted: int | None
+    state: str
+    detail: str = ""
+    asked: float | None = None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a person has decided for the account; remembered per account in ``accounts.json``'s neighbour."""
+
+    project: str = ""
+    region: str = ""
+    bucket: str = ""
+    network: str = "default"
+    runner: str = ""
+    monthly_usd: float = 25.0
+
+
+class Doctor(Protocol):
+    """The account seen with one set of credentials."""
+
+    def check(
+        self, choices: Choices, *, told: Callable[[Result], None] | None = None, only: Sequence[str] = ()
+    ) -> Sequence[Result]:
+        """All checks in order (or *only* some); *told* hears each as it is known. A check that cannot be made is
+        ``unknown``; this never raises for one."""
+        ...
+
+    def fix(self, id: str, choices: Choices, **given: Any) -> Choices:
+        """Do the repair of `Result.fix`; the choices afterwards. Repeating it does no harm."""
+        ...
+
+    def undo(self, id: str, choices: Choices) -> Choices: ...
+
+    def request_text(self, choices: Choices, missing: Sequence[str]) -> str:
+        """The exact request to send to the project's owner: roles, and the commands that grant them."""
+        ...
+
+    def projects(self, search: str = "") -> Sequence[ProjectSeen]: ...
+
+    def create_project(self, id: str, name: str) -> ProjectSeen: ...
+
+    def billing_accounts(self) -> Sequence[BillingAccount]: ...
+
+    def allowances(self, project: str, *, told: Callable[[int, int], None] | None = None) -> Sequence[Allowance]:
+        """The quota map; *told* hears (areas done, areas in all)."""
+        ...
+
+    def ask_quota(self, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest: ...
+
+    def quota_requests(self, project: str) -> Sequence[QuotaRequest]: ...
