@@ -1,0 +1,93 @@
+"""What time it is at the cloud: the ``Date`` of its replies, carried on by this computer's monotonic clock.
+
+A laptop's own clock may be hours off; leases and prices must not be. In the practice cloud time runs faster, which each
+reply tells in ``X-Practice-Speed``. The clock never runs back.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience
+from tpu_studio.wire.errors import StudioError
+
+AGAIN_S = 600.0
+"""Asked again after so long: two quartzes drift, and a laptop may sleep with its monotonic clock stopped."""
+
+
+class DateClock:
+    """Implements `workflow.cloudruns.ports.ServerClock`.
+
+    Args:
+        http: Any session; no credential is needed, any reply has a Date.
+        url: A cheap address of the cloud.
+    """
+
+    def __init__(
+        self,
+        http: Any,
+        url: str,
+        *,
+        patience: Patience = PATIENT,
+        monotonic: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self._http, self._url, self._patience = http, url, patience
+        self._monotonic, self._wall = monotonic, wall
+        self._lock = threading.Lock()
+        self._date: float | None = None
+        self._at = self._wall_at = self._last = 0.0
+        self._speed = 1.0
+
+    @property
+    def speed(self) -> float:
+        """How much faster than real time the cloud's clock runs; 1 but in the practice cloud. Raises as `now`."""
+        self.now()
+        return self._speed
+
+    def now(self) -> float:
+        """Seconds since 1970. Raises CloudUnclear while the cloud has never been reached."""
+        with self._lock:
+            if self._date is None:
+                self._ask(self._patience)
+            elif self._stale():
+                try:
+                    self._ask(Patience(tries=1))
+                except StudioError:
+                    self._at_least()  # off line: the monotonic clock carries on
+            assert self._date is not None
+            self._last = max(self._last, self._date + (self._monotonic() - self._at) * self._speed)
+            return self._last
+
+    def _stale(self) -> bool:
+        passed = self._monotonic() - self._at
+        slept = (self._wall() - self._wall_at) - passed
+        return passed > AGAIN_S or slept > 5.0
+
+    def _at_least(self) -> None:
+        """Ask again in a while, not at each call."""
+        passed = self._monotonic() - self._at
+        assert self._date is not None
+        self._date, self._at, self._wall_at = self._date + passed * self._speed, self._monotonic(), self._wall()
+
+    def _ask(self, patience: Patience) -> None:
+        def ask() -> tuple[float, float, float]:
+            sent = self._monotonic()
+            reply = self._http.request("GET", self._url, timeout=TIMEOUT, allow_redirects=False)
+            told = reply.headers.get("Date")
+            if not told:
+                raise errors.make("unreadable-reply", {"raw": "a reply without a Date"})
+            try:
+                date = parsedate_to_datetime(told).timestamp()
+                speed = float(reply.headers.get("X-Practice-Speed") or 1.0)
+            except ValueError as error:
+                raise errors.make("unreadable-reply", {"raw": f"Date: {told}"}) from error
+            return date, (sent + self._monotonic()) / 2, speed if speed > 0 else 1.0
+
+        self._date, self._at, self._speed = patience.call(ask)
+        self._wall_at = self._wall()

@@ -1,0 +1,187 @@
+"""Stops from outside: one-shot tasks at Google that delete a machine. Implements `ports.OutsideStops`.
+
+A task is an HTTP DELETE with the runner's token at a set time (Cloud Tasks), laptop off or not. Each is read back after
+it was set: one that cannot be proved to stand does not count. Names tell machine, kind and time; none is used twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.workflow.cloudruns.ports import Ref
+
+QUEUE = "tpu-studio"
+_RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
+_NAME = re.compile(r"^(?P<machine>.+)-(?P<kind>[bl])-(?P<n>\d+)-(?P<at>\d{9,})$")
+_MOST_NAMES = 20
+
+
+class TaskStops:
+    """Args:
+    http: What `session.session` made.
+    endpoint: Base URL of Cloud Tasks.
+    targets: Base URLs by backend (``tpu``, ``compute``) as the tasks shall call them.
+    runner: The service account whose token the task carries; the caller must be allowed to act as it.
+    """
+
+    def __init__(
+        self, http: Any, endpoint: str, project: str, runner: str, targets: Mapping[str, str],
+        *, patience: Patience = PATIENT,
+    ) -> None:  # fmt: skip
+        self._api = Api(endpoint, http, patience=patience)
+        self._project, self._runner, self._targets = project, runner, dict(targets)
+
+    def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
+        """See `ports.OutsideStops`.
+
+        Raises:
+            CloudRefused: No queue can be had, or a task was refused. Those that were set before stay.
+            CloudUnclear: Whether one stands could not be found out.
+        """
+        queue = self.queue(ref.region)
+        self._open(queue)
+        standing = self.of(ref)
+        used = [int(found["n"]) for name in standing if (found := _NAME.match(name.rpartition("/")[2]))]
+        next_n = max(used, default=0) + 1
+        names = []
+        for when in at:
+            name, next_n = self._set_one(queue, ref, kind, when, next_n)
+            names.append(name)
+        return names
+
+    def of(self, ref: Ref) -> Mapping[str, float]:
+        found = {}
+        for name, when in self.all(ref.region).items():
+            parts = _NAME.match(name.rpartition("/")[2])
+            if parts and parts["machine"] == ref.name:
+                found[name] = when
+        return found
+
+    def remove(self, names: Sequence[str]) -> None:
+        for name in names:
+            try:
+                self._api.delete(f"/v2/{_path(name)}")
+            except CloudRefused as error:
+                if error.id != "not-found":
+                    raise
+            if self._task(name) is not None:
+                raise errors.make("server-error", {"raw": "the task is still there", "name": name})
+
+    def queue(self, region: str) -> str:
+        return f"projects/{self._project}/locations/{region}/queues/{QUEUE}"
+
+    def all(self, region: str) -> dict[str, float]:
+        """Every task of our queue in *region*: full name → time; none where there is no queue."""
+        try:
+            tasks = self._api.pages(
+                f"/v2/{_path(self.queue(region))}/tasks", "tasks", {"pageSize": 1000}, region=region
+            )
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return {}
+            raise
+        return {str(one.get("name", "")): _seconds(one.get("scheduleTime")) for one in tasks}
+
+    # ------------------------------------------------------------------------------------------------------ calls
+
+    def _open(self, queue: str) -> None:
+        """The queue, made if absent and set going if it was paused: a paused one never fires."""
+        path = f"/v2/{_path(queue)}"
+        try:
+            found = self._api.get(path)
+        except CloudRefused as error:
+            if error.id != "not-found":
+                raise
+            body = {"name": queue, "retryConfig": _RETRIES}
+            try:
+                found = self._api.post(path.rpartition("/")[0], body, again=True)
+            except CloudRefused as second:
+                if second.id != "exists":
+                    raise
+                found = self._api.get(path)
+        if found.get("state") in ("PAUSED", "DISABLED"):
+            found = self._api.post(f"{path}:resume", {}, again=True)
+            if found.get("state") in ("PAUSED", "DISABLED"):
+                raise errors.make("precondition", {"raw": f"the queue is {found['state']}", "name": queue})
+
+    def _set_one(self, queue: str, ref: Ref, kind: str, when: float, n: int) -> tuple[str, int]:
+        """The task's name and the number that follows. A name that was used before is passed over."""
+        for number in range(n, n + _MOST_NAMES):
+            name = f"{queue}/tasks/{ref.name}-{kind}-{number}-{round(when)}"
+            wanted = self._body(name, ref, when)
+            for _ in range(3):
+                try:
+                    self._api.post(f"/v2/{_path(queue)}/tasks", {"task": wanted, "responseView": "FULL"}, zone=ref.zone)
+                except CloudRefused as error:
+                    if error.id != "exists":
+                        raise
+                    standing = self._task(name)
+                    if standing is not None and _same(standing, wanted):
+                        return name, number + 1  # an earlier call of ours that seemed to fail
+                    break  # its name is spent
+                except CloudUnclear:
+                    pass
+                standing = self._task(name)
+                if standing is not None:
+                    if not _same(standing, wanted):
+                        raise errors.make(
+                            "precondition", {"raw": "the task stands otherwise than it was set", "name": name}
+                        )
+                    return name, number + 1
+            else:
+                raise errors.make("server-error", {"raw": "the task was set and is not there", "name": name})
+        raise errors.make("precondition", {"raw": "no free name for the task", "name": ref.name})
+
+    def _body(self, name: str, ref: Ref, when: float) -> dict[str, Any]:
+        return {
+            "name": name,
+            "scheduleTime": datetime.fromtimestamp(round(when), UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "httpRequest": {
+                "httpMethod": "DELETE",
+                "url": self.target(ref),
+                "oauthToken": {"serviceAccountEmail": self._runner, "scope": SCOPES[0]},
+            },
+        }
+
+    def target(self, ref: Ref) -> str:
+        """What the task calls."""
+        return f"{self._targets[ref.backend].rstrip('/')}/{resource(ref, self._project)}"
+
+    def _task(self, name: str) -> dict[str, Any] | None:
+        try:
+            return self._api.get(f"/v2/{_path(name)}", {"responseView": "FULL"})
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return None
+            raise
+
+
+def resource(ref: Ref, project: str) -> str:
+    """What DELETE takes, under the backend's base URL (``ts-config``'s ``resource``)."""
+    if ref.backend == "compute":
+        return f"compute/v1/projects/{project}/zones/{ref.zone}/instances/{ref.name}"
+    return f"v2/projects/{project}/locations/{ref.zone}/queuedResources/{ref.name}?force=true"
+
+
+def _same(standing: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    there, ours = standing.get("httpRequest") or {}, wanted["httpRequest"]
+    at_once = abs(_seconds(standing.get("scheduleTime")) - _seconds(wanted["scheduleTime"])) < 1.0
+    return at_once and there.get("httpMethod") == "DELETE" and there.get("url") == ours["url"]
+
+
+def _seconds(text: Any) -> float:
+    """RFC 3339 as seconds since 1970. Raises CloudUnclear for anything else: a stop without a time is none."""
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        raise errors.make("unreadable-reply", {"raw": f"scheduleTime: {text}"}) from None
+
+
+def _path(name: str) -> str:
+    return "/".join(segment(part) for part in name.split("/"))

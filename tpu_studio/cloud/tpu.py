@@ -1,0 +1,364 @@
+"""Machines of the Cloud TPU API: queued resources and the nodes they yield. Implements `ports.Machines`.
+
+Google's client over REST, with a timeout on each call; flex-start by plain REST to v2alpha1, which no client carries.
+Request and node are always looked at together: a node may go without its request noticing, and a request that lost its
+node keeps eating quota. The operation of a create is asked only for an early "no": it may stay open long after the node
+works.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.session import PATIENT, SCOPES, TIMEOUT, Api, Patience, once, segment
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
+from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref, Wanted
+
+_CREATE_TIMEOUT = (10.0, 60.0)
+_WAITING = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
+_COMING = ("CREATING", "STARTING", "RESTARTING", "REPAIRING", "REIMAGING")
+_GONE = ("PREEMPTED", "TERMINATED", "STOPPED", "STOPPING")
+
+
+class TpuMachines:
+    """Args:
+    http: What `session.session` made.
+    endpoint: Base URL of the TPU API.
+    """
+
+    def __init__(self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT) -> None:
+        self._http, self._endpoint, self._project = http, endpoint.rstrip("/"), project
+        self._patience = patience
+        self._api = Api(endpoint, http, patience=patience)
+        self._operations: dict[Ref, str] = {}  # of creates of this process
+        self._lock = threading.Lock()
+
+    def create(self, wanted: Wanted) -> None:
+        """See `ports.Machines`. Sent once; whatever comes back unreadable is CloudUnclear."""
+        about: dict[str, Any] = {"zone": wanted.ref.zone, "accelerator": wanted.accelerator, "name": wanted.ref.name}
+        operation = once(
+            lambda: self._create_flex(wanted) if wanted.tier == "flex-start" else self._create(wanted), **about
+        )
+        with self._lock:
+            self._operations[wanted.ref] = operation
+
+    def look(self, ref: Ref) -> MachineSeen | None:
+        request, node = self._request(ref), self._node(ref)
+        if request is None and node is not None:
+            request = self._request(ref)  # it may have come between the two questions
+        late = self._early_no(ref, request)
+        if request is None and node is None:
+            if late is None:
+                return None
+            if late is _OPEN:
+                return MachineSeen(ref, "waiting", raw="CREATING (operation)")
+            return MachineSeen(ref, "failed", raw="operation failed", error=_told(late))
+        return seen(ref, request, node, late if isinstance(late, StudioError) else None)
+
+    def delete(self, ref: Ref) -> None:
+        with self._lock:
+            self._operations.pop(ref, None)
+        if self._deleted(self._delete_request, ref):
+            return
+        self._deleted(self._delete_node, ref)
+
+    def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
+        requests = self._listed("queued_resources", "queuedResources")
+        nodes = self._listed("nodes", "nodes")
+        found = []
+        for ref in sorted({*requests, *nodes}, key=lambda one: (one.zone, one.name)):
+            machine = seen(ref, requests.get(ref), nodes.get(ref))
+            if all(machine.labels.get(key) == value for key, value in labels.items()):
+                found.append(machine)
+        return found
+
+    # ------------------------------------------------------------------------------------------------------ calls
+
+    @cached_property
+    def _client(self) -> Any:
+        """Google's client on our session. Importing it costs 0.4 s: done with the first call, never at start."""
+        import google.cloud.common  # noqa: F401  an operation may carry its message type: parsed, not refused
+        from google.auth.credentials import AnonymousCredentials
+        from google.cloud import tpu_v2
+        from google.cloud.tpu_v2.services.tpu.transports import TpuRestTransport
+
+        scheme, _, host = self._endpoint.partition("://")
+        nobody: Any = AnonymousCredentials  # the session has the real ones
+        transport = TpuRestTransport(host=host, url_scheme=scheme, credentials=nobody())
+        transport._session = self._http
+        return tpu_v2.TpuClient(transport=transport)
+
+    def _create(self, wanted: Wanted) -> str:
+        from google.cloud import tpu_v2
+
+        body: Any = tpu_v2.QueuedResource.from_json(json.dumps(request_body(wanted, self._project)))
+        body.queueing_policy.valid_until_duration = _duration(wanted.valid_for_s)
+        operation = self._client.create_queued_resource(
+            request={
+                "parent": self._parent(wanted.ref.zone),
+                "queued_resource_id": wanted.ref.name,
+                "queued_resource": body,
+                "request_id": wanted.request_id,
+            },
+            timeout=_CREATE_TIMEOUT,
+            retry=None,
+        )
+        return str(operation.operation.name)
+
+    def _create_flex(self, wanted: Wanted) -> str:
+        if wanted.run_s is None:
+            raise errors.make("bad-request", {"raw": "flex-start needs a run time"})
+        body = request_body(wanted, self._project) | {
+            "provisioningModel": "FLEX_START",
+            "runDuration": {"maxRunDuration": f"{round(wanted.run_s)}s"},
+            "queueingPolicy": {"validUntilDuration": f"{round(wanted.valid_for_s)}s"},
+        }
+        query = {"queuedResourceId": wanted.ref.name, "requestId": wanted.request_id}
+        operation = self._api.post(f"/v2alpha1/{self._parent(wanted.ref.zone)}/queuedResources", body, query)
+        return str(operation.get("name", ""))
+
+    def _request(self, ref: Ref) -> dict[str, Any] | None:
+        return self._got("get_queued_resource", f"{self._parent(ref.zone)}/queuedResources/{ref.name}", ref)
+
+    def _node(self, ref: Ref) -> dict[str, Any] | None:
+        return self._got("get_node", f"{self._parent(ref.zone)}/nodes/{ref.name}", ref)
+
+    def _got(self, method: str, name: str, ref: Ref) -> dict[str, Any] | None:
+        def get() -> dict[str, Any]:
+            return _plain(getattr(self._client, method)(request={"name": name}, timeout=TIMEOUT, retry=None))
+
+        try:
+            return self._patience.call(get, zone=ref.zone, name=ref.name)
+        except CloudUnclear as error:
+            if error.id != "unreadable-reply":
+                raise
+            return self._got_plainly(name, ref)
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return None
+            raise
+
+    def _got_plainly(self, name: str, ref: Ref) -> dict[str, Any] | None:
+        """The same without Google's types: a field that they cannot read is none of ours."""
+        try:
+            return self._api.get(f"/v2/{name}", zone=ref.zone, name=ref.name)
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return None
+            raise
+
+    def _early_no(self, ref: Ref, request: Mapping[str, Any] | None) -> Any:
+        """The error of our create's operation; `_OPEN` while there is none yet; None when it says nothing more."""
+        with self._lock:
+            name = self._operations.get(ref)
+        if not name or (request is not None and _state(request) not in _WAITING):
+            return None
+        try:
+            operation = self._api.get(f"/v2/{name}", zone=ref.zone, name=ref.name)
+        except CloudRefused:
+            return None  # operations are kept for a while only
+        except CloudUnclear:
+            if request is None:
+                raise  # absence is not proved while the create may still be at work
+            return None
+        if not operation.get("done"):
+            return _OPEN
+        if error := operation.get("error"):
+            return errors.of_operation(error, zone=ref.zone, name=ref.name)
+        with self._lock:
+            self._operations.pop(ref, None)
+        return None
+
+    def _delete_request(self, ref: Ref) -> None:
+        name = f"{self._parent(ref.zone)}/queuedResources/{ref.name}"
+        self._client.delete_queued_resource(request={"name": name, "force": True}, timeout=TIMEOUT, retry=None)
+
+    def _delete_node(self, ref: Ref) -> None:
+        name = f"{self._parent(ref.zone)}/nodes/{ref.name}"
+        self._client.delete_node(request={"name": name}, timeout=TIMEOUT, retry=None)
+
+    def _deleted(self, delete: Any, ref: Ref) -> bool:
+        """Whether the deletion was accepted or is going on; False: there was nothing of that kind."""
+        try:
+            self._patience.call(lambda: delete(ref), zone=ref.zone, name=ref.name)
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return False
+            if error.id not in ("precondition", "exists"):
+                raise
+            self._going_or(error, ref)
+        except CloudUnclear as error:
+            self._going_or(error, ref)
+        return True
+
+    def _going_or(self, error: StudioError, ref: Ref) -> None:
+        """A second DELETE of what is being deleted is refused: fine. Raises *error* when it is not going."""
+        machine = self.look(ref)
+        if machine is not None and machine.state != "leaving":
+            raise error
+
+    def _listed(self, method: str, kind: str) -> dict[Ref, dict[str, Any]]:
+        """All of *kind* in all zones. Raises CloudUnclear when a zone did not answer."""
+        call = getattr(self._client, f"list_{method}")
+        parent = f"projects/{self._project}/locations/-"
+
+        def read() -> dict[Ref, dict[str, Any]]:
+            found, missing = {}, list[str]()
+            for page in call(request={"parent": parent, "page_size": 500}, timeout=TIMEOUT, retry=None).pages:
+                for one in getattr(page, method):
+                    plain = _plain(one)
+                    found[_ref(str(plain.get("name", "")))] = plain
+                missing += list(page.unreachable)
+            if missing:
+                raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
+            return found
+
+        try:
+            return self._patience.call(read)
+        except CloudUnclear as error:
+            if error.id != "unreadable-reply":
+                raise
+            return {_ref(str(one.get("name", ""))): one for one in everywhere(self._api, self._project, kind)}
+
+    def _parent(self, zone: str) -> str:
+        return f"projects/{segment(self._project)}/locations/{segment(zone)}"
+
+
+_OPEN = object()
+
+
+def everywhere(api: Api, project: str, kind: str) -> list[dict[str, Any]]:
+    """All ``nodes`` or ``queuedResources`` of a project. Raises CloudUnclear when a zone did not answer."""
+    found: list[dict[str, Any]] = []
+    query: dict[str, Any] = {"pageSize": 500}
+    for _ in range(200):
+        page = api.get(f"/v2/projects/{segment(project)}/locations/-/{kind}", query)
+        found += page.get(kind) or []
+        if page.get("unreachable"):
+            missing = sorted(map(str, page["unreachable"]))
+            raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": missing})
+        if not page.get("nextPageToken"):
+            break
+        query["pageToken"] = page["nextPageToken"]
+    return found
+
+
+def request_body(wanted: Wanted, project: str) -> dict[str, Any]:
+    """The queued resource as v2 and v2alpha1 both take it, without tier-specific fields of the latter."""
+    node = {
+        "acceleratorType": wanted.accelerator,
+        "runtimeVersion": wanted.runtime,
+        # Without an address of its own the VM cannot fetch its environment: the field's default is false.
+        "networkConfig": {"network": wanted.network, "enableExternalIps": True},
+        "serviceAccount": {"email": wanted.service_account, "scope": list(SCOPES)},
+        "labels": dict(wanted.labels),
+        "metadata": dict(wanted.metadata),
+    }
+    spec = {"parent": f"projects/{project}/locations/{wanted.ref.zone}", "nodeId": wanted.ref.name, "node": node}
+    body: dict[str, Any] = {"tpu": {"nodeSpec": [spec]}}
+    if wanted.tier == "spot":
+        body["spot"] = {}
+    return body
+
+
+def seen(
+    ref: Ref, request: Mapping[str, Any] | None, node: Mapping[str, Any] | None, late: StudioError | None = None
+) -> MachineSeen:
+    """What request and node (as JSON, one of them may be absent) say together."""
+    asked, made = _state(request), str(node.get("state", "")) if node is not None else ""
+    error = _told(late)
+    failed = _inner(request, "state", "failedData", "error")
+    if failed and error is None:
+        error = _told(errors.of_operation(failed, zone=ref.zone, name=ref.name))
+    spec = (_inner(request, "tpu").get("nodeSpec") or [{}])[0]
+    labels = (node or {}).get("labels") or _inner(spec, "node").get("labels") or {}
+    created = _time((node or {}).get("createTime"))
+    raw = " · ".join(one for one in (_shown(request, asked), _shown(node, made, "node ")) if one)
+    by_service = str(_inner(request, "state").get("stateInitiator", "")) in ("SERVICE", "2")
+    return MachineSeen(
+        ref, _judged(asked, made, request, node, error), raw=raw, error=error, created=created, by_service=by_service,
+        labels={str(key): str(value) for key, value in labels.items()},
+    )  # fmt: skip
+
+
+def _judged(asked: str, made: str, request: Any, node: Any, error: Any) -> str:
+    if asked == "FAILED":
+        return "failed"
+    if asked in ("DELETING", "SUSPENDING"):
+        return "leaving"
+    if asked == "SUSPENDED":
+        return "preempted"
+    if made == "READY" and (request is None or asked in ("ACTIVE", "PROVISIONING", *_WAITING)):
+        return "ready"  # also while the request lags behind: the VM is up, and billed
+    if made == "DELETING":
+        return "leaving"
+    if made in _GONE:
+        return "preempted"
+    if error is not None:
+        return "failed"
+    if asked in _WAITING:
+        return "waiting" if node is None else "provisioning" if made in _COMING else "unknown"
+    if asked == "PROVISIONING":
+        return "provisioning" if node is None or made in _COMING else "unknown"
+    if asked == "ACTIVE":
+        return "preempted" if node is None else "provisioning" if made in _COMING else "unknown"
+    if request is None and made in _COMING:
+        return "provisioning"
+    return "unknown"
+
+
+def _state(request: Mapping[str, Any] | None) -> str:
+    return str(_inner(request, "state").get("state", ""))
+
+
+def _shown(record: Mapping[str, Any] | None, state: str, kind: str = "") -> str:
+    return "" if record is None else f"{kind}{state or 'STATE_UNSPECIFIED'}"
+
+
+def _inner(record: Mapping[str, Any] | None, *keys: str) -> Mapping[str, Any]:
+    at: Any = record
+    for key in keys:
+        at = at.get(key) if isinstance(at, Mapping) else None
+    return at if isinstance(at, Mapping) else {}
+
+
+def _told(error: StudioError | None) -> tuple[str, Mapping[str, Any]] | None:
+    return None if error is None else (error.id, error.facts)
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    """A message as its JSON; enum names as words, numbers where this client knows no word."""
+    plain: dict[str, Any] = type(message).to_dict(
+        message,
+        use_integers_for_enums=False,
+        preserving_proto_field_name=False,
+        always_print_fields_with_no_presence=False,
+    )
+    return plain
+
+
+def _ref(name: str) -> Ref:
+    """``projects/…/locations/Z/<kind>/N``; the project may come back as its number."""
+    parts = name.split("/")
+    return Ref(parts[-1], parts[3] if len(parts) > 4 else "")
+
+
+def _time(text: Any) -> float | None:
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return None
+
+
+def _duration(seconds: float) -> Any:
+    from google.protobuf.duration_pb2 import Duration
+
+    return Duration(seconds=round(seconds))
