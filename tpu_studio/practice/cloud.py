@@ -23,6 +23,7 @@ class Cloud:
     url: Where the server listens, no slash at the end; set when it does.
     vms: The machines; None in tests of the API alone.
     closing: Called when the server stops, in reverse order; a service that holds files, threads or ports adds to it.
+    hangs_up: Each is asked about a token; True: whoever holds it has no network, and gets no answer.
     busy: Each tells whether something still has to happen (a VM, a request, a task that waits): the detached server
         stays for it.
     """
@@ -38,6 +39,7 @@ class Cloud:
         self.url = ""
         self.vms: Vms | None = None
         self.closing: list[Callable[[], None]] = []
+        self.hangs_up: list[Callable[[str], bool]] = []
         self.busy: list[Callable[[], bool]] = []
         self._timers: list[_Timer] = []
         self._ended = threading.Event()

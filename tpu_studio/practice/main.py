@@ -15,7 +15,7 @@ from tpu_studio.practice.server import TITLES, PracticeServer
 from tpu_studio.practice.settings import Settings
 
 # A service has install(router, cloud), and prepare(cloud) where a new home needs something of it.
-SERVICES = ("control",)
+SERVICES = ("machines", "control",)
 
 
 class Practice:

@@ -169,6 +169,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not token:
             info = error_info("CREDENTIALS_MISSING", service="googleapis.com", method=request.call)
             raise GoogleError(401, "UNAUTHENTICATED", _NO_TOKEN, [info], headers={"WWW-Authenticate": "Bearer"})
+        if any(cut(token) for cut in cloud.hangs_up):
+            raise ConnectionError("this machine has no network")
         who = cloud.principals.of(token)
         ended = who is not None and who.kind == "user" and cloud.faults.armed("token-revoked") is not None
         if ended or (who is not None and who.kind == "user" and cloud.faults.take("token-expired") is not None):

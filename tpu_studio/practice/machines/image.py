@@ -1,0 +1,186 @@
+"""The image of a practice machine: what its startup script finds around it.
+
+An environment made from nothing (none of the person's variables but the locale), private folders, a `python3` that is
+plain, and `ready.json`, which offers the training engine so that nothing has to be installed. Real machines have no
+`ready.json`; with the fault `environment-install-fails` practice machines have none either, and no package index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.practice.machines import machine as machines
+from tpu_studio.practice.machines.machine import Machine
+from tpu_studio.practice.machines.processes import TAG
+from tpu_studio.wire.homes import home_folder
+
+READY = "ready.json"
+NICE = 10
+_NO_INDEX = "http://127.0.0.1:9/simple"  # the discard port: refused at once
+_KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SYSTEMROOT")
+
+
+def unsupported() -> str:
+    """Why this computer can't have practice machines, as a sentence; "" when it can."""
+    if sys.platform == "win32":
+        return "Practice machines run a Linux startup script, which Windows cannot. Use Linux, macOS or WSL."
+    for program in ("sh", "curl", "nice"):
+        if shutil.which(program) is None:
+            return f"Practice machines need the program {program}, which is not installed here."
+    return ""
+
+
+def make_disk(machine: Machine, folder: Path, worker: int) -> None:
+    """Folders and programs of a worker; what is there stays, as it is on a disk."""
+    for place in (machines.home, machines.vm_root, _bin, _temporary):
+        place(folder, worker).mkdir(parents=True, exist_ok=True)
+    _program(_bin(folder, worker) / "python3", f'exec {shlex.quote(_plain_python())} "$@"')
+    skew = machine.faults.get("clock-skew")
+    lead = machines.worker_folder(folder, worker) / "skew"
+    shutil.rmtree(lead, ignore_errors=True)
+    (_bin(folder, worker) / "date").unlink(missing_ok=True)
+    if skew is not None:
+        _skewed_clock(lead, _bin(folder, worker), float(skew["seconds"]))
+    ready = machines.vm_root(folder, worker) / READY
+    offered = None if "environment-install-fails" in machine.faults else ready_environment(machine)
+    if offered is None:
+        ready.unlink(missing_ok=True)
+    else:
+        ready.write_text(json.dumps(offered), "utf-8")
+
+
+def ready_environment(machine: Machine) -> dict[str, Any] | None:
+    """What `ready.json` says: the training engine's Python and what makes frameworks see the slice; None: no engine."""
+    root = Path(os.environ.get("TPU_STUDIO_ENGINE") or home_folder() / "engine").expanduser().absolute()
+    python = root / "main" / "bin" / "python"
+    if not ((root / "engine.json").is_file() and python.exists()):
+        return None
+    return {"python": str(python), "env": frameworks(machine)}
+
+
+def frameworks(machine: Machine) -> dict[str, str]:
+    """JAX shows as many host devices as the slice has per host; TensorFlow is cut up by the trainer itself."""
+    return {
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={machine.devices}",
+        "CUDA_VISIBLE_DEVICES": "-1",
+    }
+
+
+def environment(machine: Machine, folder: Path, worker: int, *, metadata_port: int, coordinator: int) -> dict[str, str]:
+    """The whole environment of the startup script of *worker*."""
+    bin_, home = _bin(folder, worker), machines.home(folder, worker)
+    told = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    curl = shutil.which("curl")
+    path = dict.fromkeys([str(bin_), "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
+    if curl:
+        path[str(Path(curl).parent)] = None
+    told |= {
+        TAG: machine.tag,
+        "PATH": os.pathsep.join(path),
+        "HOME": str(home),
+        "USER": "root",
+        "LOGNAME": "root",
+        "SHELL": "/bin/sh",
+        "TMPDIR": str(_temporary(folder, worker)),
+        "XDG_CACHE_HOME": str(home / ".cache"),
+        "GCE_METADATA_HOST": f"127.0.0.1:{metadata_port}",
+        "GCE_METADATA_IP": f"127.0.0.1:{metadata_port}",
+        "GCE_METADATA_ROOT": f"127.0.0.1:{metadata_port}",
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+        "TPU_STUDIO_VM_ROOT": str(machines.vm_root(folder, worker)),
+        "TPU_STUDIO_COORDINATOR": f"127.0.0.1:{coordinator}",
+        "TPU_WORKER_ID": str(worker),
+        "TPU_WORKER_HOSTNAMES": ",".join(["127.0.0.1"] * machine.workers),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **frameworks(machine),
+    }
+    if "environment-install-fails" in machine.faults:
+        told |= {"PIP_INDEX_URL": _NO_INDEX, "UV_DEFAULT_INDEX": _NO_INDEX, "PIP_RETRIES": "0", "UV_HTTP_TIMEOUT": "2"}
+        told |= {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1", "PIP_NO_CACHE_DIR": "1", "UV_NO_CACHE": "1"}
+    if "clock-skew" in machine.faults:
+        told["PYTHONPATH"] = str(machines.worker_folder(folder, worker) / "skew")
+    return told
+
+
+def command(script: Path, faults: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """How the startup script is started: nice, and with SIGXFSZ ignored, so that a full disk is an error and no death.
+
+    Ignoring outlives exec. A machine that hangs at boot stops itself before the script's first line.
+    """
+    hang = "kill -STOP $$; " if "vm-hung" in faults and "step" not in faults["vm-hung"] else ""
+    text = script.read_bytes()[:2]
+    run = [str(script)] if text == b"#!" else ["/bin/sh", str(script)]
+    return ["/bin/sh", "-c", f"trap '' XFSZ; {hang}exec nice -n {NICE} \"$@\"", "boot", *run]
+
+
+def _plain_python() -> str:
+    """A Python without our packages, as on a real machine: the one that our environment was made from."""
+    return str(getattr(sys, "_base_executable", "") or sys.executable)
+
+
+def _bin(folder: Path, worker: int) -> Path:
+    return machines.worker_folder(folder, worker) / "bin"
+
+
+def _temporary(folder: Path, worker: int) -> Path:
+    return machines.worker_folder(folder, worker) / "tmp"
+
+
+def _program(path: Path, line: str) -> None:
+    path.write_text(f"#!/bin/sh\n{line}\n", "utf-8")
+    path.chmod(0o755)
+
+
+_SITECUSTOMIZE = '''"""The system clock of this practice machine is wrong by SKEW seconds, for Python."""
+import datetime as _d
+import time as _t
+
+SKEW = {seconds!r}
+_time, _time_ns, _gettime, _local, _gm = _t.time, _t.time_ns, _t.clock_gettime, _t.localtime, _t.gmtime
+_t.time = lambda: _time() + SKEW
+_t.time_ns = lambda: _time_ns() + int(SKEW * 1e9)
+_t.clock_gettime = lambda clock: _gettime(clock) + (SKEW if clock == _t.CLOCK_REALTIME else 0.0)
+_t.localtime = lambda seconds=None: _local(_t.time() if seconds is None else seconds)
+_t.gmtime = lambda seconds=None: _gm(_t.time() if seconds is None else seconds)
+
+
+class datetime(_d.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(_t.time(), tz)
+
+    @classmethod
+    def utcnow(cls):
+        return cls.fromtimestamp(_t.time(), _d.timezone.utc).replace(tzinfo=None)
+
+    @classmethod
+    def today(cls):
+        return cls.fromtimestamp(_t.time())
+
+
+_d.datetime = datetime
+'''
+
+
+def _skewed_clock(lead: Path, bin_: Path, seconds: float) -> None:
+    """A clock that is wrong for what asks for the time: every Python (sitecustomize) and the program `date`.
+
+    The kernel's own clock can't be moved for some processes alone, so files get right times. `Date` of the metadata
+    server is right, as at Google.
+    """
+    lead.mkdir(parents=True)
+    (lead / "sitecustomize.py").write_text(_SITECUSTOMIZE.format(seconds=seconds), "utf-8")
+    real = shutil.which("date", path="/usr/bin:/bin") or "/bin/date"
+    said = "-r " if sys.platform == "darwin" else "-d@"
+    asked = 'for word in "$@"; do case "$word" in -d*|--date*|-r*|-f*|-s*|-j*) exec REAL "$@" ;; esac; done\n'
+    told = f'exec REAL {said}$(( $(REAL +%s) + {int(seconds)} )) "$@"'
+    _program(bin_ / "date", (asked + told).replace("REAL", real))

@@ -1,0 +1,306 @@
+"""The supervisor of one machine: serves its metadata, runs its startup scripts, and carries out what the fleet asks.
+
+It is detached and needs neither server nor app. It ends when the machine is off: told to stop (`/stop`, after the
+notice), or killed by the fleet together with everything below it. A startup script that ends leaves the machine
+running, as at Google.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tpu_studio.practice.machines import clockline, image, processes, tree
+from tpu_studio.practice.machines import machine as machines
+from tpu_studio.practice.machines.machine import Machine, State
+from tpu_studio.practice.machines.metadata import MetadataServer
+from tpu_studio.practice.machines.progress import Progress
+from tpu_studio.practice.machines.tokens import Tokens
+
+_TURN_S = 0.05  # while something is being watched
+_REST_S = 5.0  # a child's end wakes us anyway
+_ENDS_S = 0.02
+
+
+class Supervisor:
+    """Call `run` once, from the main thread."""
+
+    def __init__(self, folder: Path, machine: Machine) -> None:
+        self._folder, self._machine = folder, machine
+        self._root = folder.parent
+        self._clock = clockline.read(self._root)
+        self._clock_mtime = 0
+        self._preempted = False
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._wake_in, self._wake_out = os.pipe()
+        self._workers: dict[int, int] = {}  # pid of the startup script → worker
+        self._servers: list[MetadataServer] = []
+        self._progress = Progress(folder, machine.workers)
+        self._at_step = {
+            name: int(facts["step"]) for name, facts in machine.faults.items() if facts.get("step") is not None
+        }
+        self._state: State | None = None
+
+    def run(self) -> int:
+        for name in (self._wake_in, self._wake_out):
+            os.set_blocking(name, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._wake_out, warn_on_full_buffer=False)
+        processes.adopt_orphans()
+        tokens = Tokens(self._root, self._machine)
+        self._servers = [
+            MetadataServer(tree.build(self._machine, worker, tokens.get, self._is_preempted), self._line)
+            for worker in range(self._machine.workers)
+        ]
+        control = _Control(self._machine.key, {"/stop": self._stop, "/fault": self._fault, "/reboot": self._reboot})
+        self._state = State(
+            pid=os.getpid(),
+            created=psutil.Process().create_time(),
+            boot=self._machine.boot,
+            control=control.port,
+            metadata=tuple(server.port for server in self._servers),
+            coordinator=_free_port(),
+        )
+        self._state.save(self._folder)
+        if (self._folder / machines.KILLED).exists():
+            return 0
+        self._cut("vm-without-network" in self._machine.faults and "vm-without-network" not in self._at_step)
+        self._boot()
+        while not self._over.is_set():
+            self._reap()
+            self._watch_steps()
+            readable, _, _ = select.select([self._wake_in], [], [], _TURN_S if self._at_step else _REST_S)
+            if readable:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake_in, 4096)
+        return 0
+
+    def _is_preempted(self) -> str:
+        return "TRUE" if self._preempted else "FALSE"
+
+    def _line(self) -> clockline.ClockLine:
+        """Practice time; read again when a restarted server has drawn a new line."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            mtime = (self._root / clockline.NAME).stat().st_mtime_ns
+            if mtime != self._clock_mtime:
+                self._clock, self._clock_mtime = clockline.read(self._root), mtime
+        return self._clock
+
+    # ------------------------------------------------------------------------------------------------ booting
+
+    def _boot(self) -> None:
+        """Run the startup script of every worker: first boot and each later one."""
+        assert self._state is not None
+        text = self._machine.metadata.get("startup-script", "")
+        full = self._machine.faults.get("disk-full")
+        for worker, server in enumerate(self._servers):
+            image.make_disk(self._machine, self._folder, worker)
+            if not text:
+                self._say(worker, "No startup script in the metadata.")
+                continue
+            script = machines.worker_folder(self._folder, worker) / "startup-script"
+            script.write_text(text, "utf-8")
+            script.chmod(0o700)
+            env = image.environment(
+                self._machine,
+                self._folder,
+                worker,
+                metadata_port=server.port,
+                coordinator=self._state.coordinator,
+            )
+            limit = int(full["bytes"]) if full is not None and "disk-full" not in self._at_step else None
+            self._say(worker, "Running startup script.")
+            with open(machines.console(self._folder, worker), "ab") as output, _files_up_to(limit):
+                started = subprocess.Popen(
+                    image.command(script, self._machine.faults),
+                    cwd=machines.home(self._folder, worker),
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+            started.returncode = 0  # reaped here, with the orphans, not by Popen
+            self._workers[started.pid] = worker
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            worker = self._workers.pop(pid, None)
+            if worker is not None:
+                code = os.waitstatus_to_exitcode(status)
+                self._say(worker, f'Script "startup-script" ended with exit status {code}.')
+
+    def _say(self, worker: int, text: str) -> None:
+        stamp = time.strftime("%b %d %H:%M:%S", time.gmtime(self._line().now()))
+        with open(machines.console(self._folder, worker), "a", encoding="utf-8") as file:
+            file.write(f"{stamp} google_metadata_script_runner: {text}\n")
+
+    # ------------------------------------------------------------------------------------------------ what is asked
+
+    def _stop(self, about: Mapping[str, Any]) -> None:
+        """``{"notice_real_s", "preempted"}``: warn, and be off at the latest when the notice is over."""
+        with self._lock:
+            if self._state is None or self._state.notice_at is not None:
+                return
+            self._preempted = bool(about["preempted"])
+            self._state = replace(self._state, notice_at=self._line().now(), preempted=self._preempted)
+            self._state.save(self._folder)
+        for server in self._servers:
+            server.changed()
+        processes.send(self._members(), signal.SIGTERM)
+        threading.Thread(target=self._go_off, args=(float(about["notice_real_s"]),), name="off", daemon=True).start()
+
+    def _go_off(self, notice_real_s: float) -> None:
+        give_up = time.monotonic() + notice_real_s
+        while self._members() and time.monotonic() < give_up:
+            time.sleep(_ENDS_S)
+        processes.end(self._machine.tag, os.getpid())
+        self._over.set()
+        self._wake()
+
+    def _reboot(self, about: Mapping[str, Any]) -> None:
+        """``{"notice_real_s"}``: end everything and run the startup script again on the same disk."""
+        processes.send(self._members(), signal.SIGTERM)
+        give_up = time.monotonic() + float(about["notice_real_s"])
+        while self._members() and time.monotonic() < give_up:
+            time.sleep(_ENDS_S)
+        processes.end(self._machine.tag, os.getpid())
+        self._boot()
+
+    def _fault(self, about: Mapping[str, Any]) -> None:
+        """``{"name", "facts"}``: now, or from the step ``step`` on."""
+        name, facts = str(about["name"]), dict(about["facts"])
+        self._machine = replace(self._machine, faults={**self._machine.faults, name: facts})
+        if facts.get("step") is not None:
+            self._at_step[name] = int(facts["step"])
+            self._wake()
+        else:
+            self._happen(name, facts)
+
+    def _watch_steps(self) -> None:
+        if not self._at_step:
+            return
+        step = self._progress.step()
+        for name, at in list(self._at_step.items()):
+            if step is not None and step >= at:
+                del self._at_step[name]
+                self._happen(name, self._machine.faults[name])
+
+    def _happen(self, name: str, facts: Mapping[str, Any]) -> None:
+        if name == "vm-hung":
+            processes.freeze(self._machine.tag, os.getpid())
+        elif name == "vm-without-network":
+            self._cut(not facts.get("over", False))
+        elif name == "disk-full":
+            _fill_disk(self._members(), int(facts["bytes"]))
+        elif name == "preempted-at-step":
+            self._stop({"notice_real_s": float(facts["notice_real_s"]), "preempted": True})
+
+    def _cut(self, cut: bool) -> None:
+        for server in self._servers:
+            server.is_cut = cut
+        with self._lock:
+            if self._state is not None and self._state.is_cut != cut:
+                self._state = replace(self._state, is_cut=cut)
+                self._state.save(self._folder)
+
+    def _members(self) -> list[psutil.Process]:
+        return processes.members(self._machine.tag, os.getpid())
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._wake_out, b"!")
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _files_up_to(size: int | None) -> Any:
+    """Children started meanwhile can't make a file longer than *size* bytes: a write beyond it fails (EFBIG)."""
+    if size is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def _fill_disk(members: list[psutil.Process], size: int) -> None:
+    for process in members:
+        with contextlib.suppress(psutil.Error, AttributeError):  # rlimit of others: Linux only
+            process.rlimit(psutil.RLIMIT_FSIZE, (size, size))
+
+
+class _Control(ThreadingHTTPServer):
+    """POST /<verb> with a JSON object and the machine's key; answers when it has been done or begun."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, key: str, verbs: Mapping[str, Callable[[Mapping[str, Any]], None]]) -> None:
+        super().__init__(("127.0.0.1", 0), _ControlHandler)
+        self.key, self.verbs = key, verbs
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, name="control", daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self.server_address[1])
+
+    def server_bind(self) -> None:
+        socket.socket.bind(self.socket, self.server_address)
+        self.server_address = self.socket.getsockname()
+        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+
+
+class _ControlHandler(BaseHTTPRequestHandler):
+    server: _Control
+
+    def do_POST(self) -> None:
+        verb = self.server.verbs.get(self.path)
+        allowed = hmac.compare_digest(self.headers.get("X-Practice-Key", "").encode(), self.server.key.encode())
+        if not allowed or verb is None:
+            self._answer(403 if not allowed else 404, {})
+            return
+        verb(json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}"))
+        self._answer(200, {})
+
+    def _answer(self, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response_only(status)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
