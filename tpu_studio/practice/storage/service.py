@@ -1,0 +1,173 @@
+"""What every storage handler needs: the store, who may do what, faults, and the count of billable operations.
+
+A bucket's policy is kept with all others (`principals`, ``buckets/B``). Overwriting an object takes
+``storage.objects.delete`` besides ``storage.objects.create``, as in Google Cloud.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from functools import wraps
+from typing import Any
+
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.discovery import checked
+from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.routing import Handler, Reply, Request, Router
+from tpu_studio.practice.server import require
+from tpu_studio.practice.storage import conditions, fields
+from tpu_studio.practice.storage.resources import Resources
+from tpu_studio.practice.storage.store import BLOCK, BucketMissing, Facts, ObjectStore, StoredObject
+
+# USD for one operation on Standard storage in one region (price list, reference: google-cloud.md §10.2). A: insert,
+# list, copy, compose, patch; B: get. Deletes are free, and so is what was refused.
+USD = {"A": 0.005 / 1000, "B": 0.0004 / 1000}
+SKU = {"A": "Regional Standard Class A Operations", "B": "Regional Standard Class B Operations"}
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Service:
+    def __init__(self, cloud: Cloud, store: ObjectStore) -> None:
+        self.cloud, self.store = cloud, store
+        self.resources = Resources(cloud.url, cloud.clock)
+        self._writes = 0
+        self._counting = threading.Lock()
+
+    def route(self, router: Router, method: str, pattern: str, handler: Handler, permission: str = "") -> None:
+        router.route(method, pattern, permission=permission, service="storage.googleapis.com")(self._guarded(handler))
+
+    def bucket(self, name: str) -> Facts:
+        """Raises: GoogleError 404."""
+        record = self.store.bucket(name)
+        if record is None or self.cloud.faults.take("bucket-gone", bucket=name) is not None:
+            raise no_bucket()
+        return record
+
+    def object(self, bucket: str, name: str, generation: str = "") -> StoredObject:
+        """The live object, if it is of that generation. Raises: GoogleError 404."""
+        stored = self.store.find(bucket, name)
+        if stored is None or (generation and generation != str(stored.generation)):
+            told = f"{bucket}/{name}" + (f"#{generation}" if generation else "")
+            raise GoogleError(404, message=f"No such object: {told}")
+        return stored
+
+    def may(self, request: Request, permission: str, bucket: Facts) -> bool:
+        resources = (f"projects/{bucket['project']}", f"buckets/{bucket['name']}")
+        return self.cloud.principals.may(request.principal, permission, *resources)
+
+    def need(self, request: Request, permission: str, bucket: Facts) -> None:
+        """Raises: GoogleError 403."""
+        require(self.cloud, request, permission, f"projects/{bucket['project']}", f"buckets/{bucket['name']}")
+
+    def admit_write(self, request: Request, bucket: Facts, name: str) -> None:
+        """The right to create, and the faults that hit writes, before a byte of the body is kept.
+
+        Raises:
+            GoogleError: 403, 503.
+        """
+        self.need(request, "storage.objects.create", bucket)
+        with self._counting:
+            self._writes += 1
+            number = self._writes
+        about: dict[str, Any] = {"call": request.call, "bucket": bucket["name"], "object": name, "write": number}
+        if self.cloud.faults.take("object-write-refused", **about) is not None:
+            raise GoogleError(
+                403,
+                message=f"{request.principal.email} does not have storage.objects.create access to the Google Cloud "
+                "Storage object. Permission 'storage.objects.create' denied on resource (or it may not exist).",
+            )
+        if self.cloud.faults.take("storage-full", **about) is not None:
+            raise out_of_space()
+        if self.cloud.faults.take("storage-write-unavailable", **about) is not None:
+            raise GoogleError(503, message="We encountered an internal error. Please try again.")
+
+    def answer(self, request: Request, resource: Facts) -> Facts:
+        """*resource*, or the part of it that ``fields`` asks for. Raises: GoogleError 400."""
+        wanted = request.one("fields")
+        if not wanted:
+            return resource
+        try:
+            return dict(fields.apply(fields.parse(wanted), resource))
+        except fields.BadFields:
+            raise GoogleError(400, message=f"Invalid field selection {wanted}", reason="invalidParameter") from None
+
+    def count(self, operation_class: str, name: str) -> None:
+        """One operation of class A or B that has succeeded, for the bill; *name*: its bucket or project."""
+        self.cloud.meter.charge(name, SKU[operation_class], USD[operation_class], self.cloud.clock.now())
+
+    def _guarded(self, handler: Handler) -> Handler:
+        @wraps(handler)
+        def guarded(request: Request) -> Reply | dict[str, Any]:
+            try:
+                if self.cloud.faults.take("storage-unavailable", call=request.call) is not None:
+                    raise GoogleError(503, message="We encountered an internal error. Please try again.")
+                return handler(request)
+            except conditions.NotModified:
+                return Reply(304)
+            except BucketMissing:
+                raise no_bucket() from None
+            except GoogleError:
+                for _ in pieces(request):  # a refusal reaches the client only when its body has been taken
+                    pass
+                raise
+            except sqlite3.OperationalError as error:
+                if "full" in str(error):
+                    raise out_of_space() from error
+                raise
+            except OSError as error:
+                if error.errno in _NO_ROOM:
+                    raise out_of_space() from error
+                raise  # the client has hung up
+
+        return guarded
+
+
+def pieces(request: Request) -> Iterator[bytes]:
+    """The body as it arrives."""
+    return iter(lambda: request.stream.read(BLOCK), b"")
+
+
+def body(request: Request, schema: str) -> dict[str, Any]:
+    """The JSON body, held to *schema* (``storage.v1:Bucket``); nulls stay, in a patch they remove.
+
+    Raises:
+        GoogleError: 400.
+    """
+    return parsed(request.body, schema)
+
+
+def parsed(text: bytes, schema: str) -> dict[str, Any]:
+    """Raises: GoogleError 400."""
+    try:
+        value = json.loads(text or b"{}")
+    except ValueError:
+        raise GoogleError(400, message="Parse Error", reason="parseError") from None
+    checked(schema, _without_nulls(value))
+    return dict(value)
+
+
+def out_of_space() -> GoogleError:
+    """Google's disks are not full for a client to see: it says 503 and means "later"."""
+    return GoogleError(503, message="The service is temporarily unavailable: there is no room to store the object.")
+
+
+def no_bucket() -> GoogleError:
+    return GoogleError(404, message="The specified bucket does not exist.")
+
+
+def whole_number(text: str, name: str) -> int:
+    """Raises: GoogleError 400."""
+    if not text.isdigit():
+        raise GoogleError(400, message=f"Invalid value '{text}' for {name}. Value must be a whole number.")
+    return int(text)
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return value
