@@ -6,7 +6,7 @@
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
 WHAT is one of kill, raise, exit, silence (says nothing and hears nothing more), flood (of stderr), print (to stdout),
-memory-error.
+memory-error, speed (a report of it).
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def save(run: Path, step: int) -> None:
     say("checkpoint", step=step, path=f"checkpoints/{step:08d}", seconds=0.01)
 
 
-def do(what: str) -> None:
+def do(what: str, step: int) -> None:
+    if what == "speed":
+        say("speed", step=step, steps=1, examples=32, seconds=0.5, waiting_for_data_s=0.1, device_s=0.3)
     if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "raise":
@@ -134,7 +136,7 @@ def main() -> int:
                 outcome("failed", "disk-full" if error.errno == 28 else "folder-unwritable", step, raw=str(error))
                 return 3
         if step in happens:
-            do(happens[step])
+            do(happens[step], step)
     if commands.stop is False:
         outcome("stopped", "discarded", step)
         return 0

@@ -160,7 +160,7 @@ class Follower:
         if view is None or _behind(stored.cursor, cursor):
             view, cursor = RunView(), {}
         self._view, self._cursor, self._generation = view, cursor, stored.generation
-        self._reader = Reader()
+        self._reader = Reader(view)
         self._show(stored, changed=True)
 
     def _begin_anew(self) -> Stored:

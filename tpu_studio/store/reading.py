@@ -16,12 +16,26 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from tpu_studio.domain.run import HISTORY_EVERY_S
+from tpu_studio.domain.run import HISTORY_EVERY_S, RunView
 from tpu_studio.store.columns import ROW, Rows
 from tpu_studio.wire.events import Event, from_record
 
 METRICS_AT_MOST = 256
 SPEED_METRICS = ("examples_per_s", "waiting_share", "device_share")
+COST_METRIC = "usd"
+
+
+@dataclass(frozen=True)
+class Money:
+    """What a money event said: dollars spent by time *t*, and how fast they go."""
+
+    t: float
+    usd: float
+    usd_per_hour: float
+
+    def at(self, t: float) -> float:
+        """Dollars spent by *t*: the guardian counts by the hour, so between two of its events they grow evenly."""
+        return self.usd + max(0.0, t - self.t) * self.usd_per_hour / 3600
 
 
 @dataclass
@@ -105,10 +119,14 @@ class Batch:
 
 
 class Reader:
-    """Turns records into a `Batch`; remembers across batches what the fold has been given."""
+    """Turns records into a `Batch`; remembers across batches what the fold has been given, and the latest money."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: RunView | None = None) -> None:
+        """*view*: the fold of what other readers read before."""
         self._fed_at = float("-inf")
+        self._money: Money | None = None
+        if view is not None and view.end is None and view.usd_per_hour is not None:
+            self._money = Money(view.usd_at, view.usd, view.usd_per_hour)
 
     def read(self, records: Iterable[Any]) -> Batch:
         batch, open_points = Batch(), dict[tuple[str, ...], Points]()
@@ -154,8 +172,14 @@ class Reader:
                 open_points.clear()
                 step = event.get("step")
                 batch.parts.append(Resume(int(step) if isinstance(step, (int, float)) and step == step else 0))
+            elif event.kind == "money":
+                self._money = _money(event)
+            elif event.kind == "end":
+                self._money = None  # nothing is spent until the next attempt says so
             elif event.kind == "speed":
                 _add_speed(event, open_points, batch)
+                if self._money is not None:
+                    _add_cost(event, self._money, open_points, batch)
         if waiting is not None:
             feed(waiting)
         return batch
@@ -210,12 +234,31 @@ def _add_speed(event: Event, open_points: dict[tuple[str, ...], Points], batch: 
     if len(numbers) != 3 or not seconds > 0:
         return
     shares = [event.get(name) for name in ("waiting_for_data_s", "device_s")]
-    points = open_points.get(SPEED_METRICS)
-    if points is None:
-        points = open_points[SPEED_METRICS] = Points(SPEED_METRICS)
-        batch.parts.append(points)
+    points = _points_of(SPEED_METRICS, open_points, batch)
     waiting, device = (one / seconds if isinstance(one, (int, float)) else np.nan for one in shares)
     points.add(event.t, step, {"examples_per_s": examples / seconds, "waiting_share": waiting, "device_share": device})
+
+
+def _money(event: Event) -> Money | None:
+    usd, rate = event.get("usd"), event.get("usd_per_hour")
+    known = isinstance(usd, (int, float)) and isinstance(rate, (int, float))
+    return Money(event.t, float(usd), float(rate)) if known else None
+
+
+def _add_cost(event: Event, money: Money, open_points: dict[tuple[str, ...], Points], batch: Batch) -> None:
+    """What was spent by the time of a report: money events are half a minute apart and know no steps."""
+    step = event.get("step")
+    if isinstance(step, (int, float)) and not isinstance(step, bool):
+        _points_of((COST_METRIC,), open_points, batch).add(event.t, step, {COST_METRIC: money.at(event.t)})
+
+
+def _points_of(names: tuple[str, ...], open_points: dict[tuple[str, ...], Points], batch: Batch) -> Points:
+    """The open points of metrics of our own."""
+    points = open_points.get(names)
+    if points is None:
+        points = open_points[names] = Points(names)
+        batch.parts.append(points)
+    return points
 
 
 def _numbers(values: list[Any]) -> npt.NDArray[np.float64]:

@@ -177,6 +177,29 @@ def test_the_page_folds_to_one_column_and_every_card_stays(qtbot: Any, open_page
         assert all(card.isVisible() for card in [*shown.page.charts.cards, shown.page.happened])
 
 
+def test_a_run_with_a_price_draws_its_cost_up_to_the_limit(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
+    studio.trainer[:] = ["--steps", "20", "--at", "8:speed", "--at", "12:speed", "--at", "16:speed"]
+    run = studio.runs.launch(plan(steps=20, usd_per_hour=3.6, limits={"money_usd": 5.0}))
+    studio.wait(run)
+    shown = open_page(run)
+    charts = shown.page.charts
+    assert charts.cost is not None
+    curve = shown.model.curve("usd")
+    assert curve is not None and len(curve) == 3
+    assert 0 < curve.last()[2] < 0.5
+    assert [drawn.curve.name for drawn in charts.cost.canvas.drawn] == ["would have cost"]
+    assert [limit.words for limit in charts.cost.canvas.limits] == ["stops at $5.00"]
+    for width, columns in ((1200, 3), (700, 1), (1036, 2)):
+        shown.page.resize(width, 900)
+        qtbot.waitUntil(lambda columns=columns: shown.page._columns == columns)
+        assert len(charts.cards) == 5 and all(card.isVisible() for card in [*charts.cards, shown.page.happened])
+
+
+def test_a_run_without_a_price_has_no_cost_curve(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
+    shown = open_page(studio.runs.launch(plan(steps=400)))
+    assert shown.page.charts.cost is None and len(shown.page.charts.cards) == 4
+
+
 def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
     studio.trainer[:] = ["--steps", "5"]
     run = studio.runs.launch(plan(steps=5))

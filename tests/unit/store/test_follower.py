@@ -125,6 +125,49 @@ def test_speed_reports_become_curves(index: Index, folder: Path, write: Write) -
     assert points(following, "device_share") == [(100, 0.5)]
 
 
+def speed(t: float, step: int) -> dict[str, Any]:
+    return {"t": t, "kind": "speed", "step": step, "steps": 32, "examples": 8192, "seconds": 2.0}
+
+
+def test_money_becomes_a_curve_over_the_steps_that_speed_reports_tell(index: Index, folder: Path, write: Write) -> None:
+    write(
+        speed(5.0, 50),  # before any money is spoken of: no point
+        {"t": 10.0, "kind": "money", "usd": 1.0, "usd_per_hour": 3600.0, "since": 9.0},
+        speed(12.0, 100),
+        {"t": 13.0, "kind": "money", "usd": 4.5, "usd_per_hour": 3600.0, "since": 9.0},
+    )
+    following = index.follow(folder)
+    following.poll()
+    assert points(following, "usd") == [(100, 3.0)]
+    write(speed(13.5, 150), {"t": 14.0, "kind": "end", "status": "finished", "reason": "completed", "attempt": 1})
+    following.poll()
+    assert points(following, "usd") == [(100, 3.0), (150, 5.0)]
+
+    write(speed(100.0, 200), name="a0002-w000")  # the end stopped the meter until an attempt starts it again
+    write({"t": 101.0, "kind": "money", "usd": 6.0, "usd_per_hour": 3600.0, "since": 99.0}, name="a0002-w000")
+    write(speed(102.0, 250), name="a0002-w000")
+    following.poll()
+    assert points(following, "usd") == [(100, 3.0), (150, 5.0), (250, 7.0)]
+
+
+def test_cost_goes_on_for_who_takes_the_run_up_later(index: Index, folder: Path, write: Write) -> None:
+    write({"t": 10.0, "kind": "money", "usd": 1.0, "usd_per_hour": 3600.0, "since": 9.0})
+    first = index.follow(folder)
+    first.poll()
+    first.close()
+    write(speed(12.0, 100))
+    later = index.follow(folder)
+    later.poll()
+    assert points(later, "usd") == [(100, 3.0)]
+
+
+def test_a_run_without_a_price_has_no_cost_curve(index: Index, folder: Path, write: Write) -> None:
+    write({"t": 1.0, "kind": "money", "usd": None, "usd_per_hour": "much"}, speed(2.0, 100))
+    following = index.follow(folder)
+    following.poll()
+    assert "usd" not in following.metrics and "examples_per_s" in following.metrics
+
+
 def test_a_curve_asked_for_before_its_first_point_fills_later(index: Index, folder: Path, write: Write) -> None:
     following = index.follow(folder)
     curve = following.curve("loss")

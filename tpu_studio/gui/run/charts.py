@@ -1,4 +1,5 @@
-"""The curves of the Run page: loss, quality on unseen data, speed, and where a step's time goes.
+"""The curves of the Run page: loss, quality on unseen data, speed, where a step's time goes, and cost where time has
+a price.
 
 Which curve stands where depends on what is learnt. Time runs across while the run is one stretch; once it has been
 taken up again, steps do, because hours in which nothing ran would push the curve into a corner.
@@ -15,8 +16,8 @@ from tpu_studio.domain import figures
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.plots.plot import Plot
-from tpu_studio.gui.plots.scale import COUNT, PERCENT, PLAIN, STEPS, TIME
-from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Gap, RunCurve
+from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME
+from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Gap, Limit, RunCurve
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.ports import Curve as StoredCurve
@@ -53,7 +54,7 @@ class Wanted:
 
 
 class Charts:
-    """Owns the four plot cards; `draw` brings them up to date with a state."""
+    """Owns the plot cards, four or with a price five; `draw` brings them up to date with a state."""
 
     def __init__(self, model: RunViewModel) -> None:
         self._model = model
@@ -91,6 +92,12 @@ class Charts:
                 Wanted("waiting_share", "waiting", "s2", "line"),
             ),
         }
+        self.cost = Plot("Cost", TIME, MONEY, waits_for=soon) if facts.usd_per_hour else None
+        if self.cost is not None:
+            self._wanted[self.cost] = (Wanted("usd", "would have cost", "s1", "line", fill=True),)
+            if facts.usd_limit:
+                stops = f"stops at {figures.money(facts.usd_limit)}"
+                self.cost.set_limits([Limit(facts.usd_limit, stops, "bad", below=True)])
         self.cards: list[Card] = []
         for plot in self._wanted:
             card = Card(margins=(18, 12, 18, 12))

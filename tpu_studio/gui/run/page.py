@@ -206,7 +206,8 @@ class RunPage(QWidget):
         QTimer.singleShot(0, self, self._arrange)
 
     def _arrange(self) -> None:
-        """Two rows of curves when wide (two, then three beside each other), then two and two, else all in a column."""
+        """Two, then three beside each other when wide, then two and two, else all in a column. What happened
+        comes last, over the whole width where it stands alone."""
         wide = self.width()
         columns = 3 if wide >= soft_px(THREE_COLUMNS_FROM) else 2 if wide >= soft_px(TWO_COLUMNS_FROM) else 1
         if columns == self._columns:
@@ -215,7 +216,9 @@ class RunPage(QWidget):
         cards = [*self.charts.cards, self.happened]
         for card in cards:
             self.grid.removeWidget(card)
-        spans = {1: [6] * 5, 2: [3, 3, 3, 3, 6], 3: [3, 3, 2, 2, 2]}[columns]
+        spans = {1: [6] * 6, 2: [3] * 6, 3: [3, 3, 2, 2, 2, 6]}[columns][: len(cards)]
+        if columns == 2 and len(cards) == 5:
+            spans[-1] = 6
         at = 0
         for card, span in zip(cards, spans, strict=True):
             self.grid.addWidget(card, at // 6, at % 6, 1, span)
