@@ -201,4 +201,12 @@ class Preparing(Protocol):
 
 
 Connect = Callable[[Plan], CloudSide]
-"""The side of a place that a plan is for (project, bucket in the region of its first zone). Blocks; raises StudioError."""
+"""The side of a place that a plan is for: project, and bucket in the region of its first zone. Blocks; StudioError."""
+
+
+@dataclass(frozen=True)
+class CloudPlace:
+    """A rented place: how to reach it, and what prepares a run for it."""
+
+    connect: Connect
+    preparing: Preparing

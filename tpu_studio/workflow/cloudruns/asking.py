@@ -1,0 +1,155 @@
+"""What a machine is asked for with: rules from the plan, ts-config, the deadlines of stops from outside. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire.limits import Limits
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.decide import Rules
+from tpu_studio.workflow.cloudruns.mirror import prefix_of
+from tpu_studio.workflow.cloudruns.ports import CloudSide, Wanted
+from tpu_studio.workflow.cloudruns.state import Machine, State
+
+STOPS = 3
+MARGIN_S = 600.0
+SPACING_S = 600.0
+SILENCE_S = 900.0
+BOOT_S = 1200.0
+LABEL = "tpu-studio"
+
+
+def rules_of(plan: Plan, limits: Limits) -> Rules:
+    generation = catalogue().slice(plan.accelerator).generation
+    plane = catalogue().generation(generation).control_plane
+    return Rules(
+        zones=tuple(str(zone) for zone in plan.job["where.zones"]),
+        backend="compute" if plane == "compute-engine" else "tpu",
+        wait_s=float(plan.job["limits.wait_hours"]) * 3600.0,
+        silence_s=SILENCE_S + 120.0,
+        boot_s=BOOT_S,
+        usd_per_hour=limits.usd_per_hour,
+        money_usd=limits.money_usd,
+        hours=limits.hours,
+    )
+
+
+def workers_of(plan: Plan) -> int:
+    return catalogue().slice(plan.accelerator).vms
+
+
+def lease_s(limits: Limits, state: State, now: float) -> float:
+    """What is left of the time limit for this attempt."""
+    return max(60.0, float(limits.hours or 1.0) * 3600.0 - state.used_s(now))
+
+
+def labels_of(run: str, install: str) -> Mapping[str, str]:
+    return {"tpu-studio": "run", "run-id": run, "install": install}
+
+
+def before_times(now: float, state: State, rules: Rules, limits: Limits) -> list[float]:
+    """Deadlines set before the create call: end of waiting + boot + lease + margin, then each 10 minutes."""
+    first = bare_deadline(now, state, rules, limits) + MARGIN_S
+    return [first + number * SPACING_S for number in range(STOPS)]
+
+
+def lease_times(machine: Machine, state: State, limits: Limits, now: float) -> list[float]:
+    """Deadlines at the true end of the lease + margin."""
+    began = machine.created if machine.created is not None else now
+    first = max(began + _lease_from(machine, state, limits, began), now) + MARGIN_S
+    return [first + number * SPACING_S for number in range(STOPS)]
+
+
+def _lease_from(machine: Machine, state: State, limits: Limits, began: float) -> float:
+    used = sum(one.billed_s(began) for one in state.machines if one.ref.name != machine.ref.name)
+    return max(60.0, float(limits.hours or 1.0) * 3600.0 - used)
+
+
+def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> float:
+    waiting = max(0.0, rules.wait_s - max(0.0, now - state.since)) if state.since else rules.wait_s
+    return now + waiting + rules.boot_s + lease_s(limits, state, now)
+
+
+def config(
+    machine: Machine,
+    *,
+    plan: Plan,
+    state: State,
+    side: CloudSide,
+    install: str,
+    limits: Limits,
+    stops: list[str] | None,
+    now: float,
+) -> dict[str, Any]:
+    """The ts-config of docs/cloud.md."""
+    ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
+    if ref.backend == "tpu":
+        place = f"v2/projects/{side.project}/locations/{ref.zone}"
+        resource, node = f"{place}/queuedResources/{ref.name}?force=true", f"{place}/nodes/{ref.name}"
+    else:
+        resource = node = f"compute/v1/projects/{side.project}/zones/{ref.zone}/instances/{ref.name}"
+    outside = {
+        "queue": f"projects/{side.project}/locations/{ref.region}/queues/{LABEL}",
+        "runner": side.runner,
+        "before": stops,
+        "margin_s": MARGIN_S,
+        "spacing_s": SPACING_S,
+    }
+    return {
+        "format": 1,
+        "run": run,
+        "attempt": machine.attempt,
+        "try": machine.number,
+        "name": ref.name,
+        "install": install,
+        "backend": ref.backend,
+        "resource": resource,
+        "node": node,
+        "project": side.project,
+        "zone": ref.zone,
+        "region": ref.region,
+        "workers": slice_.vms,
+        "chips": slice_.chips,
+        "bucket": side.mailbox.bucket,
+        "prefix": prefix_of(run),
+        "endpoints": dict(side.endpoints),
+        "outside_stops": outside if stops else None,
+        "lease_s": round(lease_s(limits, state, now), 3),
+        "usd_per_hour": limits.usd_per_hour,
+        "spent_usd": round(state.usd(limits.usd_per_hour, now), 6),
+        "money_usd": limits.money_usd,
+        "idle_minutes": limits.idle_minutes if limits.idle_minutes is not None else 15,
+        "silence_s": SILENCE_S,
+        **(state.pieces or {}),
+    }
+
+
+def wanted(
+    machine: Machine,
+    metadata: Mapping[str, str],
+    *,
+    plan: Plan,
+    rules: Rules,
+    limits: Limits,
+    state: State,
+    side: CloudSide,
+    install: str,
+    now: float,
+) -> Wanted:
+    slice_ = catalogue().slice(plan.accelerator)
+    tier = str(plan.job["where.tier"])
+    own_stop = tier == "flex-start" or machine.ref.backend == "compute"
+    return Wanted(
+        ref=machine.ref,
+        request_id=machine.request_id,
+        accelerator=slice_.accelerator_type,
+        runtime=catalogue().image(slice_.generation, plan.framework),
+        tier=tier,
+        valid_for_s=max(60.0, rules.wait_s - max(0.0, now - state.since)),
+        run_s=lease_s(limits, state, now) + rules.boot_s if own_stop else None,
+        metadata=metadata,
+        labels=labels_of(plan.run, install),
+        service_account=side.runner,
+    )

@@ -1,0 +1,390 @@
+"""What to do next for a run in the cloud. Pure: records, what GET by name said, and the clock in; one action out.
+
+``driver`` gathers, asks here, acts and records, one action at a time, until the answer is `Wait` or `Done`. Each action
+may be done twice: names and request ids stand in the records before the call. A name is left only when GET has proved
+that nothing of ours is there; a new name is tried only when none is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns.ports import MachineSeen
+from tpu_studio.workflow.cloudruns.state import Guard, Machine, State
+
+ELSEWHERE = ("no-capacity", "quota-exceeded", "type-not-in-zone", "zone-not-allowed", "tier-not-offered")
+"""Refusals that another zone may not repeat."""
+AGAIN = ("no-capacity", "create-rate")
+"""Refusals that time may heal."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How long things may take, in seconds by the cloud's clock.
+
+    Attributes:
+        zones: In the order in which they are asked.
+        wait_s: For a machine, from the first time that it was asked for.
+        hunt_s: In one zone, when there are several.
+        silence_s: Of a guardian that has spoken.
+        boot_s: From a node that is ready to the guardian's first word.
+        self_delete_s: After its end, for the machine to delete itself.
+    """
+
+    zones: Sequence[str]
+    backend: str = "tpu"
+    wait_s: float = 14_400.0
+    hunt_s: float = 600.0
+    round_s: float = 120.0
+    rate_s: float = 60.0
+    silence_s: float = 1020.0
+    boot_s: float = 1200.0
+    stop_s: float = 600.0
+    self_delete_s: float = 90.0
+    delete_again_s: float = 30.0
+    usd_per_hour: float | None = None
+    money_usd: float | None = None
+    hours: float | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is known at this moment besides the records.
+
+    Attributes:
+        looks: What GET by name said, in this turn or lately enough, by name; None: proved absent.
+        heard: The mailbox was read in this turn, so silence is silence.
+        stop: "", keep or discard.
+        stop_at: When that was asked.
+    """
+
+    now: float
+    looks: Mapping[str, MachineSeen | None] = field(default_factory=dict)
+    heard: bool = True
+    guard: Guard = field(default_factory=Guard)
+    stop: str = ""
+    stop_at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Open:
+    """Make the run's folder in the bucket."""
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """Upload job and data."""
+
+
+@dataclass(frozen=True)
+class SetStops:
+    name: str
+    zone: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Create:
+    machine: Machine
+    repeat: bool = False
+
+
+@dataclass(frozen=True)
+class Look:
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Accept:
+    """A create call of unknown outcome was carried out."""
+
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Record what GET said: the state has changed."""
+
+    machine: Machine
+    seen: MachineSeen
+
+
+@dataclass(frozen=True)
+class SetLeaseStops:
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Leave:
+    """It is not wanted any more."""
+
+    machine: Machine
+    why: str
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Delete:
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class Gone:
+    """GET by name said 404: record the proof."""
+
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class RemoveStops:
+    machine: Machine
+
+
+@dataclass(frozen=True)
+class NextAttempt:
+    reason: Reason
+
+
+@dataclass(frozen=True)
+class Declare:
+    """Write the end that no guardian will write."""
+
+    reason: Reason
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Everything is proved gone: result, receipt, phase done."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """*seconds* by the cloud's clock; *why*: a phase detail, or "" to leave it."""
+
+    seconds: float
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Done:
+    pass
+
+
+Action = (
+    Open | Prepare | SetStops | Create | Look | Accept | Notice | SetLeaseStops | Leave | Delete | Gone | RemoveStops
+    | NextAttempt | Declare | Finish | Wait | Done
+)  # fmt: skip
+
+
+def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
+    if state.settled:
+        return Done()
+    if not state.opened:
+        return Declare(_stopped(seen)) if seen.stop and state.end is None else Finish() if state.end else Open()
+    for earlier in state.machines[:-1]:  # one that answered late, after it had been proved absent
+        if earlier.maybe_there:
+            return _clear(earlier, seen, rules)
+    if state.end is not None:
+        return _clean(state, seen, rules)
+    machine = state.machine
+    if machine is None or machine.gone is not None:
+        return _ask(state, machine, seen, rules, run)
+    if machine.asked is None:
+        if seen.stop:
+            return Declare(_stopped(seen))
+        return Create(machine) if machine.stops else SetStops(machine.ref.name, machine.ref.zone, machine.number)
+    if machine.leaving:
+        return _clear(machine, seen, rules)
+    if machine.ref.name not in seen.looks:
+        return Look(machine)
+    cloud = seen.looks[machine.ref.name]
+    if machine.outcome == "refused":  # a refusal counts when nothing is there
+        return Gone(machine) if cloud is None else Leave(machine, "refused")
+    if machine.outcome != "accepted":
+        return _unclear(machine, cloud, seen)
+    return _watch(machine, cloud, seen, rules, state)
+
+
+def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str) -> Action:
+    """No machine of this attempt is there: settle the last one, then ask in the next zone."""
+    if last is not None and not last.stops_removed and not last.unclear:
+        return RemoveStops(last)
+    if last is not None:
+        over = _over(last)
+        if over is not None:
+            return over
+    if seen.stop:
+        return Declare(_stopped(seen))
+    used_s, usd = state.used_s(seen.now), state.usd(rules.usd_per_hour, seen.now)
+    if rules.money_usd is not None and rules.usd_per_hour and usd >= rules.money_usd:
+        return Declare(Reason.MONEY_LIMIT, {"result": False})
+    if rules.hours is not None and used_s >= rules.hours * 3600.0:
+        return Declare(Reason.TIME_LIMIT, {"result": False})
+    if state.pieces is None:
+        return Prepare()
+    refused = _refused(state, rules)
+    if refused is not None:
+        return refused
+    tried = state.tried
+    waited = seen.now - state.since
+    if state.since and waited >= rules.wait_s:
+        return Declare(Reason.NO_CAPACITY, {"waited_s": waited, "zones": list(rules.zones)})
+    round_over = bool(tried) and len(tried) % len(rules.zones) == 0
+    pause = rules.rate_s if last is not None and last.refusal == "create-rate" else rules.round_s if round_over else 0.0
+    if last is not None and last.gone is not None and seen.now - last.gone < pause:
+        return Wait(pause - (seen.now - last.gone), "waiting-for-capacity")
+    latest = {one.ref.zone: one.refusal for one in tried}
+    open_zones = [zone for zone in rules.zones if latest.get(zone, "") in ("", *AGAIN)] or list(rules.zones)
+    zone = _next_zone(open_zones, last, tried)
+    number = state.next_try
+    return SetStops(f"ts-{run}-a{state.attempt}-t{number}", zone, number)
+
+
+def _refused(state: State, rules: Rules) -> Declare | None:
+    """A refusal that neither time nor another zone can heal."""
+    tried = state.tried
+    if not tried:
+        return None
+    last = tried[-1]
+    facts = {**last.refusal_facts, "error": last.refusal, "zone": last.ref.zone}
+    if last.refusal and last.refusal not in (*ELSEWHERE, *AGAIN):
+        return Declare(Reason.LAUNCH_REFUSED, facts)
+    latest = {one.ref.zone: one for one in tried}
+    refusals = {latest[zone].refusal if zone in latest else "" for zone in rules.zones}
+    if refusals & {"", *AGAIN}:
+        return None
+    for one in tried:
+        if one.refusal == "quota-exceeded":
+            return Declare(
+                Reason.QUOTA_EXCEEDED, {**one.refusal_facts, "error": "quota-exceeded", "zone": one.ref.zone}
+            )
+    return Declare(Reason.LAUNCH_REFUSED, facts)
+
+
+def _next_zone(zones: Sequence[str], last: Machine | None, tried: Sequence[Machine]) -> str:
+    """The one that was asked longest ago; the same again after "too fast"."""
+    if last is not None and last.refusal == "create-rate" and last.ref.zone in zones:
+        return last.ref.zone
+    asked = {one.ref.zone: one.number for one in tried}
+    return min(zones, key=lambda zone: (asked.get(zone, 0), list(zones).index(zone)))
+
+
+def _over(machine: Machine) -> Action | None:
+    """What a machine that is gone means for the run; None: ask for the next one."""
+    match machine.leaving:
+        case "preempted":
+            return NextAttempt(Reason.PREEMPTED)
+        case "vanished":
+            return Declare(Reason.MACHINE_GONE)
+        case "silent":
+            return Declare(Reason.MACHINE_SILENT, machine.leaving_facts)
+        case "never-spoke":
+            return Declare(Reason.MACHINE_NEVER_SPOKE, machine.leaving_facts)
+        case "stopped-keep":
+            return Declare(Reason.STOPPED_BY_USER, machine.leaving_facts)
+        case "stopped-discard":
+            return Declare(Reason.DISCARDED, machine.leaving_facts)
+        case "waited":
+            return Declare(Reason.NO_CAPACITY, machine.leaving_facts)
+    return None
+
+
+def _clear(machine: Machine, seen: Seen, rules: Rules) -> Action:
+    """Delete it until GET proves it gone."""
+    if machine.ref.name not in seen.looks:
+        return Look(machine)
+    if seen.looks[machine.ref.name] is None:
+        return Gone(machine)
+    if machine.delete_asked is None or seen.now - machine.delete_asked >= rules.delete_again_s:
+        return Delete(machine)
+    return Wait(2.0)
+
+
+def _unclear(machine: Machine, cloud: MachineSeen | None, seen: Seen) -> Action:
+    """Nobody knows whether the create call was carried out: the same call again is safe, another name is not."""
+    if cloud is not None:
+        return Accept(machine)
+    if seen.stop:
+        return Leave(machine, f"stopped-{seen.stop}")
+    return Create(machine, repeat=True)
+
+
+def _watch(machine: Machine, cloud: MachineSeen | None, seen: Seen, rules: Rules, state: State) -> Action:
+    now, guard = seen.now, seen.guard
+    if cloud is None:
+        if machine.ready is None and machine.created is None and not guard.spoke:
+            return Leave(machine, "waited-out" if not seen.stop else f"stopped-{seen.stop}")
+        return Leave(machine, "preempted" if guard.preempted else "vanished")
+    if cloud.state != machine.state or (cloud.created is not None and machine.created is None):
+        return Notice(machine, cloud)
+    match cloud.state:
+        case "preempted":
+            return Leave(machine, "preempted")
+        case "failed":
+            if machine.ready is not None:
+                return Leave(machine, "vanished")
+            id, facts = cloud.error or ("no-capacity", {})
+            return Leave(machine, "failed", {**facts, "error": id})
+        case "leaving":
+            return Wait(3.0)
+        case "waiting" | "provisioning" if seen.stop:
+            return Leave(machine, f"stopped-{seen.stop}", {"result": False})
+        case "waiting":
+            waited = now - state.since
+            if waited >= rules.wait_s:
+                return Leave(machine, "waited", {"waited_s": waited, "zones": list(rules.zones)})
+            if len(rules.zones) > 1 and machine.accepted is not None and now - machine.accepted >= rules.hunt_s:
+                return Leave(machine, "hunt", {"error": "no-capacity"})
+            return Wait(10.0, "waiting-for-capacity")
+        case "provisioning":
+            if now - max(state.since, machine.accepted or 0.0) >= rules.wait_s + rules.boot_s:
+                return Leave(machine, "waited", {"waited_s": now - state.since, "zones": list(rules.zones)})
+            return Wait(3.0)
+        case "ready":
+            return _guarded(machine, seen, rules)
+    return Wait(10.0)  # an unheard-of state is neither good nor bad
+
+
+def _guarded(machine: Machine, seen: Seen, rules: Rules) -> Action:
+    now, guard = seen.now, seen.guard
+    if not machine.lease_stops:
+        return SetLeaseStops(machine)
+    since = max(guard.spoke, machine.ready or 0.0)
+    if seen.heard and not guard.spoke and now - since >= rules.boot_s:
+        return Leave(machine, "never-spoke", {"silent_s": now - since})
+    if seen.heard and guard.spoke and now - since >= rules.silence_s:
+        return Leave(machine, "silent", {"silent_s": now - since})
+    if seen.stop and now - max(seen.stop_at, machine.ready or 0.0) >= rules.stop_s:
+        return Leave(machine, f"stopped-{seen.stop}", {"result": False})
+    return Wait(5.0)
+
+
+def _clean(state: State, seen: Seen, rules: Rules) -> Action:
+    """The run is over: everything that was made has to be proved gone."""
+    last = state.machines[-1] if state.machines else None
+    if last is not None and last.maybe_there:
+        if last.ref.name not in seen.looks:
+            return Look(last)
+        cloud = seen.looks[last.ref.name]
+        if cloud is not None and cloud.created is not None and last.created is None:
+            return Notice(last, cloud)
+        itself = not state.declared and state.end is not None and seen.now - state.end.t < rules.self_delete_s
+        if cloud is not None and last.delete_asked is None and itself:
+            return Wait(1.0)
+        return _clear(last, seen, rules)
+    for machine in state.machines:
+        if machine.stops_removed:
+            continue
+        if machine.unclear and machine.ref.name not in seen.looks:
+            return Look(machine)
+        late = seen.looks.get(machine.ref.name)
+        return RemoveStops(machine) if late is None else Notice(machine, late)
+    return Finish()
+
+
+def _stopped(seen: Seen) -> Reason:
+    return Reason.DISCARDED if seen.stop == "discard" else Reason.STOPPED_BY_USER

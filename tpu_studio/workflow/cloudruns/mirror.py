@@ -1,0 +1,297 @@
+"""A run folder on this disk and the same one in the bucket, kept alike: events down, controls and our own events up.
+
+An events file in the bucket is stored as immutable byte ranges of itself, named by their offset; the size of our copy
+is the cursor, so a range is taken exactly once. An append that a crash has torn leaves a size at which no range begins:
+then the listing tells which range the rest is in. Everything that comes down stays inside the run's folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tpu_studio.wire.controls import send
+from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.wire.runfolder import (
+    OWNER,
+    PLAN,
+    WATCHING,
+    claim_file,
+    control_file,
+    create_once,
+    desk_events_file,
+    events_file,
+    events_name,
+    heartbeat_file,
+    ledger_file,
+    write_atomically,
+)
+from tpu_studio.workflow.cloudruns.ports import Mailbox
+from tpu_studio.workflow.cloudruns.state import Guard
+
+WATCHING_EVERY_S = 30.0
+_DIGITS = 12
+
+
+def prefix_of(run: str) -> str:
+    return f"runs/{run}/"
+
+
+class Words:
+    """What the guardians' events files say that matters here, read as they grow."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[tuple[int, int], int] = {}
+        self._guards: dict[int, Guard] = {}
+
+    def guard(self, attempt: int) -> Guard:
+        for worker in range(_workers_there(self._folder, attempt)):
+            self._scan(attempt, worker)
+        guard = self._guards.get(attempt, Guard())
+        beat = _heartbeat(self._folder, attempt)
+        return guard if beat <= guard.spoke else Guard(beat, guard.preempted, guard.end)
+
+    def _scan(self, attempt: int, worker: int) -> None:
+        path, start = events_file(self._folder, attempt, worker), self._read.get((attempt, worker), 0)
+        try:
+            with open(path, "rb") as file:
+                file.seek(start)
+                lines, used = complete_lines(file.read())
+        except FileNotFoundError:
+            return
+        self._read[attempt, worker] = start + used
+        guard = self._guards.get(attempt, Guard())
+        spoke, preempted, end = guard.spoke, guard.preempted, guard.end
+        for number, line in enumerate(lines):
+            last = number == len(lines) - 1
+            if not last and b'"end"' not in line and b'"preempted"' not in line:
+                continue
+            event = decode(line)
+            if event is None:
+                continue
+            spoke = max(spoke, event.t)
+            preempted = preempted or (event.kind == "notice" and event.get("id") == "preempted")
+            if event.kind == "end" and worker == 0:
+                end = event
+        self._guards[attempt] = Guard(spoke, preempted, end)
+
+
+class Mirror:
+    """One run's; every method may raise CloudRefused, CloudUnclear, SignedOut, OSError, and may be called again."""
+
+    def __init__(self, folder: Path, install: str, mailbox: Mailbox) -> None:
+        self.folder, self._install, self._box = folder, install, mailbox
+        self.prefix = prefix_of(folder.name)
+        self._pushed: int | None = None
+        self._controls_pushed = 0
+        self._watching_at = float("-inf")
+
+    # ---------------------------------------------------------------------------------------------------------- down
+
+    def pull(self, attempt: int, workers: int, *, catch_up: bool = False) -> bool:
+        """New bytes of the attempt's events files; True when some came.
+
+        Args:
+            catch_up: Also look for what cannot be found by its name: the rest of a torn append, a compacted file.
+        """
+        came = False
+        for worker in range(workers):
+            came |= self._pull_file(events_name(attempt, worker), events_file(self.folder, attempt, worker), catch_up)
+        return came
+
+    def _pull_file(self, name: str, path: Path, catch_up: bool) -> bool:
+        came = False
+        size = path.stat().st_size if path.exists() else 0
+        while True:
+            data = self._box.read(f"{self.prefix}events/{name}/{size:0{_DIGITS}d}.jsonl")
+            if not data and catch_up:
+                data = self._rest(name, size)
+            if not data:
+                return came
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "ab") as file:
+                if file.tell() != size:
+                    return came  # another desktop's process was at it
+                file.write(data)
+                file.flush()
+            size, came = size + len(data), True
+
+    def _rest(self, name: str, size: int) -> bytes | None:
+        """From the middle of a range, or of the file that the ranges were joined to at the end."""
+        for stored in reversed(self._box.list(f"{self.prefix}events/{name}/")):
+            offset = _offset(stored.name)
+            if offset is not None and offset <= size:
+                if size < offset + stored.size:
+                    return self._box.read(stored.name, start=size - offset)
+                break
+        whole = self._box.stat(f"{self.prefix}events/{name}.jsonl")
+        if whole is not None and whole.size > size:
+            return self._box.read(whole.name, start=size)
+        return None
+
+    def heartbeat(self, attempt: int, worker: int = 0) -> None:
+        """The sign of life of a machine that writes nothing else."""
+        self._fetch(heartbeat_file(self.folder, attempt, worker))
+
+    def records(self, attempt: int) -> None:
+        """The attempt's claim and ledger."""
+        for path in (claim_file(self.folder, attempt), ledger_file(self.folder, attempt)):
+            self._fetch(path)
+
+    def desk_files(self) -> None:
+        """The other desktops' events, for whoever takes the run over."""
+        names = {PurePosixPath(one.name).parent.name for one in self._box.list(f"{self.prefix}events/desk-")}
+        for name in sorted(names):
+            if name.startswith("desk-") and name != f"desk-{self._install}":
+                self._pull_file(name, inside(self.folder, f"events/{name}.jsonl"), catch_up=True)
+
+    def result(self) -> int:
+        """Download what lies under result/; how many files are there now. Names that lead elsewhere are left out."""
+        count = 0
+        for stored in self._box.list(f"{self.prefix}result/"):
+            relative = stored.name.removeprefix(self.prefix)
+            if relative.endswith("/"):
+                continue
+            try:
+                path = inside(self.folder, relative)
+            except ValueError:
+                continue
+            count += 1
+            if path.exists() and path.stat().st_size == stored.size:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._box.download(stored.name, path)
+        return count
+
+    def _fetch(self, path: Path) -> None:
+        data = self._box.read(self.prefix + path.relative_to(self.folder).as_posix())
+        if data is not None and (not path.exists() or path.read_bytes() != data):
+            write_atomically(path, data)
+
+    # ------------------------------------------------------------------------------------------------------------ up
+
+    def open(self, owner: dict[str, Any], *, take_over: bool = False) -> bool:
+        """Plan and owner into the bucket; False when another desktop drives the run.
+
+        Args:
+            take_over: Become the owner by compare-and-swap.
+        """
+        self._box.create(self.prefix + PLAN, (self.folder / PLAN).read_bytes())
+        name, mine = self.prefix + OWNER, json.dumps(owner, sort_keys=True).encode() + b"\n"
+        if self._box.create(name, mine):
+            return True
+        if self.owns():
+            return True
+        if not take_over:
+            return False
+        stat = self._box.stat(name)
+        return stat is not None and self._box.write(name, mine, generation=stat.generation) is not None
+
+    def owns(self) -> bool:
+        data = self._box.read(self.prefix + OWNER)
+        try:
+            record = json.loads(data or b"{}")
+        except ValueError:
+            return False
+        return isinstance(record, dict) and record.get("install") == self._install
+
+    def push_desk(self) -> None:
+        """Our own events, as immutable byte ranges of complete lines."""
+        name = f"desk-{self._install}"
+        path = desk_events_file(self.folder, self._install)
+        if not path.exists():
+            return
+        if self._pushed is None:
+            self._pushed = self._pushed_so_far(name)
+        with open(path, "rb") as file:
+            file.seek(self._pushed)
+            data = file.read()
+        data = data[: data.rfind(b"\n") + 1]
+        if not data:
+            return
+        if self._box.create(f"{self.prefix}events/{name}/{self._pushed:0{_DIGITS}d}.jsonl", data):
+            self._pushed += len(data)
+        else:  # an earlier call of unknown outcome had carried a shorter range
+            self._pushed = self._pushed_so_far(name)
+
+    def _pushed_so_far(self, name: str) -> int:
+        ends = [
+            offset + stored.size
+            for stored in self._box.list(f"{self.prefix}events/{name}/")
+            if (offset := _offset(stored.name)) is not None
+        ]
+        return max(ends, default=0)
+
+    def push_controls(self) -> None:
+        """Control files that the bucket does not have; one whose number another desktop took gets a new number."""
+        while (path := control_file(self.folder, self._controls_pushed + 1)).exists():
+            data, name = path.read_bytes(), f"{self.prefix}control/{path.name}"
+            if not self._box.create(name, data):
+                theirs = self._box.read(name)
+                if theirs is not None and theirs != data:
+                    record = json.loads(data)
+                    write_atomically(path, theirs)
+                    send(self.folder, {key: value for key, value in record.items() if key != "t"})
+            self._controls_pushed += 1
+
+    def pull_controls(self) -> None:
+        """What other desktops asked for."""
+        for stored in self._box.list(f"{self.prefix}control/"):
+            stem = PurePosixPath(stored.name).stem
+            path = control_file(self.folder, int(stem)) if stem.isdigit() else None
+            if path is not None and not path.exists():
+                create_once(path, self._box.read(stored.name) or b"")
+
+    def watching(self, now: float) -> None:
+        """Say that somebody looks; rewritten at most every 30 s (holds for 90)."""
+        if now - self._watching_at >= WATCHING_EVERY_S:
+            record = {"t": round(now, 3), "install": self._install}
+            self._box.write(self.prefix + WATCHING, json.dumps(record).encode() + b"\n")
+            self._watching_at = now
+
+    def put(self, relative: str, data: bytes) -> None:
+        self._box.write(self.prefix + relative, data)
+
+
+def desk_events(folder: Path) -> Iterator[Event]:
+    """All desktops' events in the order of their times."""
+    found: list[Event] = []
+    for path in sorted((folder / "events").glob("desk-*.jsonl")):
+        lines, _ = complete_lines(path.read_bytes())
+        found += [event for line in lines if (event := decode(line)) is not None]
+    return iter(sorted(found, key=lambda event: event.t))
+
+
+def inside(folder: Path, relative: str) -> Path:
+    """The file of that name in *folder*. Raises ValueError for a name that leads out of it, by links too."""
+    parts = PurePosixPath(relative).parts
+    bad = relative.startswith("/") or "\\" in relative or "\0" in relative or ":" in relative
+    if bad or not parts or any(part in ("", ".", "..") for part in relative.split("/")):
+        raise ValueError(relative)
+    path = folder.joinpath(*parts)
+    root = os.path.realpath(folder)
+    if os.path.commonpath([root, os.path.realpath(path)]) != root:
+        raise ValueError(relative)
+    return path
+
+
+def _offset(name: str) -> int | None:
+    stem = PurePosixPath(name).stem
+    return int(stem) if stem.isdigit() else None
+
+
+def _workers_there(folder: Path, attempt: int) -> int:
+    return len(list((folder / "events").glob(f"a{attempt:04d}-w*.jsonl")))
+
+
+def _heartbeat(folder: Path, attempt: int) -> float:
+    try:
+        record = json.loads(heartbeat_file(folder, attempt).read_bytes())
+        value = record.get("t", 0.0)
+        return float(value) if isinstance(value, (int, float)) else 0.0
+    except (OSError, ValueError, AttributeError):
+        return 0.0

@@ -1,0 +1,51 @@
+"""The receipt of a run: what was made, when it was proved deleted, what it cost, which stops were removed. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.state import Machine, State
+
+FORMAT = 1
+
+
+def receipt(plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float) -> Any:
+    """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD."""
+    end = state.end
+    return {
+        "format": FORMAT,
+        "run": plan.run,
+        "place": plan.place,
+        "project": state.project,
+        "bucket": bucket,
+        "status": end.get("status") if end else None,
+        "reason": end.get("reason") if end else None,
+        "made": [_made(one, usd_per_hour) for one in state.machines if one.made],
+        "asked_in_vain": [
+            {"name": one.ref.name, "zone": one.ref.zone, "why": one.refusal or one.leaving}
+            for one in state.machines
+            if not one.made and one.asked is not None
+        ],
+        "stops_left": left,
+        "usd": round(state.usd(usd_per_hour, now), 6) if usd_per_hour is not None else None,
+        "usd_per_hour": usd_per_hour,
+        "price": dict(plan.price) if plan.price else None,
+        "kept": f"gs://{bucket}/runs/{plan.run}/",
+        "written": round(now, 3),
+    }
+
+
+def _made(machine: Machine, usd_per_hour: float | None) -> dict[str, Any]:
+    seconds = machine.billed_s(machine.gone or 0.0)
+    return {
+        "name": machine.ref.name,
+        "kind": "queued-resource and node" if machine.ref.backend == "tpu" else "instance",
+        "zone": machine.ref.zone,
+        "attempt": machine.attempt,
+        "created": machine.created,
+        "deleted": machine.gone,
+        "proof": "GET by name answered 404",
+        "billed_s": round(seconds, 3),
+        "usd": round(seconds / 3600.0 * usd_per_hour, 6) if usd_per_hour is not None else None,
+    }

@@ -1,0 +1,289 @@
+"""What a run's own records say about its machines: a fold over the desktops' events and the guardians' ends. Pure.
+
+The events are those of ``events/desk-*.jsonl`` (docs/cloud.md), of all computers that ever drove the run, so a second
+one knows what the first did. `State` is what ``decide`` decides on, together with what GET by name says.
+
+    intent {id, action, name, zone, backend, attempt, try, request_id}   intent-closed {id, outcome, error, facts}
+    opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
+    deleted {name, proof, made, created, usd}   stops-removed {name, left}   attempt-over {attempt, reason}
+    again {attempt}   settled {}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tpu_studio.wire.events import Event
+from tpu_studio.workflow.cloudruns.ports import Ref
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One name that was, or is about to be, asked for; times in seconds since 1970, None: not yet.
+
+    Attributes:
+        stops: Outside stops are set (or it was agreed to go without).
+        asked: The create call was announced.
+        outcome: Of the create call: "" (open or unclear), accepted, refused.
+        unclear: An answer to a create call was lost at some time: stops stay until the very end.
+        state: What GET by name said last.
+        created: Node createTime: billed from here.
+        leaving: Why it is to be deleted, "" while it is wanted.
+        gone: GET by name has proved it absent.
+        made: Something was really there.
+    """
+
+    ref: Ref
+    attempt: int
+    number: int
+    stops: bool = False
+    asked: float | None = None
+    request_id: str = ""
+    outcome: str = ""
+    unclear: bool = False
+    error: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    accepted: float | None = None
+    state: str = ""
+    created: float | None = None
+    ready: float | None = None
+    lease_stops: bool = False
+    leaving: str = ""
+    leaving_facts: Mapping[str, Any] = field(default_factory=dict)
+    delete_asked: float | None = None
+    delete_failed: int = 0
+    gone: float | None = None
+    made: bool = False
+    stops_removed: bool = False
+
+    @property
+    def refusal(self) -> str:
+        """Why it was not given, "" where it was: of the create call, or later."""
+        return self.error or str(self.leaving_facts.get("error") or "")
+
+    @property
+    def refusal_facts(self) -> Mapping[str, Any]:
+        return self.facts if self.error else self.leaving_facts
+
+    @property
+    def maybe_there(self) -> bool:
+        return self.asked is not None and self.gone is None
+
+    def billed_s(self, now: float) -> float:
+        """Seconds that are charged: from the node's creation to the proof of its deletion, or to now."""
+        return 0.0 if self.created is None else max(0.0, (now if self.gone is None else self.gone) - self.created)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What the guardian of an attempt has said, from its events files.
+
+    Attributes:
+        spoke: Time of its latest word, heartbeats included; 0: none yet.
+        preempted: It said that the machine is being taken back.
+        end: Its end event.
+    """
+
+    spoke: float = 0.0
+    preempted: bool = False
+    end: Event | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """Attributes:
+    machines: Oldest first; only the last one may be there.
+    since: When this attempt began to ask for a machine.
+    end: End of the run: the guardian's or, where it could say none, the desktop's.
+    declared: The end was written by a desktop.
+    """
+
+    opened: bool = False
+    bucket: str = ""
+    project: str = ""
+    pieces: Mapping[str, Any] | None = None
+    attempt: int = 1
+    since: float = 0.0
+    machines: tuple[Machine, ...] = ()
+    end: Event | None = None
+    declared: bool = False
+    settled: bool = False
+    phase: tuple[str, str] = ("", "")
+    preempted_over: int = 0
+
+    @property
+    def machine(self) -> Machine | None:
+        """The newest of this attempt."""
+        return self.machines[-1] if self.machines and self.machines[-1].attempt == self.attempt else None
+
+    @property
+    def there(self) -> tuple[Machine, ...]:
+        return tuple(one for one in self.machines if one.maybe_there)
+
+    def of(self, name: str) -> Machine | None:
+        return next((one for one in self.machines if one.ref.name == name), None)
+
+    @property
+    def tried(self) -> tuple[Machine, ...]:
+        """Of this attempt, oldest first."""
+        return tuple(one for one in self.machines if one.attempt == self.attempt)
+
+    @property
+    def next_try(self) -> int:
+        return 1 + max((one.number for one in self.machines if one.attempt == self.attempt), default=0)
+
+    def usd(self, usd_per_hour: float | None, now: float) -> float:
+        return sum(one.billed_s(now) for one in self.machines) / 3600.0 * (usd_per_hour or 0.0)
+
+    def used_s(self, now: float) -> float:
+        return sum(one.billed_s(now) for one in self.machines)
+
+
+def fold(events: Iterable[Event], state: State | None = None) -> State:
+    """The state after *events* of desktops, which must come in the order of their times."""
+    state = state or State()
+    for event in events:
+        state = apply(state, event)
+    return state
+
+
+def with_guard(state: State, guard: Guard) -> State:
+    """The guardian's end of this attempt, where the desktop has not declared one."""
+    if state.end is None and guard.end is not None:
+        return replace(state, end=guard.end, declared=False)
+    return state
+
+
+def apply(state: State, event: Event) -> State:
+    known = _FOLDS.get(event.kind)
+    return known(state, event) if known else state
+
+
+def _intent(state: State, event: Event) -> State:
+    name, action = str(event.get("name") or ""), event.get("action")
+    if action not in ("stops", "create", "delete"):
+        return state
+    known = state.of(name)
+    if known is None:
+        ref = Ref(name, str(event.get("zone")), str(event.get("backend") or "tpu"))
+        known = Machine(ref, int(event.get("attempt") or 1), int(event.get("try") or 1))
+        state = replace(state, machines=(*state.machines, known))
+    if action == "create":
+        return _put(state, replace(known, asked=event.t, request_id=str(event.get("request_id") or ""), stops=True))
+    if action == "delete":
+        return _put(state, replace(known, delete_asked=event.t))
+    return state
+
+
+def _closed(state: State, event: Event) -> State:
+    action, _, name = str(event.get("id") or "").partition("/")
+    known, outcome = state.of(name), str(event.get("outcome") or "")
+    if known is None:
+        return state
+    facts = event.get("facts")
+    facts = facts if isinstance(facts, dict) else {}
+    if action == "stops":
+        return _put(state, replace(known, stops=outcome == "set"))
+    if action == "lease-stops":
+        return _put(state, replace(known, lease_stops=True))
+    if action == "create":
+        return _put(
+            state,
+            replace(
+                known,
+                outcome=outcome,
+                error=str(event.get("error") or ""),
+                facts=facts,
+                accepted=event.t if outcome == "accepted" else known.accepted,
+                made=known.made or outcome == "accepted",
+            ),
+        )
+    if action == "delete" and outcome == "failed":
+        return _put(state, replace(known, delete_failed=known.delete_failed + 1))
+    return state
+
+
+def _cloud(state: State, event: Event) -> State:
+    known = state.of(str(event.get("name") or ""))
+    if known is None:
+        return state
+    seen, created = str(event.get("state") or ""), event.get("created")
+    if seen == "unclear":
+        return _put(state, replace(known, unclear=True))
+    return _put(
+        state,
+        replace(
+            known,
+            gone=None,
+            made=True,
+            state=seen,
+            created=float(created) if isinstance(created, (int, float)) and known.created is None else known.created,
+            ready=event.t if seen == "ready" and known.ready is None else known.ready,
+        ),
+    )
+
+
+def _leaving(state: State, event: Event) -> State:
+    known = state.of(str(event.get("name") or ""))
+    facts = event.get("facts")
+    if known is None or known.leaving:
+        return state
+    return _put(
+        state,
+        replace(known, leaving=str(event.get("why")), leaving_facts=facts if isinstance(facts, dict) else {}),
+    )
+
+
+def _deleted(state: State, event: Event) -> State:
+    known = state.of(str(event.get("name") or ""))
+    return state if known is None or known.gone else _put(state, replace(known, gone=event.t))
+
+
+def _stops_removed(state: State, event: Event) -> State:
+    known = state.of(str(event.get("name") or ""))
+    return state if known is None else _put(state, replace(known, stops_removed=True))
+
+
+def _attempt_over(state: State, event: Event) -> State:
+    attempt = int(event.get("attempt") or state.attempt)
+    return replace(
+        state, attempt=max(state.attempt, attempt + 1), since=event.t, preempted_over=state.preempted_over + 1
+    )
+
+
+def _again(state: State, event: Event) -> State:
+    attempt = int(event.get("attempt") or state.attempt + 1)
+    return replace(state, attempt=max(state.attempt, attempt), since=event.t, end=None, declared=False, settled=False)
+
+
+def _end(state: State, event: Event) -> State:
+    return state if state.end is not None and state.declared else replace(state, end=event, declared=True)
+
+
+def _phase(state: State, event: Event) -> State:
+    phase = (str(event.get("phase")), str(event.get("detail") or ""))
+    settled = state.settled or phase[0] == "done"
+    return replace(state, phase=phase, since=state.since or event.t, settled=settled)
+
+
+_FOLDS = {
+    "opened": lambda s, e: replace(s, opened=True, bucket=str(e.get("bucket")), project=str(e.get("project"))),
+    "prepared": lambda s, e: replace(s, pieces=e.get("pieces") if isinstance(e.get("pieces"), dict) else {}),
+    "intent": _intent,
+    "intent-closed": _closed,
+    "cloud": _cloud,
+    "leaving": _leaving,
+    "deleted": _deleted,
+    "stops-removed": _stops_removed,
+    "attempt-over": _attempt_over,
+    "again": _again,
+    "end": _end,
+    "phase": _phase,
+}
+
+
+def _put(state: State, machine: Machine) -> State:
+    machines = tuple(machine if one.ref.name == machine.ref.name else one for one in state.machines)
+    return replace(state, machines=machines)
