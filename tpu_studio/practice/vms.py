@@ -46,6 +46,15 @@ class Vms(Protocol):
     def stop(self, name: str, notice_s: float) -> None:
         """Warn it (metadata ``preempted``, SIGTERM), and after *notice_s* practice seconds end every process of it."""
 
+    def shut_down(self, name: str, notice_s: float) -> None:
+        """As `stop`, but somebody stops it: ``preempted`` stays FALSE."""
+
+    def preempt_at(self, name: str, step: int, notice_s: float) -> None:
+        """Have it warned as by `stop` the moment training has reached *step*; `noticed` tells when."""
+
+    def noticed(self, name: str) -> float | None:
+        """Practice time at which it was warned that it is taken away; None: it was not."""
+
     def kill(self, name: str) -> None:
         """End every process of it now, and forget its disk."""
 

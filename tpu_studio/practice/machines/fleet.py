@@ -156,6 +156,10 @@ class Fleet:
             {"name": "preempted-at-step", "facts": {"step": step, "notice_real_s": self._cloud.clock.real_s(notice_s)}},
         )
 
+    def noticed(self, name: str) -> float | None:
+        state = self.state(name)
+        return state.notice_at if state is not None and state.preempted else None
+
     def fault(self, name: str, fault: str, **facts: Any) -> None:
         """Have one of `RUNNING_FAULTS` happen to a machine, now or from ``step`` on."""
         folder = self._folder(name)
