@@ -15,7 +15,16 @@ from tpu_studio.practice.server import TITLES, PracticeServer
 from tpu_studio.practice.settings import Settings
 
 # A service has install(router, cloud), and prepare(cloud) where a new home needs something of it.
-SERVICES = ("machines", "control",)
+SERVICES = (
+    "machines",
+    "control",
+    "resourcemanager",
+    "serviceusage",
+    "billing",
+    "iam",
+    "tasks",
+    "storage",
+)
 
 
 class Practice:

@@ -2,7 +2,7 @@
 
 Ids are Google's own, which no rule can build (reference: google-cloud.md §8.1, §8.2); those of v2 to v4 on demand are
 from memory and nobody's machine depends on them. Zone and region limits both apply. Defaults are those of a project
-that may start: a fresh real one often has 0 on demand, which the faults ``quota-zero`` and ``quota-region-zero`` show.
+that may start: a fresh real one often has 0 on demand, which the faults ``quota-zero`` and ``quota-region-limit`` show.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
+from tpu_studio.practice.cloud import Cloud
 from tpu_studio.wire.resources import resource_path
 
 TPU = "tpu.googleapis.com"
@@ -103,7 +103,7 @@ def find(quota_id: str, dimensions: Mapping[str, str]) -> Quota | None:
     return next((q for q in rows if q.family == family), rows[0] if rows and not rows[0].family else None)
 
 
-def limit(cloud: Any, quota_id: str, dimensions: Mapping[str, str]) -> int:
+def limit(cloud: Cloud, quota_id: str, dimensions: Mapping[str, str]) -> int:
     """What the project may hold at once, in the quota's own unit; 0 for an id or a place without one.
 
     Args:
@@ -113,15 +113,15 @@ def limit(cloud: Any, quota_id: str, dimensions: Mapping[str, str]) -> int:
     place = dimensions.get(quota.per, "") if quota else ""
     if quota is None or not place:
         return 0
+    about = {"quota_id": quota.quota_id, "generation": quota.generation, "place": place}
+    if cloud.faults.armed("quota-zero", **about) is not None:
+        return 0
+    if quota.per == "region" and cloud.faults.armed("quota-region-limit", **about) is not None:
+        return 0
     granted = cloud.db.get("quota-grant", grant_key(quota, place))
     if granted is not None:
         return int(granted["value"])
-    about = {"quota_id": quota_id, "generation": quota.generation, "place": place}
-    if cloud.faults.armed("quota-zero", **about) or (
-        quota.per == "region" and cloud.faults.armed("quota-region-zero", **about)
-    ):
-        return 0
-    return default(quota, place)
+    return 0 if cloud.faults.armed("quota-raised-after-request", **about) is not None else default(quota, place)
 
 
 def default(quota: Quota, place: str) -> int:

@@ -1,0 +1,113 @@
+"""Cloud Billing v1: is a project paid for, by which account, and what things cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_studio.practice import skus
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError, not_found
+from tpu_studio.practice.paging import page
+from tpu_studio.practice.resourcemanager import may, need, need_project
+from tpu_studio.practice.routing import Request, Router
+
+CLOSED_ACCOUNT = "billingAccounts/00AAAA-11BBBB-22CCCC"
+
+
+def install(router: Router, cloud: Cloud) -> None:
+    @router.route("GET", r"/v1/projects/(?P<project>[^/:]+)/billingInfo")
+    def get_info(request: Request) -> dict[str, Any]:
+        return _info(cloud, need_project(cloud, request, "resourcemanager.projects.get")["projectId"])
+
+    @router.route("PUT", r"/v1/projects/(?P<project>[^/:]+)/billingInfo", schema="cloudbilling.v1:ProjectBillingInfo")
+    def put_info(request: Request) -> dict[str, Any]:
+        account = request.json().get("billingAccountName", "")
+        permission = "createBillingAssignment" if account else "deleteBillingAssignment"
+        project = need_project(cloud, request, f"resourcemanager.projects.{permission}")["projectId"]
+        if account:
+            need(cloud, request, "billing.resourceAssociations.create", account)
+            if account not in {a["name"] for a in accounts(cloud) if a.get("open")}:
+                raise GoogleError(400, "FAILED_PRECONDITION", "Precondition check failed.")
+        cloud.faults.settle("billing-off", project=project)
+        cloud.db.put("billing", project, {"account": account})
+        return _info(cloud, project)
+
+    @router.route("GET", r"/v1/billingAccounts")
+    def list_accounts(request: Request) -> dict[str, Any]:
+        mine = [a for a in accounts(cloud) if may(cloud, request, "billing.accounts.get", a["name"])]
+        if request.one("filter") == "open=true":
+            mine = [a for a in mine if a.get("open")]
+        return page(request, "billingAccounts", mine, most=100)
+
+    @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)")
+    def get_account(request: Request) -> dict[str, Any]:
+        return need_account(cloud, request, "billing.accounts.get")
+
+    @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)/projects")
+    def account_projects(request: Request) -> dict[str, Any]:
+        account = need_account(cloud, request, "billing.resourceAssociations.list")
+        infos = [_info(cloud, project) for project, _ in cloud.db.list("project")]
+        return page(request, "projectBillingInfo",
+                    [i for i in infos if i.get("billingAccountName") == account["name"]], most=100)  # fmt: skip
+
+    @router.route("POST", r"/v1/(?P<account>billingAccounts/[^/:]+):testIamPermissions",
+                  schema="cloudbilling.v1:TestIamPermissionsRequest")  # fmt: skip
+    def test_permissions(request: Request) -> dict[str, Any]:
+        name = request.match["account"]
+        granted = [p for p in request.json().get("permissions", []) if may(cloud, request, p, name)]
+        return {"permissions": granted} if granted else {}
+
+    @router.route("GET", r"/v1/services")
+    def list_services(request: Request) -> dict[str, Any]:
+        services = [
+            {"name": name, "serviceId": name.split("/")[1], "displayName": title,
+             "businessEntityName": "businessEntities/GCP"}
+            for name, title in skus.NAMES.items()
+        ]  # fmt: skip
+        return page(request, "services", services, most=5000)
+
+    @router.route("GET", r"/v1/(?P<service>services/[^/:]+)/skus")
+    def list_skus(request: Request) -> dict[str, Any]:
+        if request.match["service"] not in skus.NAMES:
+            raise not_found(request.match["service"])
+        if request.one("currencyCode", "USD") != "USD":
+            raise GoogleError(400, "INVALID_ARGUMENT", "The practice price list is in USD only.")
+        return page(request, "skus", list(skus.of_service(request.match["service"])), most=5000)
+
+
+def accounts(cloud: Cloud) -> list[dict[str, Any]]:
+    """One that pays, and one that was closed."""
+    return [
+        {"name": cloud.settings.billing_account, "open": True, "displayName": "Practice billing account",
+         "currencyCode": "USD"},
+        {"name": CLOSED_ACCOUNT, "displayName": "Closed account", "currencyCode": "USD"},
+    ]  # fmt: skip
+
+
+def need_account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+    """The billing account in the path. Raises GoogleError 403: whether it exists is nobody else's business."""
+    name = request.match["account"]
+    need(cloud, request, permission, name)
+    for account in accounts(cloud):
+        if account["name"] == name:
+            return account
+    raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission")
+
+
+def enabled(cloud: Cloud, project: str) -> bool:
+    """Whether somebody pays for *project* (its id)."""
+    return bool(_account_of(cloud, project))
+
+
+def _account_of(cloud: Cloud, project: str) -> str:
+    if cloud.faults.armed("billing-off", project=project):
+        return ""
+    record = cloud.db.get("billing", project)
+    return str(record["account"]) if record else ""
+
+
+def _info(cloud: Cloud, project: str) -> dict[str, Any]:
+    info: dict[str, Any] = {"name": f"projects/{project}/billingInfo", "projectId": project}
+    if account := _account_of(cloud, project):
+        info |= {"billingAccountName": account, "billingEnabled": True}
+    return info

@@ -1,0 +1,281 @@
+"""IAM v1 as far as it is used: service accounts, their keys and policies, roles; IAM Credentials: tokens."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import secrets
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tpu_studio.practice import roles
+from tpu_studio.practice.clock import parse_duration
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError, bad_request, error_info
+from tpu_studio.practice.paging import page
+from tpu_studio.practice.principals import Principal
+from tpu_studio.practice.resourcemanager import change_policy, need_project
+from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.server import require
+
+_IAM = "iam.googleapis.com"
+
+
+def install(router: Router, cloud: Cloud) -> None:
+    accounts = r"/v1/projects/(?P<project>[^/:]+)/serviceAccounts"
+    account_path = rf"{accounts}/(?P<account>[^/:]+)"
+    any_account = r"/v1/projects/-/serviceAccounts/(?P<account>[^/:]+)"
+
+    @router.route("GET", accounts, service=_IAM)
+    def list_accounts(request: Request) -> dict[str, Any]:
+        project = need_project(cloud, request, "iam.serviceAccounts.list")["projectId"]
+        mine = [_shown(record) for _, record in cloud.db.list("account") if record["projectId"] == project]
+        return page(request, "accounts", mine, most=100, usual=20)
+
+    @router.route("POST", accounts, schema="iam.v1:CreateServiceAccountRequest", service=_IAM)
+    def create_account(request: Request) -> dict[str, Any]:
+        project = need_project(cloud, request, "iam.serviceAccounts.create")
+        wanted = request.json()
+        account_id = wanted.get("accountId", "")
+        if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", account_id):
+            text = f'Invalid service account ID "{account_id}": 6 to 30 lower case letters, digits, hyphens.'
+            raise GoogleError(400, "INVALID_ARGUMENT", text, [bad_request(("account_id", text))])
+        email = f"{account_id}@{project['projectId']}.iam.gserviceaccount.com"
+        with cloud.db.transaction():
+            if cloud.db.get("account", email):
+                raise GoogleError(409, "ALREADY_EXISTS", f"Service account {account_id} already exists within project "
+                                  f"projects/{project['projectId']}.")  # fmt: skip
+            record = make_account(cloud, project["projectId"], email, **{
+                k: v for k, v in wanted.get("serviceAccount", {}).items() if k in ("displayName", "description")
+            })  # fmt: skip
+        return _shown(record)
+
+    @router.route("GET", account_path, service=_IAM)
+    def get_account(request: Request) -> dict[str, Any]:
+        return _shown(_account(cloud, request, "iam.serviceAccounts.get"))
+
+    @router.route("DELETE", account_path, service=_IAM)
+    def delete_account(request: Request) -> dict[str, Any]:
+        email = _account(cloud, request, "iam.serviceAccounts.delete")["email"]
+        with cloud.db.transaction():
+            cloud.db.delete("account", email)
+            for name, _ in cloud.db.list("account-key", f"{email}/"):
+                cloud.db.delete("account-key", name)
+            cloud.principals.revoke_all(email)
+        return {}
+
+    @router.route("POST", rf"{account_path}:(?P<verb>disable|enable)", schema="iam.v1:DisableServiceAccountRequest",
+                  service=_IAM)  # fmt: skip
+    def switch_account(request: Request) -> dict[str, Any]:
+        verb = request.match["verb"]
+        record = _account(cloud, request, f"iam.serviceAccounts.{verb}")
+        cloud.db.put("account", record["email"], {**record, "disabled": verb == "disable"})
+        if verb == "disable":
+            cloud.principals.revoke_all(record["email"])
+        return {}
+
+    @router.route("POST", rf"{account_path}:getIamPolicy", service=_IAM)
+    def get_policy(request: Request) -> dict[str, Any]:
+        record = _account(cloud, request, "iam.serviceAccounts.getIamPolicy")
+        return cloud.principals.policy(f"serviceAccounts/{record['email']}")
+
+    @router.route("POST", rf"{account_path}:setIamPolicy", schema="iam.v1:SetIamPolicyRequest", service=_IAM)
+    def set_policy(request: Request) -> dict[str, Any]:
+        record = _account(cloud, request, "iam.serviceAccounts.setIamPolicy")
+        return change_policy(cloud, f"serviceAccounts/{record['email']}", request.json().get("policy", {}))
+
+    @router.route("POST", rf"{account_path}:testIamPermissions", schema="iam.v1:TestIamPermissionsRequest",
+                  service=_IAM)  # fmt: skip
+    def test_permissions(request: Request) -> dict[str, Any]:
+        email = _account(cloud, request, "")["email"]
+        granted = []
+        for permission in request.json().get("permissions", []):
+            if permission not in roles.KNOWN or not permission.startswith("iam.serviceAccount"):
+                raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid for this resource.")
+            if may_on_account(cloud, request.principal, permission, email):
+                granted.append(permission)
+        return {"permissions": granted} if granted else {}
+
+    @router.route("GET", rf"{account_path}/keys", service=_IAM)
+    def list_keys(request: Request) -> dict[str, Any]:
+        email = _account(cloud, request, "iam.serviceAccountKeys.list")["email"]
+        keys = [record["shown"] for _, record in cloud.db.list("account-key", f"{email}/")]
+        return {"keys": keys} if keys else {}
+
+    @router.route("POST", rf"{account_path}/keys", schema="iam.v1:CreateServiceAccountKeyRequest", service=_IAM)
+    def create_key(request: Request) -> dict[str, Any]:
+        record = _account(cloud, request, "iam.serviceAccountKeys.create")
+        if cloud.faults.armed("org-policy", constraint="iam.disableServiceAccountKeyCreation") is not None:
+            raise GoogleError(400, "FAILED_PRECONDITION", "Key creation is not allowed on this service account.", [
+                {"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                 "violations": [{"type": "constraints/iam.disableServiceAccountKeyCreation",
+                                 "subject": f"projects/{record['projectId']}/serviceAccounts/{record['email']}",
+                                 "description": "Key creation is not allowed on this service account."}]}
+            ])  # fmt: skip
+        shown, text = make_key(cloud, record["email"])
+        return {**shown, "privateKeyType": "TYPE_GOOGLE_CREDENTIALS_FILE",
+                "privateKeyData": base64.b64encode(text.encode()).decode()}  # fmt: skip
+
+    @router.route("DELETE", rf"{account_path}/keys/(?P<key>[^/:]+)", service=_IAM)
+    def delete_key(request: Request) -> dict[str, Any]:
+        email = _account(cloud, request, "iam.serviceAccountKeys.delete")["email"]
+        if not cloud.db.delete("account-key", f"{email}/{request.match['key']}"):
+            raise GoogleError(404, "NOT_FOUND", f"Service account key {request.match['key']} does not exist.")
+        return {}
+
+    @router.route("POST", rf"{any_account}:generateAccessToken")
+    def generate_token(request: Request) -> dict[str, Any]:
+        email = request.match["account"]
+        body = request.json()
+        if account(cloud, email) is None or not may_on_account(
+            cloud, request.principal, "iam.serviceAccounts.getAccessToken", email
+        ):
+            raise _denied("iam.serviceAccounts.getAccessToken", email)
+        try:
+            lifetime_s = parse_duration(body.get("lifetime", "3600s"))
+        except ValueError as error:
+            raise GoogleError(400, "INVALID_ARGUMENT", str(error)) from error
+        scopes = body.get("scope") or body.get("scopes") or []
+        if not scopes or not 0 < lifetime_s <= 3600:
+            raise GoogleError(400, "INVALID_ARGUMENT", "Request contains an invalid argument: scope or lifetime.")
+        token = cloud.principals.issue(email, "serviceAccount", tuple(scopes), lifetime_s)
+        return {"accessToken": token, "expireTime": cloud.clock.rfc3339(cloud.clock.now() + lifetime_s)}
+
+    @router.route("GET", r"/v1/roles")
+    def list_roles(request: Request) -> dict[str, Any]:
+        shown = [{"name": name, "title": title} for name, (title, _) in sorted(roles.ROLES.items())]
+        return page(request, "roles", shown, most=1000, usual=300)
+
+    @router.route("GET", r"/v1/(?P<role>roles/[^/:]+)")
+    def get_role(request: Request) -> dict[str, Any]:
+        name = request.match["role"]
+        if name not in roles.ROLES:
+            raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
+        title, permissions = roles.ROLES[name]
+        return {"name": name, "title": title, "includedPermissions": sorted(permissions), "stage": "GA", "etag": "AA=="}
+
+    custom = r"/v1/projects/(?P<project>[^/:]+)/roles"
+
+    @router.route("GET", custom, permission="iam.roles.list", service=_IAM)
+    def list_custom(request: Request) -> dict[str, Any]:
+        prefix = f"projects/{request.match['project']}/roles/"
+        return page(request, "roles", [record for _, record in cloud.db.list("role", prefix)], most=1000)
+
+    @router.route("POST", custom, schema="iam.v1:CreateRoleRequest", permission="iam.roles.create", service=_IAM)
+    def create_custom(request: Request) -> dict[str, Any]:
+        wanted = request.json()
+        if not re.fullmatch(r"[a-zA-Z0-9_.]{3,64}", wanted.get("roleId", "")):
+            raise GoogleError(400, "INVALID_ARGUMENT", "The role_id must be 3 to 64 of a-z, A-Z, 0-9, _ and .")
+        name = f"projects/{request.match['project']}/roles/{wanted['roleId']}"
+        role = wanted.get("role", {})
+        for permission in role.get("includedPermissions", []):
+            if permission not in roles.KNOWN:
+                raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid.")
+        with cloud.db.transaction():
+            if cloud.db.get("role", name):
+                text = f"A role named {wanted['roleId']} in projects/{request.match['project']} already exists."
+                raise GoogleError(409, "ALREADY_EXISTS", text)
+            record = {"name": name, "stage": "GA", **role, "etag": "BwYAAAAAAAE="}
+            cloud.db.put("role", name, record)
+        return record
+
+    @router.route("GET", rf"{custom}/(?P<role>[^/:]+)", permission="iam.roles.get", service=_IAM)
+    def get_custom(request: Request) -> dict[str, Any]:
+        name = f"projects/{request.match['project']}/roles/{request.match['role']}"
+        record = cloud.db.get("role", name)
+        if record is None:
+            raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
+        return record
+
+
+def prepare(cloud: Cloud) -> None:
+    """The machines' default account that comes with Compute Engine; in a project that is ready, the runner's as made by
+    IAM (its roles stand in the project's policy)."""
+    settings = cloud.settings
+    if settings.ready:
+        make_account(cloud, settings.project, default_account(cloud), displayName="Compute Engine default account")
+        make_account(cloud, settings.project, settings.runner, displayName="TPU Studio runner")
+
+
+def default_account(cloud: Cloud) -> str:
+    return f"{cloud.settings.number}-compute@developer.gserviceaccount.com"
+
+
+def account(cloud: Cloud, email: str) -> dict[str, Any] | None:
+    """The record of a service account that is there and switched on."""
+    record = cloud.db.get("account", email)
+    return None if record is None or record.get("disabled") else record
+
+
+def make_account(cloud: Cloud, project: str, email: str, **words: str) -> dict[str, Any]:
+    unique = str(10**20 + secrets.randbelow(10**20))
+    record = {"email": email, "projectId": project, "uniqueId": unique, **words}
+    cloud.db.put("account", email, record)
+    return record
+
+
+def may_act_as(cloud: Cloud, who: Principal, email: str) -> bool:
+    """Whether *who* may start something that runs as the account *email*."""
+    if who.kind == "user" and cloud.faults.armed("act-as-missing") is not None:
+        return False
+    return may_on_account(cloud, who, "iam.serviceAccounts.actAs", email)
+
+
+def may_on_account(cloud: Cloud, who: Principal, permission: str, email: str) -> bool:
+    record = cloud.db.get("account", email) or {}
+    return cloud.principals.may(who, permission, f"serviceAccounts/{email}", f"projects/{record.get('projectId', '')}")
+
+
+def make_key(cloud: Cloud, email: str) -> tuple[dict[str, Any], str]:
+    """A new key: what IAM shows of it, and the key file's text, which nobody can read again."""
+    record = cloud.db.get("account", email) or {}
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+                                serialization.NoEncryption()).decode()  # fmt: skip
+    public = private.public_key().public_bytes(serialization.Encoding.PEM,
+                                               serialization.PublicFormat.SubjectPublicKeyInfo).decode()  # fmt: skip
+    key_id = secrets.token_hex(20)
+    shown = {
+        "name": f"projects/{record['projectId']}/serviceAccounts/{email}/keys/{key_id}", "keyType": "USER_MANAGED",
+        "keyAlgorithm": "KEY_ALG_RSA_2048", "keyOrigin": "GOOGLE_PROVIDED", "validAfterTime": cloud.clock.rfc3339(),
+        "validBeforeTime": "9999-12-31T23:59:59Z",
+    }  # fmt: skip
+    cloud.db.put("account-key", f"{email}/{key_id}", {"email": email, "public": public, "shown": shown})
+    file = {
+        "type": "service_account", "project_id": record["projectId"], "private_key_id": key_id, "private_key": pem,
+        "client_email": email, "client_id": record["uniqueId"], "auth_uri": f"{cloud.url}/o/oauth2/v2/auth",
+        "token_uri": f"{cloud.url}/token", "universe_domain": "googleapis.com",
+    }  # fmt: skip
+    return shown, json.dumps(file, indent=2)
+
+
+def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+    """By e-mail or unique id. Raises GoogleError 403, 404."""
+    wanted = request.match["account"]
+    for _, record in cloud.db.list("account"):
+        if wanted in (record["email"], record.get("uniqueId")):
+            if permission and not may_on_account(cloud, request.principal, permission, record["email"]):
+                require(cloud, request, permission)
+            return record
+    if permission:
+        require(cloud, request, permission)
+    raise GoogleError(404, "NOT_FOUND", f"Unknown service account: {wanted}")
+
+
+def _shown(record: dict[str, Any]) -> dict[str, Any]:
+    unique = record.get("uniqueId", "")
+    shown = {
+        "name": f"projects/{record['projectId']}/serviceAccounts/{record['email']}", "projectId": record["projectId"],
+        "uniqueId": unique, "email": record["email"], "oauth2ClientId": unique, "etag": "MDEwMjE5MjA=",
+    }  # fmt: skip
+    return shown | {k: record[k] for k in ("displayName", "description", "disabled") if record.get(k)}
+
+
+def _denied(permission: str, email: str) -> GoogleError:
+    info = error_info("IAM_PERMISSION_DENIED", "iam.googleapis.com", permission=permission)
+    return GoogleError(403, "PERMISSION_DENIED", f"Permission '{permission}' denied on resource (or it may not exist): "
+                       f"projects/-/serviceAccounts/{email}", [info])  # fmt: skip
+

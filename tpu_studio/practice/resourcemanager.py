@@ -1,0 +1,214 @@
+"""Resource Manager v3 and v1: projects, who may do what in them, and the test of one's own permissions.
+
+Also what the other account services ask of it: the project in a path, and whether the caller may.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from typing import Any
+
+from tpu_studio.practice import account_operations, roles
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError, bad_request, error_info
+from tpu_studio.practice.paging import page
+from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.server import require
+
+_TYPE = "type.googleapis.com/google.cloud.resourcemanager.v3"
+_CREATE_S = 6.0  # practice seconds
+_MOST_PROJECTS = 12
+
+
+def install(router: Router, cloud: Cloud) -> None:
+    project = r"(?P<project>[^/:]+)"
+
+    @router.route("GET", r"/v3/projects:search")
+    def search(request: Request) -> dict[str, Any]:
+        return page(request, "projects", [_v3(p) for p in _found(cloud, request, request.one("query"))], most=500)
+
+    @router.route("GET", r"/v3/projects")
+    def list_children(request: Request) -> dict[str, Any]:
+        if not re.fullmatch(r"(folders|organizations)/\d+", request.one("parent")):
+            raise GoogleError(400, "INVALID_ARGUMENT", "Request contains an invalid argument.",
+                              [bad_request(("parent", "must be folders/{id} or organizations/{id}"))])  # fmt: skip
+        return {}  # the practice projects stand under no organisation
+
+    @router.route("GET", rf"/v3/projects/{project}")
+    def get(request: Request) -> dict[str, Any]:
+        return _v3(need_project(cloud, request, "resourcemanager.projects.get"))
+
+    @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project")
+    def create(request: Request) -> dict[str, Any]:
+        record = _create(cloud, request)
+        metadata = {"@type": f"{_TYPE}.CreateProjectMetadata", "createTime": record["createTime"], "gettable": True}
+        return account_operations.begin(
+            cloud, "operations/cp", metadata, {"@type": f"{_TYPE}.Project", **_v3(record)}, takes_s=_CREATE_S
+        )
+
+    @router.route("DELETE", rf"/v3/projects/{project}")
+    def delete(request: Request) -> dict[str, Any]:
+        record = need_project(cloud, request, "resourcemanager.projects.delete")
+        record["state"] = "DELETE_REQUESTED"
+        cloud.db.put("project", record["projectId"], record)
+        metadata = {"@type": f"{_TYPE}.DeleteProjectMetadata"}
+        return account_operations.begin(
+            cloud, "operations/pd", metadata, {"@type": f"{_TYPE}.Project", **_v3(record)}, takes_s=1.0
+        )
+
+    @router.route("GET", r"/v3/(?P<name>operations/[^/]+)")
+    def operation(request: Request) -> dict[str, Any]:
+        return account_operations.shown(cloud, request.match["name"])
+
+    @router.route("GET", r"/v1/projects")
+    def list_v1(request: Request) -> dict[str, Any]:
+        found = _found(cloud, request, request.one("filter"))
+        return page(request, "projects", [_v1(record) for record in found], most=500)
+
+    @router.route("GET", rf"/v1/projects/{project}")
+    def get_v1(request: Request) -> dict[str, Any]:
+        return _v1(need_project(cloud, request, "resourcemanager.projects.get"))
+
+    @router.route("POST", rf"/v[13]/projects/{project}:testIamPermissions",
+                  schema="cloudresourcemanager.v3:TestIamPermissionsRequest")  # fmt: skip
+    def test_permissions(request: Request) -> dict[str, Any]:
+        asked = request.json().get("permissions", [])
+        for permission in asked:
+            if permission not in roles.KNOWN:
+                raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid for this resource.")
+        granted = [p for p in asked if may(cloud, request, p, f"projects/{request.match['project']}")]
+        return {"permissions": granted} if granted else {}
+
+    @router.route("POST", rf"/v[13]/projects/{project}:getIamPolicy",
+                  schema="cloudresourcemanager.v3:GetIamPolicyRequest")  # fmt: skip
+    def get_policy(request: Request) -> dict[str, Any]:
+        record = need_project(cloud, request, "resourcemanager.projects.getIamPolicy")
+        return cloud.principals.policy(f"projects/{record['projectId']}")
+
+    @router.route("POST", rf"/v[13]/projects/{project}:setIamPolicy",
+                  schema="cloudresourcemanager.v3:SetIamPolicyRequest")  # fmt: skip
+    def set_policy(request: Request) -> dict[str, Any]:
+        record = need_project(cloud, request, "resourcemanager.projects.setIamPolicy")
+        return change_policy(cloud, f"projects/{record['projectId']}", request.json().get("policy", {}))
+
+
+def need_project(cloud: Cloud, request: Request, permission: str = "") -> dict[str, Any]:
+    """The record of the project in the path. Raises GoogleError 403: the caller lacks *permission* there."""
+    if permission:
+        require(cloud, request, permission)
+    return cloud.db.get("project", request.match["project"]) or {}
+
+
+def may(cloud: Cloud, request: Request, permission: str, resource: str) -> bool:
+    return cloud.principals.may(request.principal, permission, resource)
+
+
+def need(cloud: Cloud, request: Request, permission: str, resource: str) -> None:
+    """For what is no project. Raises GoogleError 403."""
+    if not may(cloud, request, permission, resource):
+        info = error_info("IAM_PERMISSION_DENIED", "iam.googleapis.com", permission=permission, resource=resource)
+        raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission", [info])
+
+
+def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Read, change, write: a policy whose etag isn't the latest is refused.
+
+    Raises:
+        GoogleError: 409 ABORTED somebody was faster; 400 a role or member that nobody knows, or no owner left.
+    """
+    with cloud.db.transaction():
+        before = cloud.principals.policy(resource)
+        if wanted.get("etag", before["etag"]) != before["etag"]:
+            raise GoogleError(409, "ABORTED", "There were concurrent policy changes. Please retry the whole "
+                              "read-modify-write with exponential backoff. The request's ETag did not match the "
+                              "current policy's ETag.")  # fmt: skip
+        for binding in wanted.get("bindings", []):
+            if binding.get("role") not in roles.ROLES and cloud.db.get("role", binding.get("role", "")) is None:
+                raise GoogleError(400, "INVALID_ARGUMENT",
+                                  f"Role {binding.get('role')} is not supported for this resource.")  # fmt: skip
+            for member in binding.get("members", []):
+                _check_member(cloud, member)
+        was_owned = any(b["role"] == "roles/owner" for b in before["bindings"])
+        if was_owned and not any(b["role"] == "roles/owner" and b.get("members") for b in wanted.get("bindings", [])):
+            raise GoogleError(400, "INVALID_ARGUMENT", "Policy members must include at least one owner.",
+                              [error_info("ORG_MUST_INVITE_EXTERNAL_OWNERS", "iam.googleapis.com")])  # fmt: skip
+        kept = [b for b in wanted.get("bindings", []) if b.get("members")]
+        return cloud.principals.set_policy(resource, {"bindings": kept})
+
+
+def _check_member(cloud: Cloud, member: str) -> None:
+    kind, _, email = member.partition(":")
+    if kind == "serviceAccount" and cloud.db.get("account", email) is None:
+        raise GoogleError(400, "INVALID_ARGUMENT", f"Service account {email} does not exist.")
+    if member not in ("allUsers", "allAuthenticatedUsers") and (
+        kind not in ("user", "serviceAccount", "group", "domain") or not email
+    ):
+        raise GoogleError(400, "INVALID_ARGUMENT", f"The member {member} is of an unknown type.")
+
+
+def _found(cloud: Cloud, request: Request, query: str) -> list[dict[str, Any]]:
+    """Active projects that the caller may see. Query words ``field:value`` or ``field=value``, joined by blanks.
+
+    Raises GoogleError 400: a field that neither version can filter by.
+    """
+    found = [p for _, p in cloud.db.list("project") if may(cloud, request, "resourcemanager.projects.get",
+                                                           f"projects/{p['projectId']}")]  # fmt: skip
+    wanted = {"state": "ACTIVE"}
+    for word in re.sub(r"\s*([:=])\s*", r"\1", query.replace(" AND ", " ")).split():
+        field, _, value = word.replace("=", ":", 1).partition(":")
+        key = {"lifecycleState": "state", "state": "state", "projectId": "projectId", "id": "projectId",
+               "displayName": "displayName", "name": "displayName", "parent": "parent",
+               "projectNumber": "number"}.get(field, field if field.startswith("labels.") else "")  # fmt: skip
+        if not key:
+            raise GoogleError(400, "INVALID_ARGUMENT", f"Invalid query: {query}")
+        wanted[key] = value.strip('"')
+    return [p for p in found if all(_fits(p, key, value) for key, value in wanted.items())]
+
+
+def _fits(project: dict[str, Any], key: str, value: str) -> bool:
+    have = project.get("labels", {}).get(key[7:], "") if key.startswith("labels.") else str(project.get(key, ""))
+    return bool(re.fullmatch(re.escape(value).replace(r"\*", ".*"), have, re.IGNORECASE))
+
+
+def _create(cloud: Cloud, request: Request) -> dict[str, Any]:
+    """A bare project: no billing, few services. Raises GoogleError 400, 403 (service account), 409, 429."""
+    from tpu_studio.practice.serviceusage import FRESH  # which asks this module for projects
+
+    if request.principal.kind == "serviceAccount":
+        raise GoogleError(403, "PERMISSION_DENIED", "Service accounts cannot create projects without a parent.")
+    wanted = request.json()
+    project = wanted.get("projectId", "")
+    if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", project):
+        raise GoogleError(400, "INVALID_ARGUMENT", "field [project_id] has issue [project_id contains invalid "
+                          "characters or has an invalid length: 6 to 30 lower case letters, digits, hyphens]",
+                          [bad_request(("project_id", "invalid"))])  # fmt: skip
+    with cloud.db.transaction():
+        if cloud.db.get("project", project) is not None:
+            raise GoogleError(409, "ALREADY_EXISTS", "Requested entity already exists")
+        if len(cloud.db.list("project")) >= _MOST_PROJECTS:
+            raise GoogleError(429, "RESOURCE_EXHAUSTED", "The project cannot be created because you have exceeded your "
+                              "allotted project quota.")  # fmt: skip
+        record = {
+            "projectId": project, "number": str(10**11 + secrets.randbelow(9 * 10**11)),
+            "displayName": wanted.get("displayName") or project, "state": "ACTIVE", "createTime": cloud.clock.rfc3339(),
+            "labels": wanted.get("labels", {}), "parent": wanted.get("parent", ""),
+        }  # fmt: skip
+        cloud.db.put("project", project, record)
+        cloud.db.put("billing", project, {"account": ""})
+        for service in FRESH:
+            cloud.db.put("service", f"{project}/{service}", {"enabled": True})
+        cloud.principals.grant(f"projects/{project}", "roles/owner", request.principal.member)
+    return record
+
+
+def _v3(record: dict[str, Any]) -> dict[str, Any]:
+    shown = {k: record[k] for k in ("projectId", "displayName", "state", "createTime")}
+    shown |= {"name": f"projects/{record['number']}", "etag": f'W/"{record["number"][:12]}"'}
+    return shown | {k: record[k] for k in ("parent", "labels") if record.get(k)}
+
+
+def _v1(record: dict[str, Any]) -> dict[str, Any]:
+    shown = {"projectNumber": record["number"], "projectId": record["projectId"], "lifecycleState": record["state"],
+             "name": record["displayName"], "createTime": record["createTime"]}  # fmt: skip
+    return shown | ({"labels": record["labels"]} if record.get("labels") else {})

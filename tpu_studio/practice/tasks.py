@@ -1,0 +1,501 @@
+"""Cloud Tasks v2 under ``/cloudtasks/v2``: queues, and tasks that really fire when their practice time has come.
+
+A task is an HTTP request with a service account's token. Google's hosts mean this server; any other host cannot be
+reached from here and counts as a failed attempt. A task that was on its way when the server died is sent again: at
+least once is all that Google promises too.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import http.client
+import re
+import secrets
+import threading
+import urllib.parse
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.practice import iam
+from tpu_studio.practice.clock import parse_duration, parse_rfc3339
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError, bad_request, error_info
+from tpu_studio.practice.paging import page
+from tpu_studio.practice.principals import CLOUD_PLATFORM
+from tpu_studio.practice.resourcemanager import need_project
+from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.server import require
+from tpu_studio.practice.skus import REGIONS
+
+FARTHEST_S = 30 * 86400
+NAME_REST_S = 3600.0  # how long the name of a task that is over stays taken
+QUEUE_REST_S = 3 * 86400.0
+LARGEST_BYTES = 100_000
+RETRY = {"maxAttempts": 100, "maxBackoff": "3600s", "minBackoff": "0.100s", "maxDoublings": 16}
+RATE = {"maxDispatchesPerSecond": 500, "maxBurstSize": 100, "maxConcurrentDispatches": 1000}
+
+_OVER = "task-name-taken"
+_HTTP_TO_RPC = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 412: 9, 429: 8, 499: 1, 500: 13, 501: 12, 503: 14, 504: 4}
+
+
+def install(router: Router, cloud: Cloud) -> None:
+    sender = Sender(cloud)
+    service = "cloudtasks.googleapis.com"
+    locations = r"/cloudtasks/v2/projects/(?P<project>[^/:]+)/locations"
+    location = rf"{locations}/(?P<location>[^/:]+)"
+    queue = rf"{location}/queues/(?P<queue>[^/:]+)"
+    task = rf"{queue}/tasks/(?P<task>[^/:]+)"
+
+    @router.route("GET", locations, service=service)
+    def list_locations(request: Request) -> dict[str, Any]:
+        project = need_project(cloud, request, "cloudtasks.locations.list")
+        return page(request, "locations", [_location(project, region) for region in REGIONS], most=100)
+
+    @router.route("GET", location, service=service)
+    def get_location(request: Request) -> dict[str, Any]:
+        project = need_project(cloud, request, "cloudtasks.locations.get")
+        if request.match["location"] not in REGIONS:
+            raise GoogleError(404, "NOT_FOUND", "Requested entity was not found.")
+        return _location(project, request.match["location"])
+
+    @router.route("GET", rf"{location}/queues", service=service)
+    def list_queues(request: Request) -> dict[str, Any]:
+        parent = _parent(cloud, request, "cloudtasks.queues.list")
+        return page(request, "queues", [q for _, q in cloud.db.list("queue", f"{parent}/queues/")], most=9800)
+
+    @router.route("POST", rf"{location}/queues", schema="cloudtasks.v2:Queue", service=service)
+    def create_queue(request: Request) -> dict[str, Any]:
+        parent = _parent(cloud, request, "cloudtasks.queues.create")
+        wanted = request.json()
+        name = _name(cloud, wanted.get("name", ""))
+        if not re.fullmatch(re.escape(parent) + r"/queues/[A-Za-z0-9-]{1,100}", name):
+            raise _invalid("queue.name", "Queue name must be formatted: "
+                           '"projects/<PROJECT_ID>/locations/<LOCATION_ID>/queues/<QUEUE_ID>"')  # fmt: skip
+        with cloud.db.transaction():
+            return _make_queue(cloud, name, wanted)
+
+    @router.route("GET", queue, service=service)
+    def get_queue(request: Request) -> dict[str, Any]:
+        return _queue(cloud, request, "cloudtasks.queues.get")
+
+    @router.route("PATCH", queue, schema="cloudtasks.v2:Queue", service=service)
+    def patch_queue(request: Request) -> dict[str, Any]:
+        parent = _parent(cloud, request, "cloudtasks.queues.update")
+        name = f"{parent}/queues/{request.match['queue']}"
+        mask = [field.split(".")[0] for field in request.one("updateMask").split(",") if field]
+        with cloud.db.transaction():
+            record = cloud.db.get("queue", name)
+            if record is None:  # documented: an update of what isn't there makes it
+                return _make_queue(cloud, name, request.json())
+            for field in ("rateLimits", "retryConfig"):
+                camel = {field, re.sub(r"[A-Z]", lambda m: "_" + m[0].lower(), field)}
+                if (not mask or camel & set(mask)) and field in request.json():
+                    record[field] = {**record[field], **_config(field, request.json()[field])}
+            cloud.db.put("queue", name, record)
+        return record
+
+    @router.route("DELETE", queue, service=service)
+    def delete_queue(request: Request) -> dict[str, Any]:
+        name = _queue(cloud, request, "cloudtasks.queues.delete")["name"]
+        with cloud.db.transaction():
+            cloud.db.delete("queue", name)
+            cloud.db.put("queue-gone", name, {"at": cloud.clock.now()})
+            for task_name, _ in cloud.db.list("task", f"{name}/tasks/"):
+                cloud.db.delete("task", task_name)
+        return {}
+
+    @router.route("POST", rf"{queue}:(?P<verb>pause|resume|purge)", schema="cloudtasks.v2:PauseQueueRequest",
+                  service=service)  # fmt: skip
+    def change_queue(request: Request) -> dict[str, Any]:
+        verb = request.match["verb"]
+        record = _queue(cloud, request, f"cloudtasks.queues.{verb}")
+        with cloud.db.transaction():
+            if verb == "purge":
+                record["purgeTime"] = cloud.clock.rfc3339()
+                for task_name, _ in cloud.db.list("task", f"{record['name']}/tasks/"):
+                    _end(cloud, task_name)
+            else:
+                record["state"] = "PAUSED" if verb == "pause" else "RUNNING"
+            cloud.db.put("queue", record["name"], record)
+        return record
+
+    @router.route("GET", rf"{queue}/tasks", service=service)
+    def list_tasks(request: Request) -> dict[str, Any]:
+        name = _queue(cloud, request, "cloudtasks.tasks.list")["name"]
+        full = _full(cloud, request, request.one("responseView"))
+        tasks = [_shown(cloud, record, full) for _, record in cloud.db.list("task", f"{name}/tasks/")]
+        return page(request, "tasks", tasks, most=1000)
+
+    @router.route("POST", rf"{queue}/tasks", schema="cloudtasks.v2:CreateTaskRequest", service=service)
+    def create_task(request: Request) -> dict[str, Any]:
+        parent = _parent(cloud, request, "cloudtasks.tasks.create")
+        name = f"{parent}/queues/{request.match['queue']}"
+        if cloud.faults.take("tasks-refused", queue=name):
+            raise _lacking("cloudtasks.tasks.create", name)
+        if cloud.db.get("queue", name) is None:
+            raise GoogleError(404, "NOT_FOUND", "Queue does not exist. If you just created the queue, wait at least a "
+                              "minute for the queue to initialize.")  # fmt: skip
+        if len(request.body) > LARGEST_BYTES:
+            raise _invalid("task", f"Task size too large: {len(request.body)} bytes, at most {LARGEST_BYTES}.")
+        asked = request.json()
+        full = _full(cloud, request, asked.get("responseView", ""))
+        record = _new_task(cloud, request, name, asked.get("task", {}))
+        with cloud.db.transaction():
+            if cloud.db.get("task", record["name"]):
+                raise GoogleError(409, "ALREADY_EXISTS", "Requested entity already exists")
+            over = cloud.db.get(_OVER, record["name"])
+            if over and cloud.clock.now() < over["at"] + NAME_REST_S:
+                raise GoogleError(409, "ALREADY_EXISTS", "The task cannot be created because a task with this name "
+                                  "existed too recently. For more information about task de-duplication see "
+                                  "https://cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues.tasks/"
+                                  "create#body.request_body.FIELDS.task.")  # fmt: skip
+            cloud.db.put("task", record["name"], record)
+        return _shown(cloud, record, full)
+
+    @router.route("GET", task, service=service)
+    def get_task(request: Request) -> dict[str, Any]:
+        record = _task(cloud, request, "cloudtasks.tasks.get")
+        return _shown(cloud, record, _full(cloud, request, request.one("responseView")))
+
+    @router.route("DELETE", task, service=service)
+    def delete_task(request: Request) -> dict[str, Any]:
+        with cloud.db.transaction():
+            _end(cloud, _task(cloud, request, "cloudtasks.tasks.delete")["name"])
+        return {}
+
+    @router.route("POST", rf"{task}:run", schema="cloudtasks.v2:RunTaskRequest", service=service)
+    def run_task(request: Request) -> dict[str, Any]:
+        record = _task(cloud, request, "cloudtasks.tasks.run")
+        full = _full(cloud, request, request.json().get("responseView", ""))
+        sender.send(record["name"])
+        return _shown(cloud, cloud.db.get("task", record["name"]) or record, full)
+
+    sender.recover()
+    cloud.every(1.0, sender.send_due)
+    cloud.busy.append(lambda: bool(cloud.db.list("task", limit=1)))
+    cloud.closing.append(sender.wait)
+
+
+def prepare(cloud: Cloud) -> None:
+    """The queue that a ready project has."""
+    settings = cloud.settings
+    if settings.ready:
+        _make_queue(cloud, f"projects/{settings.project}/locations/{settings.region}/queues/{settings.queue}", {})
+
+
+class Sender:
+    """Sends tasks, each in its own thread; the record says what became of it."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self._cloud = cloud
+        self._lock = threading.Lock()
+        self._on_their_way: set[str] = set()
+        self._threads: set[threading.Thread] = set()
+
+    def recover(self) -> None:
+        """After a restart: what was on its way is due at once."""
+        with self._cloud.db.transaction():
+            for name, record in self._cloud.db.list("task"):
+                if record.pop("sent_at", None) is not None:
+                    self._cloud.db.put("task", name, record)
+
+    def send_due(self) -> None:
+        now = self._cloud.clock.now()
+        paused = {name for name, queue in self._cloud.db.list("queue") if queue["state"] != "RUNNING"}
+        for name, record in self._cloud.db.list("task"):
+            if record["due"] <= now and "sent_at" not in record and name.split("/tasks/")[0] not in paused:
+                self.send(name)
+
+    def send(self, name: str) -> None:
+        """Send now, whatever the schedule says; a task that is on its way isn't sent twice at a time."""
+        with self._lock:
+            if name in self._on_their_way:
+                return
+            self._on_their_way.add(name)
+        now = self._cloud.clock.now()
+        with self._cloud.db.transaction():
+            record = self._cloud.db.get("task", name)
+            if record is not None:
+                moment = self._cloud.clock.rfc3339(now)
+                record["sent_at"] = now
+                record.setdefault("first_sent", now)
+                record["shown"]["dispatchCount"] = record["shown"].get("dispatchCount", 0) + 1
+                record["shown"].setdefault("firstAttempt", {"dispatchTime": moment})
+                planned = record["shown"]["scheduleTime"]
+                record["shown"]["lastAttempt"] = {"scheduleTime": planned, "dispatchTime": moment}
+                self._cloud.db.put("task", name, record)
+        if record is None:
+            with self._lock:
+                self._on_their_way.discard(name)
+            return
+        thread = threading.Thread(target=self._deliver, args=(record,), name="practice-task", daemon=True)
+        with self._lock:
+            self._threads = {one for one in self._threads if one.is_alive()} | {thread}
+            thread.start()
+
+    def wait(self) -> None:
+        """Until those on their way are back (the port is closed by then, so that their calls end)."""
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join()
+
+    def _deliver(self, record: dict[str, Any]) -> None:
+        try:
+            code, message = self._request(record)
+            self._settle(record["name"], code, message)
+        finally:
+            with self._lock:
+                self._on_their_way.discard(record["name"])
+
+    def _request(self, record: dict[str, Any]) -> tuple[int, str]:
+        """Status and words of the answer; 0 = none came."""
+        wanted = record["shown"]["httpRequest"]
+        target = here(self._cloud.url, wanted["url"])
+        if target is None:
+            return 0, f"The practice cloud reaches no other host than Google's: {wanted['url']}"
+        headers = {**wanted.get("headers", {}), "User-Agent": "Google-Cloud-Tasks",
+                   "X-CloudTasks-QueueName": record["name"].split("/")[5],
+                   "X-CloudTasks-TaskName": record["name"].rsplit("/", 1)[1],
+                   "X-CloudTasks-TaskRetryCount": str(record["shown"].get("dispatchCount", 1) - 1),
+                   "X-CloudTasks-TaskExecutionCount": str(record["shown"].get("responseCount", 0))}  # fmt: skip
+        if "oauthToken" in wanted:
+            token = wanted["oauthToken"]
+            email = token["serviceAccountEmail"]
+            if iam.account(self._cloud, email) is None:
+                return 401, f"The service account {email} is gone."
+            scopes = tuple(token.get("scope", CLOUD_PLATFORM).split())
+            headers["Authorization"] = f"Bearer {self._cloud.principals.issue(email, 'serviceAccount', scopes)}"
+        body = base64.b64decode(record.get("body", "")) or None
+        parts = urllib.parse.urlsplit(target)
+        connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
+        try:
+            path = parts.path + (f"?{parts.query}" if parts.query else "")
+            connection.request(wanted.get("httpMethod", "POST"), path, body, headers)
+            reply = connection.getresponse()
+            text = reply.read(4096).decode(errors="replace")
+            return reply.status, text
+        except (OSError, http.client.HTTPException) as error:
+            return 0, str(error)
+        finally:
+            connection.close()
+
+    def _settle(self, name: str, code: int, message: str) -> None:
+        """Success ends the task; failure (404 too) waits for the next attempt or, after the last, ends it."""
+        cloud = self._cloud
+        now = cloud.clock.now()
+        with cloud.db.transaction():
+            record = cloud.db.get("task", name)
+            if record is None:  # deleted meanwhile
+                return
+            queue = cloud.db.get("queue", name.split("/tasks/")[0]) or {"retryConfig": RETRY}
+            attempts = record["shown"]["dispatchCount"]
+            retry = {**queue["retryConfig"], **record["shown"].get("retryConfig", {})}
+            cloud.faults.note("task", name.rsplit("/", 1)[1], code=code, attempt=attempts, text=message[:300])
+            if 200 <= code < 300:
+                _end(cloud, name)
+                return
+            record.pop("sent_at", None)
+            if code:
+                record["shown"]["responseCount"] = record["shown"].get("responseCount", 0) + 1
+            record["shown"]["lastAttempt"] |= {
+                "responseTime": cloud.clock.rfc3339(now),
+                "responseStatus": {"code": _HTTP_TO_RPC.get(code, 2 if code else 14),
+                                   "message": f"{_words(code)}({code}): HTTP status code {code}" if code else message},
+            }  # fmt: skip
+            if _exhausted(retry, attempts, now - record["first_sent"]):
+                _end(cloud, name)
+                return
+            record["due"] = now + backoff_s(retry, attempts)
+            record["shown"]["scheduleTime"] = cloud.clock.rfc3339(record["due"])
+            cloud.db.put("task", name, record)
+
+
+def here(url: str, target: str) -> str | None:
+    """*target* as an address of this server (at *url*); None: it is somewhere else."""
+    parts = urllib.parse.urlsplit(target)
+    rest = parts.path + (f"?{parts.query}" if parts.query else "")
+    if parts.netloc == urllib.parse.urlsplit(url).netloc:
+        return url.rstrip("/") + rest
+    if parts.hostname == "cloudtasks.googleapis.com":
+        return f"{url.rstrip('/')}/cloudtasks{rest}"
+    if (parts.hostname or "").endswith(".googleapis.com"):
+        return url.rstrip("/") + rest
+    return None
+
+
+def backoff_s(retry: Mapping[str, Any], attempts: int) -> float:
+    """Seconds between attempt number *attempts* and the next: doubling, then linear, at most ``maxBackoff``."""
+    least, most = parse_duration(retry["minBackoff"]), parse_duration(retry["maxBackoff"])
+    doublings = int(retry["maxDoublings"])
+    done = attempts - 1
+    wait: float = least * 2.0 ** min(done, doublings)
+    if done > doublings:
+        wait += (done - doublings) * least * 2.0**doublings
+    return min(wait, most)
+
+
+def _exhausted(retry: Mapping[str, Any], attempts: int, age_s: float) -> bool:
+    """Both limits must be reached; unlimited ones (-1, 0 s) count as reached unless both are."""
+    at_most, at_longest = int(retry["maxAttempts"]), parse_duration(retry.get("maxRetryDuration", "0s"))
+    if at_most < 0 and at_longest <= 0:
+        return False
+    return (at_most < 0 or attempts >= at_most) and (at_longest <= 0 or age_s >= at_longest)
+
+
+def _new_task(cloud: Cloud, request: Request, queue: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """The record of a valid task: ``shown`` is what GET answers, ``due`` practice seconds, ``body`` base64."""
+    now = cloud.clock.now()
+    name = _name(cloud, wanted.get("name", "")) or f"{queue}/tasks/{secrets.randbelow(10**19):019d}"
+    if not re.fullmatch(re.escape(queue) + r"/tasks/[A-Za-z0-9_-]{1,500}", name):
+        raise _invalid("task.name", 'Task name must be formatted: "projects/<PROJECT_ID>/locations/<LOCATION_ID>/'
+                       'queues/<QUEUE_ID>/tasks/<TASK_ID>", in the queue it is created in.')  # fmt: skip
+    target = wanted.get("httpRequest")
+    if not target:
+        raise _invalid("task", "Task must have a target: the practice cloud knows HTTP requests only.")
+    if not re.match(r"https?://[^/]+", target.get("url", "")) or len(target["url"]) > 2083:
+        raise _invalid("task.http_request.url", 'HttpRequest.url must start with "http://" or "https://", and have at '
+                       "most 2083 characters.")  # fmt: skip
+    if "body" in target and target.get("httpMethod", "POST") not in ("POST", "PUT", "PATCH"):
+        raise _invalid("task.http_request.body", "HTTP request body is allowed only for POST, PUT and PATCH.")
+    try:
+        base64.b64decode(target.get("body", ""), validate=True)
+        due = parse_rfc3339(wanted["scheduleTime"]) if "scheduleTime" in wanted else now
+        deadline_s = parse_duration(wanted.get("dispatchDeadline", "600s"))
+    except (binascii.Error, ValueError) as error:
+        raise _invalid("task", f"Invalid value: {error}") from error
+    if due > now + FARTHEST_S:
+        raise _invalid("task.schedule_time", "The schedule time must be no more than 30 days in the future.")
+    if not 15 <= deadline_s <= 1800:
+        raise _invalid("task.dispatch_deadline", "The dispatch deadline must be between [15s, 30m].")
+    if "oauthToken" in target:
+        _check_act_as(cloud, request, target["oauthToken"].get("serviceAccountEmail", ""))
+    due = max(due, now)
+    shown = {
+        "name": name,
+        "httpRequest": {"httpMethod": "POST", **{k: v for k, v in target.items() if k != "body"}},
+        "scheduleTime": cloud.clock.rfc3339(due),
+        "createTime": cloud.clock.rfc3339(float(int(now))),
+        "dispatchDeadline": wanted.get("dispatchDeadline", "600s"),
+        **({"retryConfig": _config("retryConfig", wanted["retryConfig"])} if "retryConfig" in wanted else {}),
+    }
+    if "oauthToken" in target:
+        shown["httpRequest"]["oauthToken"] = {"scope": CLOUD_PLATFORM, **target["oauthToken"]}
+    return {"name": name, "shown": shown, "due": due, "body": target.get("body", "")}
+
+
+def _check_act_as(cloud: Cloud, request: Request, email: str) -> None:
+    if iam.account(cloud, email) is None or not iam.may_act_as(cloud, request.principal, email):
+        raise _lacking("iam.serviceAccounts.actAs", email)
+    if (iam.account(cloud, email) or {})["projectId"] != request.match["project"]:
+        raise _invalid("task.http_request.oauth_token", "The service account must be in the project of the queue.")
+
+
+def _make_queue(cloud: Cloud, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    if cloud.db.get("queue", name):
+        raise GoogleError(409, "ALREADY_EXISTS", "Queue already exists")
+    gone = cloud.db.get("queue-gone", name)
+    if gone and cloud.clock.now() < gone["at"] + QUEUE_REST_S:
+        raise GoogleError(400, "FAILED_PRECONDITION", "The queue cannot be created because a queue with this name "
+                          "existed too recently.")  # fmt: skip
+    record = {
+        "name": name,
+        "rateLimits": {**RATE, **_config("rateLimits", wanted.get("rateLimits", {}))},
+        "retryConfig": {**RETRY, **_config("retryConfig", wanted.get("retryConfig", {}))},
+        "state": "RUNNING",
+    }
+    cloud.db.put("queue", name, record)
+    return record
+
+
+def _config(field: str, wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Raises GoogleError 400 for figures that Google refuses."""
+    for key in ("minBackoff", "maxBackoff", "maxRetryDuration"):
+        if key in wanted:
+            try:
+                parse_duration(wanted[key])
+            except ValueError as error:
+                raise _invalid(f"{field}.{key}", str(error)) from error
+    if wanted.get("maxAttempts", 1) < -1 or wanted.get("maxAttempts", 1) == 0:
+        raise _invalid(f"{field}.maxAttempts", "must be -1 (unlimited) or at least 1")
+    if wanted.get("maxDispatchesPerSecond", 1) > 500 or wanted.get("maxConcurrentDispatches", 1) > 5000:
+        raise _invalid(field, "above the largest rate: 500 dispatches a second, 5000 at a time")
+    return dict(wanted)
+
+
+def _end(cloud: Cloud, name: str) -> None:
+    """The task is over; its name rests."""
+    cloud.db.delete("task", name)
+    cloud.db.put(_OVER, name, {"at": cloud.clock.now()})
+
+
+def _location(project: dict[str, Any], region: str) -> dict[str, Any]:
+    return {"name": f"projects/{project['projectId']}/locations/{region}", "locationId": region,
+            "labels": {"cloud.googleapis.com/region": region}}  # fmt: skip
+
+
+def _parent(cloud: Cloud, request: Request, permission: str) -> str:
+    project = need_project(cloud, request, permission)
+    if request.match["location"] not in REGIONS:
+        raise GoogleError(400, "INVALID_ARGUMENT", f"Location '{request.match['location']}' is not a valid location.")
+    return f"projects/{project['projectId']}/locations/{request.match['location']}"
+
+
+def _name(cloud: Cloud, name: str) -> str:
+    """With the project's id where its number was given."""
+    return name.replace(f"projects/{cloud.settings.number}/", f"projects/{cloud.settings.project}/")
+
+
+def _queue(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+    name = f"{_parent(cloud, request, permission)}/queues/{request.match['queue']}"
+    record = cloud.db.get("queue", name)
+    if record is None:
+        raise GoogleError(404, "NOT_FOUND", "Queue does not exist.")
+    return record
+
+
+def _task(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
+    parent = _parent(cloud, request, permission)
+    name = f"{parent}/queues/{request.match['queue']}/tasks/{request.match['task']}"
+    record = cloud.db.get("task", name)
+    if record is None:
+        over = cloud.db.get(_OVER, name)
+        if over and cloud.clock.now() < over["at"] + NAME_REST_S:
+            raise GoogleError(404, "NOT_FOUND", "The task no longer exists, though a task with this name existed "
+                              "recently. The task either successfully completed or was deleted.")  # fmt: skip
+        raise GoogleError(404, "NOT_FOUND", "Task does not exist.")
+    return record
+
+
+def _full(cloud: Cloud, request: Request, view: str) -> bool:
+    if view != "FULL":
+        return False
+    require(cloud, request, "cloudtasks.tasks.fullView")
+    return True
+
+
+def _shown(cloud: Cloud, record: dict[str, Any], full: bool) -> dict[str, Any]:
+    shown = {**record["shown"], "view": "FULL" if full else "BASIC"}
+    if full and record.get("body"):
+        shown["httpRequest"] = {**shown["httpRequest"], "body": record["body"]}
+    return shown
+
+
+def _invalid(field: str, text: str) -> GoogleError:
+    return GoogleError(400, "INVALID_ARGUMENT", text, [bad_request((field, text))])
+
+
+def _lacking(permission: str, resource: str) -> GoogleError:
+    return GoogleError(
+        403, "PERMISSION_DENIED",
+        f'The principal (user or service account) lacks IAM permission "{permission}" for the resource "{resource}" '
+        "(or the resource may not exist).",
+        [error_info("IAM_PERMISSION_DENIED", "cloudtasks.googleapis.com", permission=permission, resource=resource)],
+    )  # fmt: skip
+
+
+def _words(code: int) -> str:
+    names = {404: "NOT_FOUND", 403: "PERMISSION_DENIED", 401: "UNAUTHENTICATED", 400: "INVALID_ARGUMENT",
+             409: "ABORTED", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 500: "INTERNAL"}  # fmt: skip
+    return names.get(code, "UNKNOWN")
