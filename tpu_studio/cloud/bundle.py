@@ -1,0 +1,239 @@
+"""What a run brings to the bucket: the trainer with its plan as one archive, and the data in pieces named by content.
+
+The same sources give the same bytes, so that a repeat uploads nothing: times, owners and modes are fixed, names sorted.
+The bundle holds what the trainer needs and nothing else; the person's own model file only as agreed to.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+import sys
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from tpu_studio.data.folders import list_images
+from tpu_studio.data.paths import check_ordinary, data_path, path_error
+from tpu_studio.data.shards import NAME, SPLITS, read_dataset
+from tpu_studio.data.texts import SUFFIXES
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import DataError, ModelError
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.resources import resource_path
+
+PIECE_BYTES = 64_000_000
+_AS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}")
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,12}")
+_READ = 1 << 20
+
+
+def bundle(plan: Plan) -> bytes:
+    """The archive: ``plan.json``, ``tpu_studio/`` as sources, ``model/model.py``.
+
+    Raises:
+        ModelError: ``model-file-missing``, ``model-no-consent``: the file is not the one that was agreed to.
+        FileNotFoundError: The installation is incomplete.
+    """
+    files = [("plan.json", plans.dumps(plan)), *_program(plan.job)]
+    if plan.job.model == "file":
+        files.append(("model/model.py", _own_model(plan)))
+    raw = io.BytesIO()
+    with (
+        gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0, filename="") as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+    ):
+        for name, data in sorted(files):
+            archive.addfile(_entry(name, len(data)), io.BytesIO(data))
+    return raw.getvalue()
+
+
+def _program(job: Job) -> Iterator[tuple[str, bytes]]:
+    root = sources()
+    package = root / "tpu_studio"
+    found = [package / "__init__.py"]
+    for part in ("wire", "data", "trainer"):
+        found += sorted((package / part).rglob("*.py"))
+    for path in found:
+        yield path.relative_to(root).as_posix(), path.read_bytes()
+    if job["data.kind"] == "digits":
+        yield "tpu_studio/resources/samples/digits/digits.csv.gz", _digits()
+
+
+def _digits() -> bytes:
+    return resource_path("samples", "digits", "digits.csv.gz").read_bytes()
+
+
+def _own_model(plan: Plan) -> bytes:
+    path = Path(plan.job.base) / Path(str(plan.job["model.file"])).expanduser()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ModelError("model-file-missing", file=str(path), raw=str(error)) from error
+    if not plan.consent or hashlib.sha256(data).hexdigest() != plan.consent:
+        raise ModelError("model-no-consent", file=str(path))
+    return data
+
+
+def sources() -> Path:
+    """The folder that holds ``tpu_studio`` as ``.py`` files; a frozen program carries them beside itself."""
+    frozen = getattr(sys, "_MEIPASS", None)
+    return Path(frozen) / "engine-source" if frozen is not None else Path(__file__).resolve().parents[2]
+
+
+# ----------------------------------------------------------------------------------------------------------- data
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of the data: where it is, what it is called below the data's folder, its size in bytes."""
+
+    path: Path
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Files that travel together. *single*: the file itself, not a tar of it.
+
+    Attributes:
+        folder: ``as`` in ts-config: the folder (or file) below ``data/`` on the machine.
+        file: The file in that folder which is the data; "" for the folder itself.
+    """
+
+    files: Sequence[DataFile]
+    folder: str = "data"
+    file: str = ""
+    single: bool = False
+
+    @property
+    def size(self) -> int:
+        return sum(one.size for one in self.files)
+
+    @property
+    def suffix(self) -> str:
+        """Of the object's name; a single file must not look like an archive that is to be unpacked."""
+        if not self.single:
+            return ".tar"
+        suffix = Path(self.files[0].name).suffix.lower()
+        return suffix if _SUFFIX.fullmatch(suffix) and suffix not in (".tar", ".tgz", ".gz") else ".bin"
+
+    def write(self, out: BinaryIO) -> str:
+        """Write it; its sha256.
+
+        Raises:
+            DataError: ``data-changed`` (a file has another length now), ``data-unreadable``, ``data-missing``.
+            OSError: *out* cannot be written.
+        """
+        summed = _Summed(out)
+        if self.single:
+            for part in _content(self.files[0]):
+                summed.write(part)
+        else:
+            with tarfile.open(fileobj=summed, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+                for one in self.files:
+                    archive.addfile(_entry(one.name, one.size), _Stream(_content(one)))
+        return summed.digest.hexdigest()
+
+
+def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
+    """The job's data as it shall travel; [] for the data that comes with the program. Nothing is read but names.
+
+    Raises:
+        DataError: as `data.data_path` and the readers' listings.
+    """
+    if job["data.kind"] == "digits":
+        return []
+    path = data_path(job)
+    files = _files(job, path)
+    if path.is_file() and len(files) == 1 and files[0].path == path:
+        if _AS.fullmatch(path.name):
+            return [Piece(files, folder=path.name, single=True)]
+        return [Piece(files, folder="data", file=path.name)]
+    pieces: list[Piece] = []
+    held: list[DataFile] = []
+    for one in files:
+        if held and sum(other.size for other in held) + one.size > piece_bytes:
+            pieces.append(Piece(held))
+            held = []
+        held = [*held, one]
+    return [*pieces, Piece(held)] if held else pieces
+
+
+def _files(job: Job, path: Path) -> list[DataFile]:
+    match job["data.kind"]:
+        case "images":
+            listing = list_images(path, Watch())
+            return [_file(path / name, Path(name).as_posix()) for name in sorted(listing.names)]
+        case "tfrecord":
+            tree = read_dataset(path)
+            folder = path if path.is_dir() else path.parent
+            shards = [shard["name"] for split in SPLITS for shard in tree["splits"][split]["shards"]]
+            described = path if path.is_file() else None
+            tops = [described] if described else [folder / NAME]
+            return [_file(top, top.name) for top in tops] + [_file(folder / name, name) for name in sorted(shards)]
+        case _ if path.is_file():
+            return [_file(path, path.name)]
+        case _:  # a folder of texts
+            found = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
+            return [_file(item, item.relative_to(path).as_posix()) for item in found]
+
+
+def _file(path: Path, name: str) -> DataFile:
+    check_ordinary(path)
+    return DataFile(path, name, path.stat().st_size)
+
+
+def _content(one: DataFile) -> Iterator[bytes]:
+    left = one.size
+    try:
+        with open(one.path, "rb") as file:
+            while left and (part := file.read(min(_READ, left))):
+                left -= len(part)
+                yield part
+            if left or file.read(1):
+                raise DataError("data-changed", path=str(one.path))
+    except OSError as error:
+        raise path_error(one.path, error) from error
+
+
+class _Stream(io.RawIOBase):
+    """An iterator of bytes as a file to read."""
+
+    def __init__(self, parts: Iterator[bytes]) -> None:
+        self._parts, self._held = parts, b""
+
+    def read(self, size: int = -1) -> bytes:
+        while len(self._held) < size or size < 0:
+            part = next(self._parts, None)
+            if part is None:
+                break
+            self._held += part
+        size = len(self._held) if size < 0 else size
+        out, self._held = self._held[:size], self._held[size:]
+        return out
+
+
+class _Summed(io.RawIOBase):
+    """Writes through, and sums what is written."""
+
+    def __init__(self, out: BinaryIO) -> None:
+        self._out, self.digest = out, hashlib.sha256()
+
+    def write(self, data: object) -> int:
+        assert isinstance(data, bytes)
+        self.digest.update(data)
+        return self._out.write(data)
+
+
+def _entry(name: str, size: int) -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(name)
+    entry.size, entry.mode, entry.mtime = size, 0o644, 0
+    return entry

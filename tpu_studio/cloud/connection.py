@@ -1,0 +1,82 @@
+"""Everything a run in the cloud uses, made from credentials and names; the same for Google and for the practice cloud.
+
+`app` and `cli` compose it: which account, project and bucket is theirs to know, and so is where a practice cloud runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tpu_studio.cloud.clock import DateClock
+from tpu_studio.cloud.compute import ComputeMachines
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.mailbox import BucketMailbox
+from tpu_studio.cloud.session import PATIENT, Patience, session
+from tpu_studio.cloud.stops import TaskStops
+from tpu_studio.cloud.tpu import TpuMachines
+from tpu_studio.workflow.cloudruns.ports import CloudSide
+
+RUNNER = "tpu-studio-runner"
+
+
+def connect(
+    credentials: Any,
+    project: str,
+    bucket: str,
+    *,
+    runner: str = "",
+    endpoints: Endpoints | None = None,
+    place: str = "cloud",
+    patience: Patience = PATIENT,
+) -> CloudSide:
+    """A side of *place*. Asks the cloud for its time and nothing else.
+
+    Args:
+        credentials: google-auth's; their quota project becomes *project*.
+        runner: The machines' service account; default: ours in *project*.
+
+    Raises:
+        CloudUnclear: The cloud could not be reached.
+    """
+    ends = endpoints or Endpoints()
+    http = session(credentials, project if place == "cloud" else "")
+    clock = DateClock(http, f"{ends.tpu}/v2/projects/{project}/locations?pageSize=1", patience=patience)
+    runner = runner or runner_account(project)
+    return CloudSide(
+        place=place,
+        project=project,
+        runner=runner,
+        machines={
+            "tpu": TpuMachines(http, ends.tpu, project, patience=patience),
+            "compute": ComputeMachines(http, ends.compute, project, patience=patience),
+        },
+        stops=TaskStops(
+            http, ends.tasks, project, runner, {"tpu": ends.tpu, "compute": ends.compute}, patience=patience
+        ),
+        mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience),
+        clock=clock,
+        endpoints=ends.for_machine(),
+        speed=clock.speed,
+    )
+
+
+def practice_side(
+    url: str, token: str, project: str, bucket: str, *, runner: str = "", patience: Patience = PATIENT
+) -> CloudSide:
+    """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer."""
+    return connect(
+        bearer(token), project, bucket, runner=runner, endpoints=Endpoints.at(url), place="practice", patience=patience
+    )
+
+
+def bearer(token: str) -> Any:
+    """Credentials that are one token; they cannot be refreshed."""
+    from google.oauth2.credentials import Credentials
+
+    make: Callable[..., Any] = Credentials
+    return make(token=token)
+
+
+def runner_account(project: str) -> str:
+    return f"{RUNNER}@{project}.iam.gserviceaccount.com"

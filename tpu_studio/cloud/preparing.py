@@ -1,0 +1,79 @@
+"""Brings job and data to the bucket before a machine is asked for. Implements `workflow.cloudruns.ports.Preparing`.
+
+Whatever is there already, by name and checksum, is skipped: a repeat after a crash costs a few questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.cloud import startup
+from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.ports import CloudSide, Progress
+
+
+class Preparation:
+    """Implements `ports.Preparing`.
+
+    Args:
+        scratch: Folder for one data piece at a time (64 MB, or as large as the largest file); default: the system's.
+    """
+
+    def __init__(self, scratch: Path | None = None) -> None:
+        self._scratch = scratch
+
+    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
+        """See `ports.Preparing`; also ``runtime``, the image for the TPU API. Whatever *progress* raises cancels."""
+        generation = catalogue().slice(plan.accelerator).generation
+        pieces = data_pieces(plan.job)
+        packed = bundle(plan)
+        total = len(packed) + sum(piece.size for piece in pieces)
+        sha256 = hashlib.sha256(packed).hexdigest()
+        name = f"runs/{run}/job/bundle-{sha256}.tar.gz"
+        progress(0, total)
+        side.mailbox.create(name, packed)
+        side.mailbox.create(f"runs/{run}/plan.json", plans.dumps(plan))
+        done = len(packed)
+        progress(done, total)
+        data = []
+        for piece in pieces:
+            data.append(self._bring(side, piece, done, total, progress))
+            done += piece.size
+            progress(done, total)
+        return {
+            "bundle": {"object": name, "sha256": sha256, "bytes": len(packed)},
+            "data": data,
+            "environment": startup.environment(plan.framework, generation),
+            "guardian_sha256": startup.guardian_sha256(),
+            "trust_code": plan.job.model == "file",
+            "runtime": startup.runtime(plan.framework, generation),
+        }
+
+    def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
+        return startup.metadata(config, deadline)
+
+    def _bring(self, side: CloudSide, piece: Piece, before: int, total: int, progress: Progress) -> dict[str, Any]:
+        try:
+            with tempfile.TemporaryDirectory(prefix="tpu-studio-", dir=self._scratch) as folder:
+                path = Path(folder) / "piece"
+                with open(path, "wb") as out:
+                    sha256 = piece.write(out)
+                size = path.stat().st_size
+                name = f"data/{sha256}{piece.suffix}"
+
+                def told(done: int, whole: int) -> None:
+                    progress(before + round(piece.size * done / whole) if whole else before, total)
+
+                side.mailbox.upload(path, name, told)
+        except OSError as error:
+            raise RunError("disk-full", raw=str(error)) from error
+        record = {"object": name, "sha256": sha256, "bytes": size, "as": piece.folder}
+        return record | ({"file": piece.file} if piece.file else {})
