@@ -11,7 +11,7 @@ from typing import Any
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from tpu_studio.practice import roles
+from tpu_studio.practice import orgpolicy, roles
 from tpu_studio.practice.clock import parse_duration
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, error_info
@@ -108,7 +108,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("POST", rf"{account_path}/keys", schema="iam.v1:CreateServiceAccountKeyRequest", service=_IAM)
     def create_key(request: Request) -> dict[str, Any]:
         record = _account(cloud, request, "iam.serviceAccountKeys.create")
-        if cloud.faults.armed("org-policy", constraint="iam.disableServiceAccountKeyCreation") is not None:
+        if orgpolicy.enforced(cloud, "iam.disableServiceAccountKeyCreation"):
             raise GoogleError(400, "FAILED_PRECONDITION", "Key creation is not allowed on this service account.", [
                 {"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
                  "violations": [{"type": "constraints/iam.disableServiceAccountKeyCreation",

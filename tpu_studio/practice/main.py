@@ -24,6 +24,9 @@ SERVICES = (
     "iam",
     "tasks",
     "storage",
+    "quotas",
+    "budgets",
+    "orgpolicy",
 )
 
 
