@@ -1,0 +1,125 @@
+"""Tables of Google's names that the checklist needs. Spellings marked in docs/live-checks.md are from memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SERVICES = (
+    "tpu.googleapis.com",
+    "compute.googleapis.com",
+    "storage.googleapis.com",
+    "cloudtasks.googleapis.com",
+    "iam.googleapis.com",
+    "cloudquotas.googleapis.com",
+    "cloudresourcemanager.googleapis.com",
+    "cloudbilling.googleapis.com",
+    "serviceusage.googleapis.com",
+)
+OPTIONAL_SERVICES = ("billingbudgets.googleapis.com", "orgpolicy.googleapis.com")
+
+PERMISSIONS = (
+    "tpu.nodes.create",
+    "tpu.nodes.get",
+    "tpu.nodes.list",
+    "tpu.nodes.delete",
+    "tpu.operations.get",
+    "storage.buckets.get",
+    "storage.objects.create",
+    "storage.objects.get",
+    "storage.objects.list",
+    "storage.objects.delete",
+    "cloudtasks.tasks.create",
+    "cloudtasks.tasks.delete",
+    "iam.serviceAccounts.actAs",
+)
+"""Needed to launch, watch and delete."""
+
+FROM_MEMORY = (
+    "tpu.queuedResources.create",
+    "tpu.queuedResources.get",
+    "tpu.queuedResources.list",
+    "tpu.queuedResources.delete",
+)
+"""Needed too; where Google does not know a spelling it answers 400 to the whole question, so they are asked apart."""
+
+ROLE_FOR = {
+    "tpu.": "roles/tpu.admin",
+    "storage.": "roles/storage.admin",
+    "cloudtasks.": "roles/cloudtasks.admin",
+    "iam.serviceAccounts.": "roles/iam.serviceAccountUser",
+}
+"""The role that a missing permission is asked for with, by its beginning."""
+
+RUNNER_ROLE = "tpuStudioRunner"
+RUNNER_PERMISSIONS = (
+    "tpu.nodes.get",
+    "tpu.nodes.delete",
+    "tpu.queuedResources.get",
+    "tpu.queuedResources.delete",
+    "tpu.operations.get",
+    "cloudtasks.queues.get",
+    "cloudtasks.tasks.create",
+    "cloudtasks.tasks.get",
+    "cloudtasks.tasks.list",
+    "cloudtasks.tasks.delete",
+)
+"""What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else."""
+
+BUCKET_ROLE = "roles/storage.objectUser"
+ACT_AS_ROLE = "roles/iam.serviceAccountUser"
+QUEUE = "tpu-studio"
+RUNNER = "tpu-studio-runner"
+ALERT = "TPU Studio"
+
+
+@dataclass(frozen=True)
+class QuotaId:
+    """Google's limit of one generation and tier; *region* is "" where there is no such limit."""
+
+    generation: str
+    tier: str
+    zone: str
+    region: str
+    unit: str = "chips"
+
+
+QUOTAS = (
+    QuotaId("v5e", "on-demand", "TPUV5sLitepodPerProjectPerZoneForTPUAPI", "TPUV5sLitepodPerProjectPerRegionForTPUAPI"),
+    QuotaId(
+        "v5e",
+        "spot",
+        "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI",
+        "TPUV5sPreemptibleLitepodPerProjectPerRegionForTPUAPI",
+    ),
+    QuotaId("v6e", "on-demand", "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
+    QuotaId(
+        "v6e",
+        "spot",
+        "TPUV6EPreemptiblePerProjectPerZoneForTPUAPI",
+        "TPUV6EPreemptiblePerProjectPerRegionForTPUAPI",
+    ),
+    QuotaId("v5p", "on-demand", "TPUV5PPerProjectPerZoneForTPUAPI", "TPUV5PPerProjectPerRegionForTPUAPI", "cores"),
+    QuotaId("v5p", "spot", "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "", "cores"),
+    QuotaId(
+        "v4",
+        "spot",
+        "TPUV4sPreemptiblePodPerProjectPerZoneForTPUAPI",
+        "TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI",
+        "cores",
+    ),
+    QuotaId(
+        "v2",
+        "spot",
+        "TPUV2sPreemptiblePodPerProjectPerZoneForTPUAPI",
+        "TPUV2sPreemptiblePodPerProjectPerRegionForTPUAPI",
+        "cores",
+    ),
+)
+"""The word order is Google's and follows no rule (google-cloud.md §8.1)."""
+
+
+def roles_for(missing: tuple[str, ...]) -> tuple[str, ...]:
+    """The fewest of our roles that hold the missing permissions, in the table's order."""
+    return tuple(
+        role for start, role in ROLE_FOR.items() if any(permission.startswith(start) for permission in missing)
+    )

@@ -1,0 +1,194 @@
+"""The map of quota: what may be used where, by generation and tier; and asking Google for more.
+
+Both the zone's and the region's limit apply, so the smaller one is shown and named. What is in use is counted from the
+project's own machines: the API has no such figure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from tpu_studio.cloud.doctor.names import QUOTAS, QuotaId
+from tpu_studio.cloud.session import Api, segment
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.workflow.account.ports import Allowance, QuotaRequest
+
+SERVICE = "tpu.googleapis.com"
+_CORES = re.compile(r"^v(?:2|3|4|5p)-(\d+)$")
+_CHIPS = re.compile(r"^(?:v5litepod|v6e)-(\d+)$")
+_GENERATION = {"v5litepod": "v5e"}
+_WHY_NOT = {
+    "NO_VALID_BILLING_ACCOUNT": "no-billing",
+    "NOT_ENOUGH_USAGE_HISTORY": "no-history",
+    "NOT_SUPPORTED": "not-supported",
+}
+
+
+def allowances(
+    quotas: Api, tpu: Api, project: str, zones: Sequence[str], told: Callable[[int, int], None] | None = None
+) -> list[Allowance]:
+    """One for each generation, tier and zone in which Google names a limit."""
+    infos = {
+        str(info.get("quotaId")): info
+        for info in quotas.pages(
+            f"/v1/projects/{segment(project)}/locations/global/services/{SERVICE}/quotaInfos",
+            "quotaInfos",
+            {"pageSize": 500},
+        )
+    }
+    used = _used(tpu, project)
+    found = []
+    for done, zone in enumerate(zones, 1):
+        for quota in QUOTAS:
+            if quota.zone in infos or quota.region in infos:
+                found.append(_allowance(quota, zone, infos, used))
+        if told:
+            told(done, len(zones))
+    return found
+
+
+def effective(info: Mapping[str, Any], where: Mapping[str, str]) -> int | None:
+    """The limit at a place: the first entry whose dimensions all match, entries being ordered most specific first.
+
+    None when nothing says; a negative value was "never set", which reads like zero.
+    """
+    for entry in info.get("dimensionsInfos") or ():
+        dimensions = entry.get("dimensions") or {}
+        if any(where.get(name) != value for name, value in dimensions.items()):
+            continue
+        places = entry.get("applicableLocations") or ()
+        if not dimensions and places and not set(places) & set(where.values()):
+            continue
+        try:
+            return max(0, int((entry.get("details") or {}).get("value", 0)))
+        except (TypeError, ValueError):
+            return None
+    return None
+
+
+def _allowance(
+    quota: QuotaId, zone: str, infos: Mapping[str, Mapping[str, Any]], used: Mapping[tuple[str, str, str], int] | None
+) -> Allowance:
+    region = zone.rpartition("-")[0]
+    where = {"zone": zone, "region": region}
+    of_zone = effective(infos[quota.zone], where) if quota.zone in infos else None
+    of_region = effective(infos[quota.region], where) if quota.region in infos else None
+    by_region = of_region is not None and (of_zone is None or of_region < of_zone)
+    info = infos[quota.region if by_region else quota.zone if quota.zone in infos else quota.region]
+    eligible = info.get("quotaIncreaseEligibility") or {}
+    return Allowance(
+        quota.generation,
+        quota.tier,
+        zone,
+        of_region if by_region else of_zone,
+        "region" if by_region else "zone",
+        None if used is None else used.get((quota.generation, quota.tier, zone), 0),
+        quota.unit,
+        str(info.get("quotaId")),
+        {"region": region} if by_region else {"zone": zone},
+        bool(eligible.get("isEligible", True)),
+        _WHY_NOT.get(str(eligible.get("ineligibilityReason", "")), "other")
+        if eligible.get("isEligible") is False
+        else "",
+    )
+
+
+def _used(tpu: Api, project: str) -> dict[tuple[str, str, str], int] | None:
+    """What the project's requests draw, suspended and failed ones included; None when it cannot be counted."""
+    try:
+        requests = tpu.pages(f"/v2/projects/{segment(project)}/locations/-/queuedResources", "queuedResources")
+    except (CloudRefused, CloudUnclear):
+        return None
+    used: dict[tuple[str, str, str], int] = {}
+    for request in requests:
+        if (request.get("state") or {}).get("state") == "DELETING":
+            continue
+        zone = str(request.get("name", "")).split("/locations/")[-1].split("/")[0]
+        tier = "spot" if "spot" in request else "on-demand"
+        for spec in (request.get("tpu") or {}).get("nodeSpec") or ():
+            generation, number = drawn(str((spec.get("node") or {}).get("acceleratorType", "")))
+            if generation:
+                key = (generation, tier, zone)
+                used[key] = used.get(key, 0) + number
+    return used
+
+
+def drawn(accelerator: str) -> tuple[str, int]:
+    """Generation, and what a slice draws in Google's own unit: the number in its name. ("", 0) when unheard of."""
+    for pattern in (_CORES, _CHIPS):
+        if found := pattern.match(accelerator):
+            stem = accelerator.rpartition("-")[0]
+            return _GENERATION.get(stem, stem), int(found.group(1))
+    return "", 0
+
+
+def ask(quotas: Api, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest:
+    """Ask for *wanted* in all, not more by so much. One request per limit and place: a second changes the first."""
+    name = preference_id(allowance.quota_id, allowance.dimensions)
+    body = {
+        "service": SERVICE,
+        "quotaId": allowance.quota_id,
+        "dimensions": dict(allowance.dimensions),
+        "quotaConfig": {"preferredValue": str(wanted)},
+        "contactEmail": email,
+        "justification": why,
+    }
+    path = f"/v1/projects/{segment(project)}/locations/global/quotaPreferences"
+    try:
+        told = quotas.post(path, body, {"quotaPreferenceId": name}, again=True)
+    except CloudRefused as error:
+        if error.id != "exists":
+            raise
+        told = quotas.patch(f"{path}/{name}", body, {"allowMissing": "true"}, again=True)
+    return request_of(told)
+
+
+def requests(quotas: Api, project: str) -> list[QuotaRequest]:
+    path = f"/v1/projects/{segment(project)}/locations/global/quotaPreferences"
+    found = quotas.pages(path, "quotaPreferences", {"pageSize": 100})
+    return [request_of(one) for one in found if one.get("service") == SERVICE]
+
+
+def request_of(tree: Mapping[str, Any]) -> QuotaRequest:
+    config = tree.get("quotaConfig") or {}
+    wanted = _int(config.get("preferredValue")) or 0
+    granted = _int(config.get("grantedValue"))
+    if tree.get("reconciling"):
+        state = "waiting"
+    elif granted is not None and granted >= wanted:
+        state = "granted"
+    else:
+        state = "partly" if granted else "denied"
+    return QuotaRequest(
+        str(tree.get("name", "")).rpartition("/")[2],
+        str(tree.get("quotaId", "")),
+        {str(k): str(v) for k, v in (tree.get("dimensions") or {}).items()},
+        wanted,
+        granted,
+        state,
+        str(config.get("stateDetail", "")),
+        _time(tree.get("createTime")),
+    )
+
+
+def preference_id(quota_id: str, dimensions: Mapping[str, str]) -> str:
+    text = quota_id + "".join(f"/{name}={value}" for name, value in sorted(dimensions.items()))
+    return "tpu-studio-" + hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _int(value: Any) -> int | None:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _time(value: Any) -> float | None:
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        return None
