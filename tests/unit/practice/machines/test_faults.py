@@ -1,0 +1,194 @@
+"""What goes wrong with machines, on request: each fault does what its sentence says, and the machine can be ended."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.request
+
+import psutil
+import pytest
+
+from tests.fakes.vm_image import DEAF, IDLE, SAVES_ON_TERM, machine_spec, steps
+from tests.unit.practice.machines.conftest import Begin, World, eventually
+
+GETS_TOKEN = """#!/bin/sh
+default="http://$GCE_METADATA_HOST/computeMetadata/v1/instance/service-accounts/default"
+curl -s -H 'Metadata-Flavor: Google' "$default/token" >"$HOME/token"
+echo up
+sleep 1000
+"""
+
+
+def stopped(world: World, name: str) -> bool:
+    members = world.members(name)
+    return bool(members) and all(process.status() == psutil.STATUS_STOPPED for process in members)
+
+
+def test_a_machine_that_hangs_at_boot_never_says_a_word_and_can_be_killed(begin: Begin) -> None:
+    world = begin("vm-hung")
+    spec = machine_spec("n1", IDLE)
+
+    world.fleet.start(spec.resource, spec)
+    eventually(lambda: stopped(world, spec.resource), "everything to stand still")
+
+    assert "\nup\n" not in world.console(spec.resource)
+    assert world.fleet.alive(spec.resource)
+    world.fleet.kill(spec.resource)
+    assert not world.fleet.alive(spec.resource)
+
+
+def test_a_machine_that_hangs_from_a_step_on_stands_still_and_a_stop_still_ends_it(begin: Begin) -> None:
+    world = begin("vm-hung:step=5", speed=100.0)
+    spec = machine_spec("n1", steps())
+    world.fleet.start(spec.resource, spec)
+
+    eventually(lambda: stopped(world, spec.resource), "everything to stand still")
+
+    step = world.fleet.step(spec.resource)
+    assert step is not None and step >= 5
+    world.fleet.stop(spec.resource, notice_s=30.0)
+    eventually(lambda: not world.fleet.alive(spec.resource), "the machine to be off")
+
+
+def test_a_running_machine_hangs_when_the_fault_is_armed(world: World) -> None:
+    spec = machine_spec("n1", steps())
+    world.fleet.start(spec.resource, spec)
+    eventually(lambda: (world.fleet.step(spec.resource) or 0) >= 2, "training")
+
+    world.cloud.faults.arm("vm-hung")
+
+    eventually(lambda: stopped(world, spec.resource), "everything to stand still")
+
+
+def test_a_machine_is_preempted_the_moment_it_reaches_a_step(world: World) -> None:
+    spec = machine_spec("n1", steps())
+    world.fleet.start(spec.resource, spec)
+
+    world.fleet.preempt_at(spec.resource, step=7, notice_s=0.2)
+    eventually(lambda: not world.fleet.alive(spec.resource), "the machine to be off")
+
+    state = world.fleet.state(spec.resource)
+    assert state is not None and state.preempted and state.notice_at is not None
+    assert (world.fleet.step(spec.resource) or 0) >= 7
+
+
+def test_without_network_neither_metadata_nor_the_cloud_answer_the_machine(begin: Begin) -> None:
+    world = begin()
+    spec = machine_spec("n1", GETS_TOKEN)
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+    token = json.loads((world.home(spec.resource) / "token").read_text())["access_token"]
+    state = world.fleet.state(spec.resource)
+    assert state is not None
+
+    def ask(port: int, path: str) -> int:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        try:
+            connection.request("GET", path, headers={"Metadata-Flavor": "Google", "Authorization": f"Bearer {token}"})
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    port = int(world.practice.url.rpartition(":")[2])
+    assert ask(state.metadata[0], "/computeMetadata/v1/instance/id") == 200
+    assert ask(port, "/practice/bill") == 403  # known, and not the owner
+
+    world.cloud.faults.arm("vm-without-network")
+    eventually(lambda: world.fleet.is_cut(token), "the network to be gone")
+
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+        ask(state.metadata[0], "/computeMetadata/v1/instance/id")
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionError)):
+        ask(port, "/practice/bill")
+    request = urllib.request.Request(
+        world.practice.url + "/practice/bill", headers={"Authorization": f"Bearer {world.practice.token}"}
+    )
+    with urllib.request.urlopen(request, timeout=10) as reply:
+        assert reply.status == 200, "others are answered"
+
+
+def test_when_the_environment_fails_nothing_is_ready_and_no_package_index_answers(begin: Begin) -> None:
+    world = begin("environment-install-fails")
+    script = (
+        '#!/bin/sh\n[ -e "$TPU_STUDIO_VM_ROOT/ready.json" ] && echo ready\necho "index $PIP_INDEX_URL"\n'
+        'curl -s --max-time 5 "$PIP_INDEX_URL" || echo "refused $?"\necho up\n'
+    )
+    spec = machine_spec("n1", script)
+
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+
+    said = world.console(spec.resource)
+    assert "ready" not in said.replace("already", "") and "refused 7" in said
+
+
+def test_on_a_full_disk_writing_fails_as_an_error_and_kills_nobody(world: World) -> None:
+    spec = machine_spec("n1", steps())
+    world.fleet.start(spec.resource, spec)
+    eventually(lambda: (world.fleet.step(spec.resource) or 0) >= 3, "training")
+
+    world.cloud.faults.arm("disk-full")
+
+    def size() -> int:
+        return sum(path.stat().st_size for path in world.folder(spec.resource).rglob("a0001-w000.jsonl"))
+
+    eventually(
+        lambda: any(process.rlimit(psutil.RLIMIT_FSIZE)[0] == 0 for process in world.members(spec.resource)),
+        "a full disk",
+    )
+    full = size()
+    world.cloud.faults.disarm("disk-full")
+    eventually(lambda: len(world.members(spec.resource)) >= 1, "its processes to live on")
+    assert size() == full
+
+
+def test_a_disk_that_is_full_from_boot_takes_small_files_only(begin: Begin) -> None:
+    world = begin("disk-full:bytes=4096")
+    script = (
+        '#!/bin/sh\necho small >"$HOME/small" && echo wrote small\n'
+        'python3 -c \'open("large", "wb").write(bytes(9999))\' 2>&1 | tail -1\necho up\n'
+    )
+    spec = machine_spec("n1", script)
+
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+
+    said = world.console(spec.resource)
+    assert "wrote small" in said and "File too large" in said
+
+
+def test_with_a_wrong_clock_programs_are_fooled_and_metadata_dates_are_right(begin: Begin) -> None:
+    world = begin("clock-skew:seconds=-600")
+    script = (
+        "#!/bin/sh\n"
+        "curl -s -D - -o /dev/null http://$GCE_METADATA_HOST/ | tr -d '\\r' | sed -n 's/^Date: //p' >date\n"
+        'echo "right $(date -u -d "$(cat date)" +%s)"\necho "shell $(date +%s)"\n'
+        "python3 -c 'import time; print(\"python\", int(time.time()))'\n"
+        "python3 -c 'from datetime import datetime as d; print(\"object\", int(d.now().timestamp()))'\n"
+        "echo up\n"
+    )
+    spec = machine_spec("n1", script)
+
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+
+    told = dict(
+        line.split(" ", 1)
+        for line in world.console(spec.resource).splitlines()
+        if line.startswith(("right", "shell", "python", "object"))
+    )
+    right = int(told["right"])
+    wrong = [int(told[name]) for name in ("shell", "python", "object")]
+    assert abs(right - world.cloud.clock.now()) < 60
+    assert all(abs(right - 600 - moment) < 60 for moment in wrong)
+
+
+def test_a_stop_of_a_deaf_machine_that_was_never_warned_about_ends_by_kill(world: World) -> None:
+    for script in (DEAF, SAVES_ON_TERM):
+        spec = machine_spec("n1", script)
+        world.fleet.start(spec.resource, spec)
+        world.up(spec.resource)
+        world.fleet.power_off(spec.resource)
+        assert not world.fleet.alive(spec.resource)
+        world.fleet.kill(spec.resource)
