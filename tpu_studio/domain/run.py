@@ -79,6 +79,13 @@ class RunView:
         seconds_training, examples: Sums over all reports.
         usd, usd_per_hour, usd_at: Latest money event.
         seen_t: Time of the latest event of any kind.
+        rented: It runs on a rented machine.
+        machine: What was last seen of it: name, zone, state, created; empty while there is none.
+        waiting: Zones asked, since when, why there is no machine yet; empty while there is one.
+        attempts: (attempt, time of its first word, step it began at): marks on the one curve.
+        unproved: Names of machines that were asked for and not yet proved gone.
+        deleting: Names of those whose deletion was asked for.
+        uploaded: Bytes done and in all while job and data are uploaded.
     """
 
     steps_planned: int = 0
@@ -104,6 +111,31 @@ class RunView:
     log_lines: int = 0
     stopping: bool = False
     end: End | None = None
+    rented: bool = False
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    waiting: Mapping[str, Any] = field(default_factory=dict)
+    attempts: tuple[tuple[int, float, int], ...] = ()
+    unproved: tuple[str, ...] = ()
+    deleting: tuple[str, ...] = ()
+    uploaded: tuple[int, int] = (0, 0)
+
+    @property
+    def settled(self) -> bool:
+        """Over, and nothing rented is left: what was made is proved deleted and the receipt is written."""
+        return self.end is not None and (not self.rented or self.phase is Phase.DONE)
+
+    def forecast_usd(self) -> float | None:
+        """What the run will have cost when its remaining steps are done at the present pace; None when unknown."""
+        left = self.time_left_s()
+        if left is None or self.usd_per_hour is None:
+            return None
+        return self.usd + left / 3600.0 * self.usd_per_hour
+
+    def usd_now(self, now: float) -> float:
+        """Cost so far, carried on from the latest money event while a machine may still be charged."""
+        if not self.usd_per_hour or self.settled or (self.rented and not self.unproved):
+            return self.usd
+        return self.usd + max(0.0, now - self.usd_at) / 3600.0 * self.usd_per_hour
 
     @property
     def over(self) -> bool:
@@ -194,6 +226,11 @@ def _phase(view: RunView, event: Event) -> RunView:
         return view  # a phase of a newer version: kept in the file, not shown
     detail = str(event.get("detail") or "")
     if view.end is not None:
+        if phase in (Phase.CLEANING_UP, Phase.DONE):  # after the end comes the proof that nothing is left
+            happened = view.happened
+            if phase is not view.phase:
+                happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
+            return replace(view, phase=phase, detail=detail, happened=happened)
         if event.t <= view.end.t:
             return view  # the desktop declared the end after this was written
         view = replace(view, end=None, stopping=False, speeds=())
@@ -208,7 +245,8 @@ def _phase(view: RunView, event: Event) -> RunView:
     happened = view.happened
     if phase != view.phase or phase is Phase.QUEUED:
         happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
-    return replace(view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened)
+    waiting = view.waiting if phase is Phase.QUEUED else {}
+    return replace(view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting)
 
 
 def _metric(view: RunView, event: Event) -> RunView:
@@ -360,7 +398,7 @@ def _end(view: RunView, event: Event) -> RunView:
     return replace(
         view,
         end=end,
-        phase=Phase.DONE,
+        phase=Phase.CLEANING_UP if view.rented else Phase.DONE,
         detail="",
         spans=spans,
         stopping=False,
@@ -368,7 +406,70 @@ def _end(view: RunView, event: Event) -> RunView:
     )
 
 
+def _intent(view: RunView, event: Event) -> RunView:
+    name, action = str(event.get("name") or ""), event.get("action")
+    if action == "create" and name not in view.unproved:
+        happened = _and(view.happened, Happened(event.t, "asked", {"name": name, "zone": event.get("zone")}))
+        return replace(view, rented=True, unproved=(*view.unproved, name), happened=happened)
+    if action == "delete" and name not in view.deleting:
+        return replace(view, rented=True, deleting=(*view.deleting, name))
+    return view
+
+
+def _cloud(view: RunView, event: Event) -> RunView:
+    name = str(event.get("name") or "")
+    unproved = view.unproved if name in view.unproved else (*view.unproved, name)
+    return replace(view, rented=True, unproved=unproved, machine=dict(event.fields))
+
+
+def _waiting(view: RunView, event: Event) -> RunView:
+    return replace(view, rented=True, waiting=dict(event.fields))
+
+
+def _deleted(view: RunView, event: Event) -> RunView:
+    name, happened = str(event.get("name") or ""), view.happened
+    if event.get("made"):
+        happened = _and(happened, Happened(event.t, "deleted", dict(event.fields)))
+    return replace(
+        view,
+        unproved=tuple(one for one in view.unproved if one != name),
+        deleting=tuple(one for one in view.deleting if one != name),
+        machine={} if view.machine.get("name") == name else view.machine,
+        happened=happened,
+    )
+
+
+def _attempt_over(view: RunView, event: Event) -> RunView:
+    number = _int(event.get("attempt"))
+    happened = _and(view.happened, Happened(event.t, "attempt-over", dict(event.fields)))
+    mark = (number + 1, event.t, view.step)
+    return replace(
+        view, attempt=max(view.attempt, number + 1), attempts=(*view.attempts, mark), speeds=(), happened=happened
+    )
+
+
+def _again(view: RunView, event: Event) -> RunView:
+    mark = (_int(event.get("attempt")), event.t, view.step)
+    return replace(view, attempt=max(view.attempt, mark[0]), attempts=(*view.attempts, mark), end=None, speeds=())
+
+
+def _upload(view: RunView, event: Event) -> RunView:
+    return replace(view, rented=True, uploaded=(_int(event.get("done")), _int(event.get("total"))))
+
+
+def _opened(view: RunView, event: Event) -> RunView:
+    return replace(view, rented=True)
+
+
 _FOLDS = {
+    "intent": _intent,
+    "cloud": _cloud,
+    "waiting": _waiting,
+    "deleted": _deleted,
+    "attempt-over": _attempt_over,
+    "again": _again,
+    "upload": _upload,
+    "opened": _opened,
     "phase": _phase,
     "metric": _metric,
     "speed": _speed,

@@ -64,13 +64,13 @@ class Index:
             stamp, alive = _stamp(folder), _guarded(folder)
             known = self._db.summary(self._key(folder))
             if known is not None and known[0] == stamp:
-                return _timed(replace(_from_json(known[1], folder), alive=alive))
+                return _timed(_alive(_from_json(known[1], folder), alive))
             follower = self.follow(folder)
             follower.poll()
             row = summarise(follower)
             follower.close(sync=False)
             self._db.save_summary(self._key(folder), stamp, _to_json(row))
-            return _timed(replace(row, alive=alive))
+            return _timed(_alive(row, alive))
         except (StudioError, OSError, sqlite3.Error) as error:
             problem = error.id if isinstance(error, StudioError) else "run-unreadable"
             return RunSummary(
@@ -113,6 +113,7 @@ def summarise(follower: Follower) -> RunSummary:
         usd=view.usd,
         attempt=max(1, view.attempt),
         ended=view.end.t if view.end else None,
+        settled=view.settled,
     )
 
 
@@ -148,6 +149,11 @@ def _stamp(folder: Path) -> str:
 def _guarded(folder: Path) -> bool:
     claims = sorted((folder / "claims").glob("a[0-9]*.json"))
     return bool(claims) and is_guarded(claims[-1])
+
+
+def _alive(row: RunSummary, guarded: bool) -> RunSummary:
+    """A rented machine lives until its deletion is proved; one on this computer while its guardian holds the claim."""
+    return replace(row, alive=guarded or (row.place in ("practice", "cloud") and not row.settled))
 
 
 def _timed(row: RunSummary) -> RunSummary:

@@ -50,6 +50,10 @@ def loads(text: str) -> RunView | None:
                 "devices": {int(worker): device for worker, device in tree["devices"]},
                 "best": {name: (found[0], int(found[1])) for name, found in tree["best"].items()},
                 "loss_history": tuple((t, loss) for t, loss in tree["loss_history"]),
+                "attempts": tuple((int(a), t, int(step)) for a, t, step in tree["attempts"]),
+                "unproved": tuple(tree["unproved"]),
+                "deleting": tuple(tree["deleting"]),
+                "uploaded": tuple(tree["uploaded"]),
                 "end": None if end is None else End(**{**end, "status": Status(end["status"])}),
             }
         )

@@ -190,7 +190,8 @@ class RunSummary:
         losses: Up to 60 values for the small curve, oldest first.
         usd: Cost so far; 0 on this computer unless a price is pretended.
         problem: Id of an error when the folder cannot be read as a run, else "".
-        alive: A guardian guards it now.
+        alive: A guardian guards it now; of a rented machine: not settled yet.
+        settled: Over, and nothing rented is left that is not proved deleted.
     """
 
     run: str
@@ -215,6 +216,7 @@ class RunSummary:
     attempt: int = 1
     ended: float | None = None
     problem: str = ""
+    settled: bool = True
 
     @property
     def progress(self) -> float:
