@@ -1,0 +1,65 @@
+"""A desktop for runs in the fake cloud (``tests.fakes.skies``): folder, journal and driver, killed and started anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.fakes.skies import Sky, cloud_plan
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.controls import send
+from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.wire.plan import Plan, dumps
+from tpu_studio.wire.runfolder import PLAN, create_once
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.state import State
+
+RUN = "digits-k3f7"
+
+
+class CloudDesk:
+    def __init__(self, home: Path, sky: Sky, plan: Plan | None = None) -> None:
+        self.home, self.sky = home, sky
+        self.plan = (plan or cloud_plan()).launched(RUN, sky.now, "test")
+        self.folder = home / "runs" / RUN
+        create_once(self.folder / PLAN, dumps(self.plan))
+        desk.write_owner(self.folder, desk.install_id(home), t=sky.now)
+        self.start()
+
+    def start(self) -> None:
+        """A fresh process: nothing is remembered but what stands on the disk."""
+        self.journal = JournalFile(self.home / "journal.db")
+        self.driver = Driver(self.home, places={"practice": self.sky.place()}, journal=self.journal)
+
+    def die(self) -> None:
+        self.journal.disconnect()
+
+    def turn(self) -> float:
+        """One turn; then its wait passes."""
+        wait = self.driver.turn(RUN)
+        self.sky.pass_time(max(5.0, wait))
+        return wait
+
+    def until(self, condition: str = "settled", turns: int = 2000) -> State:
+        for _ in range(turns):
+            state = self.driver.state(RUN)
+            if getattr(state, condition):
+                return state
+            self.turn()
+        raise AssertionError(f"not {condition}: {self.driver.state(RUN)}")
+
+    @property
+    def state(self) -> State:
+        return self.driver.state(RUN)
+
+    def stop(self, *, keep: bool = True) -> None:
+        send(self.folder, {"verb": "stop", "keep": keep, "attempt": self.state.attempt})
+
+    def said(self, kind: str) -> list[Event]:
+        return [event for event in desk_events(self.folder) if event.kind == kind]
+
+    def mirrored(self, attempt: int = 1) -> list[Event]:
+        path = self.folder / "events" / f"a{attempt:04d}-w000.jsonl"
+        lines, _ = complete_lines(path.read_bytes())
+        return [event for line in lines if (event := decode(line)) is not None]

@@ -1,0 +1,361 @@
+"""A cloud in memory, honest and with faults: machines, stops, bucket, price, and a guardian that trains by the clock.
+
+Implements ``workflow.cloudruns.ports``. Time passes only when a test says so (`Sky.pass_time`), stops fire when their
+time has come, a machine is billed from its creation to its deletion. Everything survives the death of whoever uses it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.fakes.plans import plan as computer_plan
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, MachineSeen, Progress, Ref, Stored, Wanted
+
+RATE = 12.0
+Hook = Callable[[str, bool], None]
+"""Called with the name of a call and whether it has been carried out; may raise."""
+
+
+def cloud_plan(*, zones: Sequence[str] = ("us-west4-a",), tier: str = "on-demand", place: str = "practice") -> Plan:
+    made = computer_plan(steps=40, limits={"hours": 2.0, "money_usd": 20.0, "idle_minutes": 15}, usd_per_hour=RATE)
+    values = {
+        **made.job.values, "where.place": place, "where.zones": list(zones), "where.tier": tier,
+        "where.accelerator": "v5litepod-8", "training.framework": "jax",
+    }  # fmt: skip
+    return replace(made, job=replace(made.job, values=values), place=place, accelerator="v5litepod-8", framework="jax")
+
+
+@dataclass
+class Node:
+    """One request with its machine."""
+
+    wanted: Wanted
+    state: str = "waiting"
+    created: float | None = None
+    deleted: float | None = None
+    since: float = 0.0
+    step: int = 0
+    offset: int = 0
+    spoke: bool = False
+    ended: bool = False
+    hung: bool = False
+    by_service: bool = False
+    error: tuple[str, Mapping[str, Any]] | None = None
+    controls_read: int = 0
+
+
+@dataclass
+class Sky:
+    """Attributes:
+    waiting_s, boot_s, step_s: How long a request waits, a node takes to be made, a step takes.
+    refuse: Zone → ids of refusals, one each call.
+    hook: Called before and after each call of a port.
+    """
+
+    now: float = 1_800_000_000.0
+    waiting_s: float = 20.0
+    boot_s: float = 30.0
+    step_s: float = 3.0
+    steps: int = 40
+    refuse: dict[str, list[str]] = field(default_factory=dict)
+    hook: Hook = lambda call, done: None
+    nodes: dict[str, Node] = field(default_factory=dict)
+    objects: dict[str, tuple[bytes, int, float]] = field(default_factory=dict)
+    tasks: dict[str, tuple[str, float]] = field(default_factory=dict)
+    tasks_ever: set[str] = field(default_factory=set)
+    created_names: list[str] = field(default_factory=list)
+    bill: list[tuple[str, float, float | None]] = field(default_factory=list)
+    generation: int = 0
+    never_boots: bool = False
+    most_at_once: int = 0
+
+    # ------------------------------------------------------------------------------------------------------ time
+
+    def pass_time(self, seconds: float) -> None:
+        """In small steps, so that things happen in their order."""
+        until = self.now + seconds
+        while self.now < until:
+            self.now = min(until, self.now + 5.0)
+            self._tick()
+
+    def _tick(self) -> None:
+        for name, (target, at) in list(self.tasks.items()):
+            if at <= self.now:
+                del self.tasks[name]
+                self._remove(target)
+        for node in list(self.nodes.values()):
+            if node.state == "waiting" and self.now - node.since >= self.waiting_s:
+                node.state, node.since = "provisioning", self.now
+            elif node.state == "provisioning" and self.now - node.since >= self.boot_s:
+                node.state, node.since, node.created = "ready", self.now, self.now
+                self.most_at_once = max(self.most_at_once, len([n for n in self.nodes.values() if n.created]))
+            elif node.state == "leaving" and self.now - node.since >= 10.0:
+                self._forget(node)
+            elif node.state == "ready":
+                self._train(node)
+
+    def _train(self, node: Node) -> None:
+        if node.hung or self.never_boots or node.ended:
+            if node.ended:
+                self._remove(node.wanted.ref.name)
+            return
+        config = json.loads(node.wanted.metadata["ts-config"])
+        if not node.spoke:
+            node.spoke = True
+            claim = f"{config['prefix']}claims/a{config['attempt']:04d}.json"
+            if claim in self.objects:
+                self._remove(node.wanted.ref.name)
+                return
+            self._put(claim, json.dumps({"name": config["name"]}).encode())
+            node.step = self._checkpoint(config)
+            self._say(node, event("phase", t=self.now, phase="setting-up", detail="claimed"))
+            self._say(node, event("resume", t=self.now, step=node.step, attempt=config["attempt"]))
+        stop = self._stop(config)
+        done = int((self.now - node.since) / self.step_s)
+        while node.step < min(self.steps, done) and not stop:
+            node.step += 1
+            self._say(node, event("metric", t=self.now, step=[node.step], loss=[1.0 / node.step]))
+            if node.step % 10 == 0:
+                self._put(f"{config['prefix']}checkpoints/{node.step:08d}/COMMITTED", b"")
+                self._say(node, event("checkpoint", t=self.now, step=node.step))
+        if node.step >= self.steps or stop:
+            self._put(f"{config['prefix']}result/model.txt", b"model")
+            reason = "stopped-by-user" if stop else "completed"
+            status = "stopped" if stop else "finished"
+            self._say(node, event("end", t=self.now, attempt=config["attempt"], status=status, reason=reason,
+                                  steps=node.step, final={"loss": 1.0 / max(1, node.step)}))  # fmt: skip
+            node.ended = True
+
+    def _stop(self, config: Mapping[str, Any]) -> bool:
+        prefix = f"{config['prefix']}control/"
+        for name, (data, _, _) in self.objects.items():
+            if name.startswith(prefix):
+                record = json.loads(data)
+                if record.get("verb") == "stop" and record.get("attempt", config["attempt"]) == config["attempt"]:
+                    return True
+        return False
+
+    def _checkpoint(self, config: Mapping[str, Any]) -> int:
+        start = f"{config['prefix']}checkpoints/"
+        steps = [int(name[len(start) :].split("/")[0]) for name in self.objects if name.startswith(start)]
+        return max(steps, default=0)
+
+    def _say(self, node: Node, record: Mapping[str, Any]) -> None:
+        config, line = json.loads(node.wanted.metadata["ts-config"]), encode(record)
+        self._put(f"{config['prefix']}events/a{config['attempt']:04d}-w000/{node.offset:012d}.jsonl", line)
+        node.offset += len(line)
+
+    def _put(self, name: str, data: bytes) -> int:
+        self.generation += 1
+        self.objects[name] = (data, self.generation, self.now)
+        return self.generation
+
+    def _remove(self, name: str) -> None:
+        node = self.nodes.get(name)
+        if node is not None and node.state != "leaving":
+            if node.created is None:
+                self._forget(node)
+            else:
+                node.state, node.since = "leaving", self.now
+
+    def _forget(self, node: Node) -> None:
+        if node.created is not None:
+            self.bill.append((node.wanted.ref.name, node.created, self.now))
+        self.nodes.pop(node.wanted.ref.name, None)
+
+    # ------------------------------------------------------------------------------------------------ what happens
+
+    def preempt(self) -> bool:
+        """Take the running machine back, as spot machines are; True when there was one."""
+        for node in self.nodes.values():
+            if node.state == "ready" and not node.ended:
+                if node.spoke:
+                    self._say(node, event("notice", t=self.now, id="preempted", level="warning", facts={}))
+                self.bill.append((node.wanted.ref.name, node.created or self.now, self.now))
+                node.state, node.by_service, node.created = "preempted", True, None
+                return True
+        return False
+
+    def hang(self) -> bool:
+        for node in self.nodes.values():
+            if node.state == "ready":
+                node.hung = True
+                return True
+        return False
+
+    def usd_billed(self) -> float:
+        open_ones = [(name, node.created, self.now) for name, node in self.nodes.items() if node.created is not None]
+        spans = [*self.bill, *open_ones]
+        return sum(((end or self.now) - (start or self.now)) for _, start, end in spans) / 3600.0 * RATE
+
+    # ------------------------------------------------------------------------------------------------------- ports
+
+    def place(self) -> CloudPlace:
+        return CloudPlace(connect=lambda plan: self.side(), preparing=_Preparing(self))
+
+    def side(self) -> CloudSide:
+        return CloudSide(
+            place="practice", project="sky", runner="runner@sky", machines={"tpu": _Machines(self)},
+            stops=_Stops(self), mailbox=_Box(self), clock=_Clock(self),
+            endpoints={"storage": "http://sky", "tpu": "http://sky", "compute": "http://sky", "tasks": "http://sky"},
+        )  # fmt: skip
+
+
+class _Clock:
+    def __init__(self, sky: Sky) -> None:
+        self._sky = sky
+
+    def now(self) -> float:
+        self._sky.now += 0.001
+        return self._sky.now
+
+
+class _Preparing:
+    def __init__(self, sky: Sky) -> None:
+        self._sky = sky
+
+    def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
+        self._sky.hook("upload", False)
+        progress(1, 2)
+        progress(2, 2)
+        self._sky.hook("upload", True)
+        return {"bundle": {}, "data": [], "environment": {}}
+
+    def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
+        return {"ts-config": json.dumps(config), "ts-deadline": str(int(deadline))}
+
+
+class _Machines:
+    def __init__(self, sky: Sky) -> None:
+        self._sky = sky
+
+    def create(self, wanted: Wanted) -> None:
+        sky = self._sky
+        sky.hook("create", False)
+        name = wanted.ref.name
+        known = sky.nodes.get(name)
+        if known is not None:
+            if known.wanted.request_id != wanted.request_id:
+                raise CloudRefused("exists", name=name)
+            return
+        waiting = sky.refuse.get(wanted.ref.zone)
+        if waiting:
+            raise CloudRefused(waiting.pop(0), zone=wanted.ref.zone, raw="no")
+        if name in sky.created_names:
+            raise AssertionError(f"{name} was created twice")
+        sky.created_names.append(name)
+        sky.nodes[name] = Node(wanted, since=sky.now)
+        sky.hook("create", True)
+
+    def look(self, ref: Ref) -> MachineSeen | None:
+        self._sky.hook("look", False)
+        node = self._sky.nodes.get(ref.name)
+        self._sky.hook("look", True)
+        if node is None:
+            return None
+        return MachineSeen(ref, node.state, node.state.upper(), node.error, node.created, node.by_service)
+
+    def delete(self, ref: Ref) -> None:
+        self._sky.hook("delete", False)
+        self._sky._remove(ref.name)
+        self._sky.hook("delete", True)
+
+    def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
+        return [MachineSeen(node.wanted.ref, node.state) for node in self._sky.nodes.values()]
+
+
+class _Stops:
+    def __init__(self, sky: Sky) -> None:
+        self._sky = sky
+
+    def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
+        names = []
+        for time in at:
+            self._sky.hook("set-stop", False)
+            number = len(self._sky.tasks_ever)
+            name = f"q/tasks/{ref.name}-{kind}-{number}-{int(time)}"
+            assert name not in self._sky.tasks_ever
+            self._sky.tasks_ever.add(name)
+            self._sky.tasks[name] = (ref.name, time)
+            names.append(name)
+            self._sky.hook("set-stop", True)
+        return names
+
+    def of(self, ref: Ref) -> Mapping[str, float]:
+        self._sky.hook("list-stops", False)
+        return {name: at for name, (target, at) in self._sky.tasks.items() if target == ref.name}
+
+    def remove(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._sky.hook("remove-stop", False)
+            self._sky.tasks.pop(name, None)
+            self._sky.hook("remove-stop", True)
+
+
+class _Box:
+    bucket = "sky-bucket"
+
+    def __init__(self, sky: Sky) -> None:
+        self._sky = sky
+
+    def create(self, name: str, data: bytes) -> bool:
+        self._sky.hook("put", False)
+        if name in self._sky.objects:
+            return self._sky.objects[name][0] == data
+        self._sky._put(name, data)
+        self._sky.hook("put", True)
+        return True
+
+    def write(self, name: str, data: bytes, *, generation: int | None = None) -> int | None:
+        self._sky.hook("put", False)
+        if generation is not None and self._sky.objects.get(name, (b"", 0, 0.0))[1] != generation:
+            return None
+        made = self._sky._put(name, data)
+        self._sky.hook("put", True)
+        return made
+
+    def read(self, name: str, *, start: int = 0) -> bytes | None:
+        self._sky.hook("get", False)
+        known = self._sky.objects.get(name)
+        return None if known is None else known[0][start:]
+
+    def stat(self, name: str) -> Stored | None:
+        known = self._sky.objects.get(name)
+        return None if known is None else Stored(name, len(known[0]), known[1], known[2], _md5(known[0]))
+
+    def list(self, prefix: str, *, start: str = "") -> Sequence[Stored]:
+        self._sky.hook("list", False)
+        names = sorted(name for name in self._sky.objects if name.startswith(prefix) and name >= start)
+        return [found for name in names if (found := self.stat(name)) is not None]
+
+    def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
+        self._sky._put(name, path.read_bytes())
+
+    def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
+        data = self.read(name)
+        if data is None:
+            raise CloudRefused("not-found", name=name)
+        path.write_bytes(data)
+
+    def delete(self, names: Sequence[str]) -> None:
+        for name in names:
+            self._sky.objects.pop(name, None)
+
+
+def _md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+class Lost(CloudUnclear):
+    """A call whose answer was lost."""
+
+    def __init__(self) -> None:
+        super().__init__("timed-out", raw="cut")

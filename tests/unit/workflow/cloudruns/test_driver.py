@@ -1,0 +1,276 @@
+"""The life of a cloud run against a cloud in memory: what is asked, in which order, and that nothing is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clouddesk import RUN, CloudDesk
+from tests.fakes.skies import RATE, Lost, Sky, cloud_plan
+from tpu_studio.wire.errors import CloudRefused
+
+
+@pytest.fixture
+def sky() -> Sky:
+    return Sky()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
+    made = CloudDesk(tmp_path, sky)
+    yield made
+    made.die()
+
+
+def nothing_left(desk: CloudDesk) -> None:
+    assert desk.sky.nodes == {}
+    assert desk.sky.tasks == {}
+    assert len(desk.sky.created_names) == len(set(desk.sky.created_names))
+    assert desk.journal.open_intents() == []
+
+
+def receipt(desk: CloudDesk) -> dict:  # type: ignore[type-arg]
+    return json.loads((desk.folder / "result" / "receipt.json").read_bytes())  # type: ignore[no-any-return]
+
+
+def test_a_run_trains_on_a_rented_machine_and_nothing_is_left(desk: CloudDesk, sky: Sky) -> None:
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+    nothing_left(desk)
+    assert (desk.folder / "result" / "model.txt").read_bytes() == b"model"
+    assert [e.get("step") for e in desk.mirrored() if e.kind == "metric"] == [[n] for n in range(1, 41)]
+    told = receipt(desk)
+    assert [one["name"] for one in told["made"]] == sky.created_names
+    assert told["stops_left"] == []
+    assert told["usd"] == pytest.approx(sky.usd_billed(), abs=RATE / 3600 * 20)
+    phases = [str(event.get("phase")) for event in desk.said("phase")]
+    assert list(dict.fromkeys(phases)) == ["queued", "provisioning", "cleaning-up", "done"]
+
+
+def test_the_stops_stand_before_anything_is_asked_for(desk: CloudDesk, sky: Sky) -> None:
+    calls: list[str] = []
+    sky.hook = lambda call, done: calls.append(call) if done else None
+    desk.until("machines")
+    while "create" not in calls:
+        desk.turn()
+    assert calls[: calls.index("create")].count("set-stop") == 3
+    assert all(at > sky.now + 2 * 3600 for _, at in sky.tasks.values())
+
+
+def test_the_intent_is_in_journal_folder_and_bucket_before_the_call(desk: CloudDesk, sky: Sky) -> None:
+    found: list[tuple[bool, bool, bool]] = []
+
+    def look(call: str, done: bool) -> None:
+        if call == "create" and not done:
+            journal = any(one.action == "create" for one in desk.journal.open_intents())
+            folder = any(event.get("action") == "create" for event in desk.said("intent"))
+            bucket = any(b'"action":"create"' in data for data, _, _ in sky.objects.values())
+            found.append((journal, folder, bucket))
+
+    sky.hook = look
+    desk.until()
+    assert found == [(True, True, True)]
+
+
+def test_without_stops_from_outside_nothing_is_rented(desk: CloudDesk, sky: Sky) -> None:
+    def refuse(call: str, done: bool) -> None:
+        if call == "set-stop" and not done:
+            raise CloudRefused("permission-missing", raw="no")
+
+    sky.hook = refuse
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "no-outside-stop"
+    assert sky.created_names == []
+
+
+def test_a_zone_without_capacity_is_left_for_the_next(tmp_path: Path, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["no-capacity"]}
+    desk = CloudDesk(tmp_path, sky, cloud_plan(zones=("us-west4-a", "us-east5-b")))
+    state = desk.until()
+    assert [one.ref.zone for one in state.machines] == ["us-west4-a", "us-east5-b"]
+    assert sky.created_names == ["ts-digits-k3f7-a1-t2"]
+    assert desk.said("waiting")[0].get("why") == "no-capacity"
+    nothing_left(desk)
+    desk.die()
+
+
+def test_a_zone_that_only_lets_wait_is_left_after_a_while(tmp_path: Path, sky: Sky) -> None:
+    sky.waiting_s = 1e9
+    desk = CloudDesk(tmp_path, sky, cloud_plan(zones=("us-west4-a", "us-east5-b")))
+    while len(desk.state.machines) < 2:
+        desk.turn()
+        assert len(sky.nodes) <= 1
+    sky.waiting_s = 10.0
+    desk.until()
+    assert sky.most_at_once == 1
+    nothing_left(desk)
+    desk.die()
+
+
+@pytest.mark.parametrize(
+    ("refusals", "reason"),
+    [(["quota-exceeded"], "quota-exceeded"), (["billing-off"], "launch-refused"), (["no-capacity"] * 500, "no-capacity")],
+)
+def test_a_refusal_ends_the_run_with_its_own_reason(
+    desk: CloudDesk, sky: Sky, refusals: list[str], reason: str
+) -> None:
+    sky.refuse = {"us-west4-a": refusals}
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == reason
+    assert receipt(desk)["made"] == []
+    assert sky.usd_billed() == 0.0
+    nothing_left(desk)
+
+
+def test_too_fast_is_asked_again_in_the_same_zone(desk: CloudDesk, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["create-rate"]}
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+
+
+def test_preempted_it_goes_on_from_the_last_copy_as_the_next_attempt(desk: CloudDesk, sky: Sky) -> None:
+    while len(desk.state.machines) < 1 or not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    sky.pass_time(60.0)
+    assert sky.preempt()
+    state = desk.until()
+    assert state.attempt == 2
+    assert [one.ref.name for one in state.machines] == ["ts-digits-k3f7-a1-t1", "ts-digits-k3f7-a2-t1"]
+    assert desk.said("attempt-over")[0].get("reason") == "preempted"
+    assert desk.mirrored(1)[-1].get("id") == "preempted"
+    assert next(e for e in desk.mirrored(2) if e.kind == "resume").get("step") >= 10
+    assert len(receipt(desk)["made"]) == 2
+    nothing_left(desk)
+
+
+def test_stop_while_waiting_ends_it_at_once_and_costs_nothing(desk: CloudDesk, sky: Sky) -> None:
+    sky.waiting_s = 1e9
+    while not sky.nodes:
+        desk.turn()
+    desk.stop()
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "stopped-by-user"
+    assert sky.usd_billed() == 0.0
+    nothing_left(desk)
+
+
+def test_stop_while_training_is_the_guardians_to_obey(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    desk.stop()
+    state = desk.until()
+    assert not state.declared
+    assert state.end is not None
+    assert state.end.get("reason") == "stopped-by-user"
+    nothing_left(desk)
+
+
+def test_a_machine_that_falls_silent_is_deleted(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    assert sky.hang()
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "machine-silent"
+    nothing_left(desk)
+
+
+def test_a_machine_that_never_speaks_is_deleted(desk: CloudDesk, sky: Sky) -> None:
+    sky.never_boots = True
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "machine-never-spoke"
+    nothing_left(desk)
+
+
+def test_a_machine_that_is_gone_without_a_word_is_told(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    sky._remove("ts-digits-k3f7-a1-t1")
+    sky.pass_time(60.0)
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "machine-gone"
+    nothing_left(desk)
+
+
+@pytest.mark.parametrize("applied", [False, True])
+def test_a_create_call_without_an_answer_is_never_made_under_another_name(
+    desk: CloudDesk, sky: Sky, applied: bool
+) -> None:
+    lost = [3]
+
+    def lose(call: str, done: bool) -> None:
+        if call == "create" and done is applied and lost[0]:
+            lost[0] -= 1
+            raise Lost
+
+    sky.hook = lose
+    desk.until()
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+    nothing_left(desk)
+
+
+def test_a_deletion_that_fails_is_tried_until_it_is_proved_and_said_with_its_price(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    fails = [6]
+
+    def refuse(call: str, done: bool) -> None:
+        if call == "delete" and not done and fails[0]:
+            fails[0] -= 1
+            raise CloudRefused("permission-missing", raw="no")
+
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    sky.hook = refuse
+    sky.hang()
+    desk.until()
+    notices = {event.get("id"): event for event in desk.said("notice")}
+    assert notices["delete-failing"].get("facts")["usd_per_hour"] == RATE
+    assert "delete-proved" in notices
+    nothing_left(desk)
+
+
+def test_a_torn_append_is_mended_and_nothing_comes_twice(desk: CloudDesk, sky: Sky) -> None:
+    path = desk.folder / "events" / "a0001-w000.jsonl"
+    while not path.exists() or path.stat().st_size < 300:
+        desk.turn()
+    desk.die()
+    with open(path, "r+b") as file:
+        file.truncate(path.stat().st_size - 17)
+    desk.start()
+    desk.until()
+    assert [e.get("step") for e in desk.mirrored() if e.kind == "metric"] == [[n] for n in range(1, 41)]
+
+
+def test_a_result_never_leads_out_of_the_runs_folder(desk: CloudDesk, sky: Sky, tmp_path: Path) -> None:
+    for name in ("result/../../../evil", "result//etc/evil", "result/a\\..\\evil"):
+        sky._put(f"runs/{RUN}/{name}", b"evil")
+    desk.until()
+    assert [path for path in tmp_path.rglob("*evil*")] == []
+
+
+def test_no_two_desktops_drive_a_run(tmp_path: Path, sky: Sky) -> None:
+    first = CloudDesk(tmp_path / "one", sky)
+    while not sky.nodes:
+        first.turn()
+    second = CloudDesk(tmp_path / "two", sky)
+    for _ in range(20):
+        try:
+            second.turn()
+        except Exception as error:
+            assert getattr(error, "id", "") == "run-taken-over"
+    first.until()
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+    first.die()
+    second.die()
