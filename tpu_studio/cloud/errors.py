@@ -44,6 +44,9 @@ def make(id: str, facts: Mapping[str, Any]) -> StudioError:
 def of_reply(status: int, body: bytes | str | Mapping[str, Any], **about: Any) -> StudioError:
     """An HTTP reply with an error status. *about*: facts known here (zone, accelerator …)."""
     tree = _tree(body)
+    if not tree and 400 <= status < 500 and _is_page(body):
+        # A web page where Google answers JSON: a portal or proxy on the way. It proves nothing, least of all absence.
+        return make("unreadable-reply", {**about, "code": status, "raw": "a web page instead of an answer"})
     error: Any = tree.get("error", tree)
     if isinstance(error, str):  # the token endpoint: {"error": "invalid_grant", "error_description": …}
         return _of_oauth(tree, status, about)
@@ -376,6 +379,11 @@ def _tree(body: bytes | str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(tree, list) and tree:  # some services answer a list of one
         tree = tree[0]
     return tree if isinstance(tree, Mapping) else {}
+
+
+def _is_page(body: bytes | str | Mapping[str, Any]) -> bool:
+    text = body if isinstance(body, bytes) else str(body).encode()
+    return text[:200].lstrip().lower().startswith((b"<!doctype", b"<html"))
 
 
 def _number(value: Any) -> int:

@@ -156,13 +156,15 @@ class BucketMailbox:
     def _client(self) -> Any:
         """Google's client on our session; importing it costs 0.2 s, done with the first call."""
         from google.auth.credentials import AnonymousCredentials
-        from google.cloud import storage  # type: ignore[attr-defined]  # a namespace package, in part typed
+        from google.cloud.storage import Client
 
         nobody: Any = AnonymousCredentials  # the session has the real ones
-        return storage.Client(
+        client = Client(
             project=self._project, credentials=nobody(), _http=self._http,
             client_options={"api_endpoint": self._endpoint},
         )  # fmt: skip
+        client._bucket_metadata_cache = None  # it asks for the bucket in a thread of its own, to label traces
+        return client
 
     @property
     def _bucket(self) -> Any:

@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -259,6 +260,7 @@ class _Handler(BaseHTTPRequestHandler):
             body = json.dumps(body, ensure_ascii=False, indent=1).encode() + b"\n"
             headers.setdefault("Content-Type", "application/json; charset=UTF-8")
         self.send_response(reply.status)
+        headers.setdefault("X-Practice-Speed", f"{self.server.cloud.clock.speed:g}")
         headers.setdefault("Cache-Control", "no-store")
         headers.setdefault("X-Content-Type-Options", "nosniff")
         chunked = False
@@ -277,6 +279,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
         if cut:
             self.close_connection = True
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """``Date`` is practice time: from it the desktop and the machines know what time it is."""
+        return formatdate(self.server.cloud.clock.now() if timestamp is None else timestamp, usegmt=True)
 
     def _send_body(self, body: bytes | Iterator[bytes], chunked: bool, cut: bool) -> None:
         if isinstance(body, bytes):

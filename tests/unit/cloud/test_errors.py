@@ -352,4 +352,5 @@ def test_no_credential_is_kept_in_facts_or_text() -> None:
 def test_what_cannot_be_read_at_all_is_still_judged_by_its_code() -> None:
     assert errors.of_reply(502, b"<html>Bad Gateway</html>").id == "server-error"
     assert errors.of_reply(404, b"").id == "not-found"
+    assert errors.of_reply(404, b"<!DOCTYPE html><title>Hotel WiFi</title>").id == "unreadable-reply"
     assert errors.of_reply(400, b"[1]").id == "bad-request"
