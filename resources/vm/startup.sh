@@ -62,9 +62,9 @@ stop() { # the machine is going down: the guardian has the trainer save, and say
 }
 trap stop TERM INT
 
-TRIES=0
-while [ "$TRIES" -lt 20 ]; do
-    TRIES=$((TRIES + 1))
+FAILED=0
+while [ "$FAILED" -lt 20 ]; do
+    SINCE="$(date +%s)"
     if get instance/attributes/ts-guardian >guardian.b64 && python3 - "$(key guardian_sha256)" <<'PY'
 import base64, hashlib, os, sys
 data = base64.b64decode(open("guardian.b64", "rb").read())
@@ -78,12 +78,11 @@ PY
         python3 guardian.pyz vm &
         GUARDIAN=$!
         wait "$GUARDIAN"
-        CODE=$?
+        say "guardian ended with $?"
         GUARDIAN=""
-        say "guardian ended with $CODE"
-        [ "$CODE" -eq 0 ] && { wait "$TIMER"; exit 0; }
-        [ "$CODE" -ge 128 ] && [ "$TRIES" -gt 1 ] && TRIES=$((TRIES - 1)) # killed from outside: no fault of its own
     fi
+    FAILED=$((FAILED + 1))
+    [ $(($(date +%s) - SINCE)) -lt 20 ] || FAILED=0 # it ran: killed from outside is no fault of its own
     sleep 1
 done
 say "the guardian does not run here: deleting this machine"

@@ -156,11 +156,11 @@ class Attempt:
             return
         reason = (
             Reason.GUARDIAN_GONE
-            if command is GONE
+            if command["verb"] == "gone"
             else (Reason.STOPPED_BY_USER if command.get("keep", True) else Reason.DISCARDED)
         )
         tell(self.events, Outcome(reason, 0))
-        os._exit(DONE if command is not GONE else REFUSED)
+        os._exit(DONE if reason is not Reason.GUARDIAN_GONE else REFUSED)
 
     def _extensions(self, plan: Plan, command: Command | None) -> tuple[int, ...]:
         """Steps of each extension: what the control folder says, and what came by the pipe for want of a file there."""

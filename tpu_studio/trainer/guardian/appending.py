@@ -29,6 +29,7 @@ class EventsFile:
     Attributes:
         problem: ``OSError`` of the latest write that did not fit or was refused; None while all is well.
         written_at: Monotonic time of the latest line on disk.
+        had_lines: Whether an earlier guardian of the attempt has written lines.
     """
 
     def __init__(self, run: Path, attempt: int, worker: int = 0) -> None:
@@ -36,6 +37,7 @@ class EventsFile:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
         self._size = _repair(self._fd)
+        self.had_lines = self._size > 0
         self._held: deque[bytes] = deque()
         self._held_bytes = 0
         self._lost = 0

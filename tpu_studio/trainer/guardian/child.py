@@ -31,8 +31,8 @@ Arrival = tuple[str, bytes]  # ("stdout" | "stderr" | "end-of-stdout" | "end-of-
 class Trainer:
     """A started trainer. Its arrivals are read with `next_arrival`; it is over when `is_over`."""
 
-    def __init__(self, argv: Sequence[str]) -> None:
-        """Raises OSError when the program cannot be started."""
+    def __init__(self, argv: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        """*environment*: None for ours. Raises OSError when the program cannot be started."""
         self._arrivals: queue.Queue[Arrival] = queue.Queue(maxsize=4096)
         self._process = subprocess.Popen(
             list(argv),
@@ -40,6 +40,7 @@ class Trainer:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
+            env=environment,
             start_new_session=True,
             preexec_fn=_die_with_guardian(),
         )

@@ -20,6 +20,7 @@ from tpu_studio.trainer.guardian.appending import EventsFile, is_full
 from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.trainer.guardian.ending import Death, Ending, ending, may_restart
 from tpu_studio.trainer.guardian.logs import LogTap, readable
+from tpu_studio.trainer.guardian.side import Side
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
@@ -36,6 +37,7 @@ LEDGER_EVERY_S = 60.0
 _AFTER_OUTCOME_S = 30.0
 _TERM_S = 5.0
 _DISCARD_GRACE_S = 10.0
+_NOTICE_S = 25.0  # of the 30 s that a machine has before it is taken away
 
 
 class Keeper:
@@ -45,6 +47,9 @@ class Keeper:
         trainer: Command line of the trainer.
         turnstile: Lock file at which to wait for one's turn; None to start at once.
         grace_s: A trainer that was told to stop and then says nothing for so long is killed.
+        events: The events file, where its owner has written to it before.
+        environment: Of the trainer; None for ours.
+        side: What a rented machine adds: it then keeps time, money and ledger.
     """
 
     def __init__(
@@ -56,10 +61,14 @@ class Keeper:
         worker: int = 0,
         turnstile: Path | None = None,
         grace_s: float = 180.0,
+        events: EventsFile | None = None,
+        environment: Mapping[str, str] | None = None,
+        side: Side | None = None,
     ) -> None:
         self._run, self._attempt, self._argv, self._worker = run, attempt, list(trainer), worker
         self._turnstile, self._grace_s = turnstile, grace_s
-        self._events = EventsFile(run, attempt, worker)
+        self._events = EventsFile(run, attempt, worker) if events is None else events
+        self._environment, self._side = environment, side
         self._controls = Controls(run, attempt)
         self._limits = Limits()
         self._logs = LogTap()
@@ -74,9 +83,14 @@ class Keeper:
         self._step = 0
         self._final: dict[str, Any] = {}
         self._saved_since_start = False
-        self._needs_resume = attempt > 1
+        self._needs_resume = attempt > 1 or self._events.had_lines
         self._extension_unheard = False  # forwarded, and the trainer has not told a new target yet
         self._spoke_at = time.monotonic()
+
+    @property
+    def signalled(self) -> str | None:
+        """The signal that told it to stop."""
+        return self._signalled
 
     def run(self) -> bool:
         """Guard the attempt to its end; True when the ``end`` event is on disk. Raises OSError only before the
@@ -89,14 +103,20 @@ class Keeper:
         except (OSError, StudioError) as error:
             return self._close(_failed(Reason.PLAN_UNREADABLE, raw=str(error)))
         self._limits = limits_of(plan)
+        if self._side is not None:  # the lease holds hours and money
+            self._limits = replace(self._limits, hours=None, money_usd=None, usd_per_hour=self._side.usd_per_hour)
         self._earlier_s = used_before(self._run, self._attempt)
         self._obey(None)
         if not self._take_turn():
+            if self._asked is Reason.PREEMPTED:
+                return self._leave()
             return self._close(ending(None, Death(None), asked=self._asked, facts=self._asked_facts))
         self._started = time.monotonic()
         self._write_ledger(force=True)
         self._events.say("phase", phase="setting-up", detail="starting the trainer", attempt=self._attempt)
-        return self._close(self._guard())
+        end = self._guard()
+        over = end.status == Status.FINISHED.value  # it was done already
+        return self._leave() if self._asked is Reason.PREEMPTED and not over else self._close(end)
 
     # ------------------------------------------------------------------------------------------ waiting for its turn
 
@@ -132,7 +152,7 @@ class Keeper:
         restarts = 0
         while True:
             try:
-                trainer = Trainer(self._argv)
+                trainer = Trainer(self._argv, self._environment)
             except OSError as error:
                 return _failed(Reason.START_FAILED, raw=f"{self._argv[0]}: {error}")
             self._saved_since_start, self._spoke_at = False, time.monotonic()
@@ -193,7 +213,9 @@ class Keeper:
 
     def _turn(self, trainer: Trainer, now: float) -> None:
         self._obey(trainer)
-        if self._asked is None and (reached := self._limits.reached(self._elapsed(), now - self._spoke_at)):
+        self._heed(trainer)
+        silent_s = (now - self._spoke_at) * (self._side.speed if self._side is not None else 1.0)
+        if self._asked is None and (reached := self._limits.reached(self._elapsed(), silent_s)):
             limit = {
                 Reason.TIME_LIMIT: {"hours": self._limits.hours},
                 Reason.MONEY_LIMIT: {"money_usd": self._limits.money_usd},
@@ -225,7 +247,8 @@ class Keeper:
                 self._events.say("log", **fields)
             return
         self._spoke_at = now
-        if self._deadline is not None and self._asked not in (None, Reason.DISCARDED) and not trainer.killed_by_us:
+        patient = self._asked not in (None, Reason.DISCARDED, Reason.PREEMPTED)
+        if self._deadline is not None and patient and not trainer.killed_by_us:
             self._deadline = max(self._deadline, now + self._grace_s)  # it is busy ending
         if said.kind == "outcome":
             self._outcome = said.fields
@@ -264,10 +287,14 @@ class Keeper:
 
     def _obey(self, trainer: Trainer | None) -> None:
         if self._signalled is not None and self._asked is None:
-            self._stop(trainer, Reason.STOPPED_BY_USER, signal=self._signalled)
+            leave = self._side is not None  # a machine that goes down: the attempt goes on elsewhere, or after the boot
+            self._stop(trainer, Reason.PREEMPTED if leave else Reason.STOPPED_BY_USER, signal=self._signalled)
         for control in self._controls.read():
             verb = str(control.get("verb"))
-            self._limits = changed(self._limits, control)
+            if self._side is None:
+                self._limits = changed(self._limits, control)
+            else:
+                self._side.changed(control)
             if verb != "stop" and trainer is None:
                 continue  # there before the trainer is: it counts extensions itself
             self._events.append(
@@ -281,6 +308,17 @@ class Keeper:
                 self._extension_unheard = True
                 trainer.tell({"verb": "extend", "epochs": control.get("epochs"), "number": control["number"]})
 
+    def _heed(self, trainer: Trainer | None) -> None:
+        """What the machine itself has to say."""
+        if self._side is None:
+            return
+        for fields in self._side.notices():
+            self._events.say("notice", **fields)
+        if self._asked is not Reason.PREEMPTED and (said := self._side.verdict()) is not None:
+            reason, facts = said
+            if self._asked is None or reason is Reason.PREEMPTED:
+                self._stop(trainer, reason, **facts)
+
     def _stop(self, trainer: Trainer | None, reason: Reason, **facts: Any) -> None:
         """Tell the trainer to stop, once for each reason, and set the time after which it is made to."""
         keep = reason is not Reason.DISCARDED
@@ -290,7 +328,10 @@ class Keeper:
             self._grace_s if keep and not stuck else min(_DISCARD_GRACE_S, self._grace_s)
         )
         if trainer is not None:
-            trainer.tell({"verb": "stop", "keep": keep})
+            trainer.tell({"verb": "gone"} if reason is Reason.PREEMPTED else {"verb": "stop", "keep": keep})
+        if reason is Reason.PREEMPTED:
+            self._deadline = time.monotonic() + _NOTICE_S
+            self._events.say("notice", id="preempted", level="warning", facts=facts)
 
     def _on_signal(self, number: int, frame: object) -> None:
         self._signalled = signal.Signals(number).name
@@ -310,6 +351,9 @@ class Keeper:
         ):
             return
         self._money_at = now
+        if self._side is not None:
+            self._events.say("money", **self._side.money())
+            return
         self._events.say(
             "money",
             usd=round(self._limits.usd(self._elapsed()), 6),
@@ -319,7 +363,7 @@ class Keeper:
 
     def _write_ledger(self, *, force: bool = False) -> None:
         now = time.monotonic()
-        if self._started is None or (now - self._ledger_at < LEDGER_EVERY_S and not force):
+        if self._side is not None or self._started is None or (now - self._ledger_at < LEDGER_EVERY_S and not force):
             return
         self._ledger_at = now
         record = {
@@ -342,6 +386,8 @@ class Keeper:
             self._events.say("log", **fields)
         self._write_money(force=True)
         self._write_ledger(force=True)
+        if self._side is not None:
+            end = self._side.before_end(end)
         if self._events.close_with(encode(event("end", attempt=self._attempt, **end.fields()))):
             return True
         print(
@@ -350,6 +396,15 @@ class Keeper:
         )
         return False
 
+
+    def _leave(self) -> bool:
+        """The machine is taken away: no end, the attempt is not over. Always False."""
+        for fields in self._logs.rest():
+            self._events.say("log", **fields)
+        self._write_money(force=True)
+        self._events.retry()
+        self._events.sync()
+        return False
 
     def _has_result(self) -> bool:
         result = result_folder(self._run)

@@ -21,7 +21,12 @@ DONE, CLAIMED_ALREADY, UNWRITABLE, NO_END = 0, 5, 6, 7
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments, trainer = _arguments(sys.argv[1:] if argv is None else argv)
+    argv = sys.argv[1:] if argv is None else argv
+    if argv[:1] == ["vm"]:
+        from tpu_studio.trainer.guardian.vm.main import main as on_a_machine
+
+        return on_a_machine()
+    arguments, trainer = _arguments(argv)
     if arguments.detach:
         return _detached(arguments, trainer)
     claim = _claim(arguments)

@@ -1,0 +1,215 @@
+"""``ts-config``: what this machine is told to do. Read strictly: it decides what is downloaded, run and deleted.
+
+A config that is not exactly as agreed is refused, and the startup script then deletes the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+LIMIT_BYTES = 256 * 1024
+_DAY_S = 86_400.0
+_NAME = re.compile(r"ts-[a-z0-9][a-z0-9-]{0,60}")
+_PREFIX = re.compile(r"runs/[A-Za-z0-9][A-Za-z0-9._-]{0,80}/")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}")
+_SHA = re.compile(r"[0-9a-f]{64}")
+_AS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}")
+_OBJECT = re.compile(r"[A-Za-z0-9._/-]{1,300}")
+_RESOURCE = {
+    "tpu": r"v2(?:alpha1)?/projects/[^/?]+/locations/[^/?]+/queuedResources/{name}\?force=true",
+    "compute": r"compute/v1/projects/[^/?]+/zones/[^/?]+/instances/{name}",
+}
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?(==|~=|>=|<=|<|>|!=|,|[A-Za-z0-9.*+!_-])*")
+
+
+class BadConfig(ValueError):
+    """What is wrong with it, in words."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An object to fetch: checked by its sha256. *name*: what it is called here."""
+
+    object: str
+    sha256: str
+    bytes: int
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Environment:
+    framework: str
+    python: str
+    packages: tuple[str, ...]
+    find_links: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Config:
+    """Times in seconds, money in US dollars. *resource*, *node*: whole addresses."""
+
+    run: str
+    attempt: int
+    name: str
+    install: str
+    backend: str
+    resource: str
+    node: str
+    zone: str
+    workers: int
+    bucket: str
+    prefix: str
+    storage: str
+    tasks: str
+    stops: Mapping[str, Any] | None
+    lease_s: float
+    usd_per_hour: float | None
+    spent_usd: float
+    money_usd: float | None
+    idle_minutes: float
+    silence_s: float
+    bundle: Piece
+    data: tuple[Piece, ...]
+    environment: Environment
+    own_code: bool
+
+    @property
+    def margin_s(self) -> float:
+        return float(self.stops["margin_s"]) if self.stops is not None else 600.0
+
+    @property
+    def unforced(self) -> str:
+        """DELETE of the same resource that must be refused while it runs."""
+        return self.resource.partition("?")[0]
+
+
+def load(text: str) -> Config:
+    """Raises BadConfig."""
+    if len(text.encode()) > LIMIT_BYTES:
+        raise BadConfig(f"it is longer than {LIMIT_BYTES} bytes")
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadConfig(f"it is no JSON: {error}") from error
+    if not isinstance(tree, dict):
+        raise BadConfig("it is no object")
+    if tree.get("format") != 1:
+        raise BadConfig(f"format {tree.get('format')!r} is not known")
+    try:
+        return _config(tree)
+    except BadConfig:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BadConfig(f"{type(error).__name__}: {error}") from error
+
+
+def _config(tree: Mapping[str, Any]) -> Config:
+    name = _matching("name", tree["name"], _NAME)
+    backend = str(tree["backend"])
+    if backend not in _RESOURCE:
+        raise BadConfig(f"backend {backend!r}")
+    ends = {key: _endpoint(key, tree["endpoints"][key]) for key in ("storage", "tpu", "compute", "tasks")}
+    pattern = re.compile(_RESOURCE[backend].replace("{name}", re.escape(name)))
+    resource = _matching("resource", tree["resource"], pattern)
+    node = _matching("node", tree.get("node") or resource.partition("?")[0], re.compile(r"[A-Za-z0-9._/:-]+"))
+    prefix = _matching("prefix", tree["prefix"], _PREFIX)
+    bundle = _piece(tree["bundle"], "bundle")
+    if not bundle.object.startswith(f"{prefix}job/"):
+        raise BadConfig("the bundle is not this run's")
+    environment = tree["environment"]
+    return Config(
+        run=str(tree["run"]),
+        attempt=int(_number("attempt", tree["attempt"], 1, 9999)),
+        name=name,
+        install=str(tree.get("install", "")),
+        backend=backend,
+        resource=f"{ends[backend]}/{resource}",
+        node=f"{ends[backend]}/{node}",
+        zone=str(tree["zone"]),
+        workers=int(_number("workers", tree["workers"], 1, 4096)),
+        bucket=_matching("bucket", tree["bucket"], _BUCKET),
+        prefix=prefix,
+        storage=ends["storage"],
+        tasks=ends["tasks"],
+        stops=_stops(tree.get("outside_stops")),
+        lease_s=_number("lease_s", tree["lease_s"], 1, 30 * _DAY_S),
+        usd_per_hour=_optional("usd_per_hour", tree.get("usd_per_hour")),
+        spent_usd=_number("spent_usd", tree.get("spent_usd", 0.0), 0, 1e9),
+        money_usd=_optional("money_usd", tree.get("money_usd")),
+        idle_minutes=_number("idle_minutes", tree["idle_minutes"], 0, 1e5),
+        silence_s=_number("silence_s", tree.get("silence_s", 900), 1, _DAY_S),
+        bundle=bundle,
+        data=tuple(_piece(each, str(each["as"])) for each in tree.get("data") or []),
+        environment=Environment(
+            str(environment.get("framework", "")),
+            _matching("python", environment["python"], re.compile(r"3\.[0-9]{1,2}")),
+            tuple(_matching("package", each, _PACKAGE) for each in environment.get("packages") or []),
+            tuple(_link(each) for each in environment.get("find_links") or []),
+        ),
+        own_code=tree.get("trust_code") is True,
+    )
+
+
+def _piece(tree: Mapping[str, Any], name: str) -> Piece:
+    path = _matching("object", tree["object"], _OBJECT)
+    if ".." in path.split("/") or path.startswith("/"):
+        raise BadConfig(f"object {path!r}")
+    size = int(_number("bytes", tree["bytes"], 0, 1 << 44))
+    return Piece(path, _matching("sha256", tree["sha256"], _SHA), size, _matching("as", name, _AS))
+
+
+def _stops(tree: Any) -> Mapping[str, Any] | None:
+    if tree is None:
+        return None
+    queue = _matching("queue", tree["queue"], re.compile(r"projects/[^/]+/locations/[^/]+/queues/[A-Za-z0-9-]+"))
+    before = [str(each) for each in tree.get("before") or []]
+    if not all(each.startswith(f"{queue}/tasks/") for each in before):
+        raise BadConfig("an outside stop of another queue")
+    return {
+        "queue": queue,
+        "runner": str(tree["runner"]),
+        "before": before,
+        "margin_s": _number("margin_s", tree.get("margin_s", 600), 1, _DAY_S),
+        "spacing_s": _number("spacing_s", tree.get("spacing_s", 600), 1, _DAY_S),
+    }
+
+
+def _endpoint(name: str, value: Any) -> str:
+    """https, or http to this machine itself (the practice cloud)."""
+    parts = urlsplit(str(value))
+    near = parts.hostname in ("127.0.0.1", "::1", "localhost")
+    if parts.scheme not in ("https", "http") or (parts.scheme == "http" and not near) or not parts.hostname:
+        raise BadConfig(f"endpoint {name} is {value!r}")
+    if parts.username or parts.query or parts.fragment:
+        raise BadConfig(f"endpoint {name} is {value!r}")
+    return str(value).rstrip("/")
+
+
+def _link(value: Any) -> str:
+    if not isinstance(value, str) or not value.startswith("https://") or any(letter.isspace() for letter in value):
+        raise BadConfig(f"find_links {value!r}")
+    return value
+
+
+def _matching(name: str, value: Any, pattern: re.Pattern[str]) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise BadConfig(f"{name} is {str(value)[:200]!r}")
+    return value
+
+
+def _number(name: str, value: Any, least: float, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise BadConfig(f"{name} is {value!r}")
+    if not least <= value <= most:
+        raise BadConfig(f"{name} is {value!r}")
+    return float(value)
+
+
+def _optional(name: str, value: Any) -> float | None:
+    return None if value is None else _number(name, value, 0, 1e6)

@@ -1,0 +1,176 @@
+"""The Python that trains: a ready one where the machine's image offers it, else made here with the plan's exact pins.
+
+Made once: a mark beside it names the pins it was made from. Python itself comes from the system where it has the right
+version, else through ``uv`` (the images of TPU VMs have 3.10, which frameworks no longer support).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from tpu_studio.trainer.guardian.vm.config import Environment
+
+READY = "ready.json"
+_UV = "uv>=0.5,<1"
+_TRIES = 3
+_LINES = 30
+_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
+
+
+class EnvironmentFailed(Exception):
+    """The last lines of what could not be done."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    python: str
+    env: Mapping[str, str]
+
+
+def prepare(root: Path, wanted: Environment, told: Callable[[str], None], check: Callable[[], None]) -> Ready:
+    """The Python to train with.
+
+    Args:
+        told: Called with what is being done, for people.
+        check: Called at least once a second; may raise to give up.
+
+    Raises:
+        EnvironmentFailed: Could not be made, or what the image offers cannot be used.
+    """
+    offered = root / READY
+    if offered.exists():
+        return _offered(offered)
+    folder = root / "environment"
+    python, mark = folder / "bin" / "python", root / "environment.made"
+    made_of = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode()).hexdigest()
+    if mark.exists() and mark.read_text() == made_of and python.exists():
+        return Ready(str(python), {})
+    mark.unlink(missing_ok=True)
+    for number in range(1, _TRIES + 1):
+        try:
+            _make(root, folder, wanted, told, check)
+            break
+        except EnvironmentFailed:
+            if number == _TRIES:
+                raise
+            told(f"failed, trying again ({number + 1} of {_TRIES})")
+            _wait(2.0 * number, check)
+    mark.write_text(made_of)
+    return Ready(str(python), {})
+
+
+def trainer_environment(ready: Ready, code: Path) -> dict[str, str]:
+    """What the trainer gets to see of the environment: nothing of the cloud, no address, no token."""
+    return {**_kept(), "PYTHONPATH": str(code), "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": "2", **ready.env}
+
+
+def _kept() -> dict[str, str]:
+    return {name: os.environ[name] for name in _KEPT if name in os.environ}
+
+
+def _offered(path: Path) -> Ready:
+    try:
+        tree = json.loads(path.read_bytes())
+        env = tree.get("env") or {}
+        ready = Ready(str(tree["python"]), {str(name): str(value) for name, value in env.items()})
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        raise EnvironmentFailed(f"{path} cannot be read: {error}") from error
+    if not os.access(ready.python, os.X_OK):
+        raise EnvironmentFailed(f"{ready.python} is not there")
+    return ready
+
+
+def _make(
+    root: Path, folder: Path, wanted: Environment, told: Callable[[str], None], check: Callable[[], None]
+) -> None:
+    told(f"Python {wanted.python}")
+    shutil.rmtree(folder, ignore_errors=True)
+    cache = root / "pip-cache"
+    found = shutil.which(f"python{wanted.python}")
+    if found and _can_make(found):
+        _run([found, "-m", "venv", str(folder)], {}, told, check)
+    else:
+        boot = root / "boot"
+        pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--upgrade"]
+        _run([*pip, "--target", str(boot), _UV], {"PIP_CACHE_DIR": str(cache)}, told, check)
+        uv = [sys.executable, "-m", "uv", "venv", "--seed", "--python", wanted.python, str(folder)]
+        own = {"PYTHONPATH": str(boot), "UV_CACHE_DIR": str(cache), "UV_PYTHON_INSTALL_DIR": str(root / "pythons")}
+        _run(uv, own, told, check)
+    links = [part for link in wanted.find_links for part in ("--find-links", link)]
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
+    if wanted.packages:
+        _run([*pip, "--progress-bar", "off", *links, *wanted.packages], {"PIP_CACHE_DIR": str(cache)}, told, check)
+
+
+def _can_make(python: str) -> bool:
+    """Whether this Python has what a virtual environment is made with (Debian splits it off)."""
+    try:
+        return subprocess.run([python, "-c", "import ensurepip, venv"], capture_output=True, timeout=30).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _run(argv: Sequence[str], own: Mapping[str, str], told: Callable[[str], None], check: Callable[[], None]) -> None:
+    """Run it to its end, telling what it says. Raises EnvironmentFailed with its last lines."""
+    pip = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**_kept(), **pip, **own},
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise EnvironmentFailed(f"{argv[0]}: {error}") from error
+    assert process.stdout is not None
+    lines: queue.Queue[str | None] = queue.Queue()
+    threading.Thread(target=_read, args=(process.stdout, lines), daemon=True, name="environment").start()
+    last: deque[str] = deque(maxlen=_LINES)
+    told_at = 0.0
+    try:
+        while True:
+            check()
+            try:
+                line = lines.get(timeout=0.5)
+            except queue.Empty:
+                continue
+            if line is None:
+                break
+            last.append(line)
+            if line.startswith(("Collecting ", "Downloading ", "Installing ")) and time.monotonic() - told_at > 2.0:
+                told_at = time.monotonic()
+                told(line[:120])
+        if process.wait() != 0:
+            raise EnvironmentFailed("\n".join(last) or f"{argv[0]} ended with {process.returncode}")
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+
+
+def _read(pipe: IO[bytes], lines: queue.Queue[str | None]) -> None:
+    for line in pipe:
+        lines.put(line.decode("utf-8", "replace").rstrip())
+    lines.put(None)
+
+
+def _wait(seconds: float, check: Callable[[], None]) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        check()
+        time.sleep(0.2)

@@ -1,0 +1,409 @@
+"""The run's prefix in the bucket beside the run folder on this disk: three threads that carry things across.
+
+    out     events as immutable ranges of their file, heartbeat, ledger        2 s while watched, else 20 s
+    in      control objects, watching.json                                     every 2.5 s
+    copies  checkpoints up, COMMITTED last; those that the trainer pruned go
+
+Nothing is remembered but what stands in the bucket: the next range begins where LIST says that the last one ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer.guardian.vm.bucket import Bucket
+from tpu_studio.trainer.guardian.vm.config import Config
+from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable
+from tpu_studio.wire.events import encode
+from tpu_studio.wire.runfolder import COMMITTED, WATCHING, control_file, create_once, events_file, events_name
+
+RANGE_BYTES = 256 * 1024
+WATCHED_S, UNWATCHED_S, OTHERS_S, IN_S, COPIES_S = 2.0, 20.0, 15.0, 2.5, 1.0
+FRESH_S = 90.0
+LEDGER_S, HEARTBEAT_S = 60.0, 30.0
+
+
+class Diverged(Exception):
+    """The bucket holds other bytes than this disk for the same place in an events file."""
+
+
+class Ranges:
+    """The events file of one worker, carried up."""
+
+    def __init__(self, bucket: Bucket, config: Config, run: Path, worker: int) -> None:
+        self._bucket, self._path = bucket, events_file(run, config.attempt, worker)
+        self._folder = f"{config.prefix}events/{events_name(config.attempt, worker)}/"
+        self._single = f"{config.prefix}events/{events_name(config.attempt, worker)}.jsonl"
+        self._lock = threading.Lock()
+        self.sent = 0
+        """Bytes that are in the bucket."""
+
+    def catch_up(self) -> None:
+        """Find where the bucket stands; what it has and this disk lost comes back. Before the file is opened.
+
+        Raises:
+            Unreachable, Refused, Diverged.
+        """
+        ranges = [(int(Path(name).stem), name, size) for name, size in self._bucket.list(self._folder)]
+        self.sent = 0
+        for offset, _, size in ranges:
+            if offset != self.sent:
+                raise Diverged(f"{self._folder} has a gap at {self.sent}")
+            self.sent += size
+        have = self._path.stat().st_size if self._path.exists() else 0
+        if have >= self.sent:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self._path, "ab") as file:
+            for offset, name, size in ranges:
+                if offset + size <= have:
+                    continue
+                data = self._bucket.read(name)
+                if data is None or len(data) != size:
+                    raise Unreachable(f"{name} could not be read back")
+                file.truncate(offset)
+                file.seek(offset)
+                file.write(data)
+                have = offset + size
+            file.flush()
+            os.fsync(file.fileno())
+
+    def send(self) -> bool:
+        """One range of whole lines; True when one was sent. Raises Unreachable, Refused, Diverged."""
+        with self._lock:
+            try:
+                with open(self._path, "rb") as file:
+                    file.seek(self.sent)
+                    data = file.read(RANGE_BYTES)
+                    end = data.rfind(b"\n") + 1
+                    while not end and len(data) >= RANGE_BYTES:  # one line longer than a range: it goes alone
+                        more = file.read(RANGE_BYTES)
+                        if not more:
+                            break
+                        data += more
+                        end = data.find(b"\n") + 1
+            except FileNotFoundError:
+                return False
+            if not end:
+                return False
+            name = f"{self._folder}{self.sent:012d}.jsonl"
+            if self._bucket.create(name, data[:end]):
+                self.sent += end
+                return True
+            there = self._bucket.read(name)  # an answer that was lost, or a guardian before this one
+            if not there:
+                raise Unreachable(f"{name} could not be read back")
+            with open(self._path, "rb") as file:
+                file.seek(self.sent)
+                if file.read(len(there)) != there:
+                    raise Diverged(name)
+            self.sent += len(there)
+            return True
+
+    def send_all(self) -> None:
+        while self.send():
+            pass
+
+    def compact(self) -> None:
+        """All of it in one object; the ranges stay for whoever reads them now."""
+        if self._path.exists():
+            self._bucket.upload(self._path, self._single)
+
+
+class Mailbox:
+    """Args:
+    ledger: What the ledger says now; None for a worker that keeps none.
+    speed: Of the cloud's clock.
+    """
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        config: Config,
+        run: Path,
+        worker: int,
+        *,
+        ledger: Callable[[], dict[str, Any]] | None,
+        speed: Callable[[], float],
+    ) -> None:
+        self._bucket, self._config, self._run, self._worker = bucket, config, run, worker
+        self._ledger, self._speed = ledger, speed
+        self.ranges = Ranges(bucket, config, run, worker)
+        self.copies = Copies(bucket, config, run)
+        self.problem: BaseException | None = None
+        """Why the bucket could not be used the last time it was tried; None when it could."""
+        self.lost: Diverged | None = None
+        self._control_lock = threading.Lock()
+        self._next_control = 1
+        self._watching: bytes | None = None
+        self._watched_until = time.monotonic() + FRESH_S
+        self._ledger_at = -1e9
+        self._wrote_at = time.monotonic()
+        self._over = threading.Event()
+        self._urgent = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        loops: list[tuple[str, Callable[[], None]]] = [("out", self._out), ("in", self._in)]
+        if self._worker == 0:
+            loops.append(("copies", self._copies))
+        for name, loop in loops:
+            thread = threading.Thread(target=loop, name=f"mailbox-{name}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """Ask the threads to end; what they were at is finished or given up, whichever comes first."""
+        self._over.set()
+        self._urgent.set()
+
+    def hurry(self) -> None:
+        """Send now what there is."""
+        self._urgent.set()
+
+    @property
+    def silent_s(self) -> float:
+        """How long the bucket has taken nothing, by our own clock; something is written every 30 s at least."""
+        return time.monotonic() - self._wrote_at
+
+    def fetch_controls(self) -> None:
+        """Put the controls that have come into the run folder. Raises Unreachable, Refused."""
+        with self._control_lock:
+            while True:
+                number = self._next_control
+                data = self._bucket.read(f"{self._config.prefix}control/{number:06d}.json")
+                if data is None:
+                    return
+                create_once(control_file(self._run, number), data)
+                self._next_control += 1
+
+    # ------------------------------------------------------------------------------------------------------- threads
+
+    def _out(self) -> None:
+        backoff = Backoff(most_s=10.0)
+        while not self._over.is_set():
+            try:
+                while self.ranges.send():
+                    self._wrote_at = time.monotonic()
+                self.write_ledger()
+                self._beat()
+                self.problem = None
+                backoff.reset()
+                pause = self._out_pause()
+            except Diverged as error:
+                self.lost = error
+                return
+            except (Unreachable, Refused) as error:
+                self.problem = error
+                pause = backoff.pause()
+            self._urgent.wait(pause)
+            self._urgent.clear()
+
+    def _out_pause(self) -> float:
+        if self._worker:
+            return OTHERS_S
+        return WATCHED_S if time.monotonic() < self._watched_until else UNWATCHED_S
+
+    def _in(self) -> None:
+        backoff = Backoff(first_s=1.0, most_s=IN_S)
+        while not self._over.is_set():
+            try:
+                self.fetch_controls()
+                self._look_who_watches()
+                pause = IN_S
+            except (Unreachable, Refused):
+                pause = backoff.pause()  # told by *out*, which tries the same bucket
+            self._over.wait(pause)
+
+    def _copies(self) -> None:
+        while not self._over.is_set():
+            pause = COPIES_S
+            try:
+                self.copies.carry()
+            except (Unreachable, Refused, OSError) as error:
+                self.copies.problem = error
+                pause = 5.0
+            self._over.wait(pause)
+
+    def _look_who_watches(self) -> None:
+        seen = self._bucket.read(f"{self._config.prefix}{WATCHING}")
+        if seen is not None and seen != self._watching:
+            if time.monotonic() >= self._watched_until:
+                self._urgent.set()
+            self._watching, self._watched_until = seen, time.monotonic() + FRESH_S
+
+    def write_ledger(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        every = max(2.0, LEDGER_S / self._speed())
+        if self._ledger is None or (now - self._ledger_at < every and not force):
+            return
+        record = self._ledger()
+        self._bucket.write(f"{self._config.prefix}ledger/a{self._config.attempt:04d}.json", encode(record))
+        self._ledger_at = self._wrote_at = now
+
+    def _beat(self) -> None:
+        """Say that this machine lives, when nothing else has said so for a while."""
+        if time.monotonic() - self._wrote_at < max(2.0, HEARTBEAT_S / self._speed()):
+            return
+        name = events_name(self._config.attempt, self._worker)
+        self._bucket.write(f"{self._config.prefix}heartbeat/{name}.json", encode({"t": round(time.time(), 3)}))
+        self._wrote_at = time.monotonic()
+
+
+class Copies:
+    """Checkpoints: the newest first, every file, COMMITTED last."""
+
+    def __init__(self, bucket: Bucket, config: Config, run: Path) -> None:
+        self._bucket, self._prefix, self._run = bucket, f"{config.prefix}checkpoints/", run
+        self._held = run / ".uploading"
+        self._there: dict[str, int] | None = None  # step → mtime of the COMMITTED that was carried up
+        self._lock = threading.Lock()
+        self.problem: BaseException | None = None
+
+    def carry(self) -> None:
+        """Carry up the newest that is not there, then what the trainer has pruned goes. Raises Unreachable, Refused,
+        OSError."""
+        with self._lock:
+            if self._there is None:
+                self._there = dict.fromkeys(self._committed_there(), 0)
+            here = self._committed_here()
+            missing = [step for step in here if self._there.get(step) not in (here[step], 0)]
+            if missing:
+                self._up(max(missing), here[max(missing)])
+            elif here and max(here) in self._there:
+                for step in [step for step in self._there if step not in here]:
+                    self._remove(step)
+            self.problem = None
+
+    def carry_newest(self) -> None:
+        """Until the newest copy on this disk is in the bucket. Raises Unreachable, Refused, OSError."""
+        self.carry()
+        while True:
+            here = self._committed_here()
+            if not here or max(here) in (self._there or {}):
+                return
+            self.carry()
+
+    def fetch(self) -> list[int]:
+        """Copies from the bucket onto this disk, newest first, where there is none; their steps.
+
+        Raises:
+            Unreachable, Refused, OSError.
+        """
+        if self._committed_here():
+            return []
+        steps = sorted(self._committed_there(), reverse=True)
+        for step in steps:
+            names = [(name, size) for name, size in self._bucket.list(f"{self._prefix}{step}/")]
+            making = self._run / "checkpoints" / f".{step}.coming"
+            shutil.rmtree(making, ignore_errors=True)
+            for name, _ in names:
+                base = name.rpartition("/")[2]
+                if base and base != COMMITTED and not self._bucket.fetch(name, making / base):
+                    raise Unreachable(f"{name} was there a moment ago")
+            final = self._run / "checkpoints" / step
+            shutil.rmtree(final, ignore_errors=True)
+            os.replace(making, final)
+            (final / COMMITTED).write_bytes(b"")
+        return [int(step) for step in steps]
+
+    def _committed_here(self) -> dict[str, int]:
+        found: dict[str, int | None] = {}
+        folder = self._run / "checkpoints"
+        for name in os.listdir(folder) if folder.is_dir() else []:
+            try:
+                found[name] = (folder / name / COMMITTED).stat().st_mtime_ns if name.isdigit() else None
+            except FileNotFoundError:
+                continue
+        return {name: made for name, made in found.items() if made is not None}
+
+    def _committed_there(self) -> list[str]:
+        names = [name.removeprefix(self._prefix).split("/") for name, _ in self._bucket.list(self._prefix)]
+        return [parts[0] for parts in names if len(parts) == 2 and parts[1] == COMMITTED and parts[0].isdigit()]
+
+    def _up(self, step: str, made: int) -> None:
+        """One copy, held by links so that it stays while it is carried, whatever the trainer prunes."""
+        assert self._there is not None
+        shutil.rmtree(self._held, ignore_errors=True)
+        self._held.mkdir(parents=True)
+        try:
+            source = self._run / "checkpoints" / step
+            try:
+                for path in source.iterdir():
+                    if path.is_file() and not path.is_symlink() and path.name != COMMITTED:
+                        os.link(path, self._held / path.name)
+                if (source / COMMITTED).stat().st_mtime_ns != made:
+                    return  # written anew meanwhile
+            except FileNotFoundError:
+                return  # pruned meanwhile
+            if step in self._there:
+                self._bucket.delete(f"{self._prefix}{step}/{COMMITTED}")
+                del self._there[step]
+            for path in sorted(self._held.iterdir()):
+                self._bucket.upload(path, f"{self._prefix}{step}/{path.name}")
+            self._bucket.write(f"{self._prefix}{step}/{COMMITTED}", b"")
+            self._there[step] = made
+        finally:
+            shutil.rmtree(self._held, ignore_errors=True)
+
+    def _remove(self, step: str) -> None:
+        assert self._there is not None
+        self._bucket.delete(f"{self._prefix}{step}/{COMMITTED}")
+        for name, _ in self._bucket.list(f"{self._prefix}{step}/"):
+            self._bucket.delete(name)
+        del self._there[step]
+
+
+def upload_result(bucket: Bucket, config: Config, run: Path) -> int:
+    """Every plain file of ``result/``; how many. Raises Unreachable, Refused, OSError."""
+    folder = run / "result"
+    count = 0
+    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
+        if path.is_file() and not path.is_symlink():
+            bucket.upload(path, f"{config.prefix}result/{path.relative_to(folder).as_posix()}")
+            count += 1
+    return count
+
+
+def fetch_history(bucket: Bucket, config: Config, run: Path) -> None:
+    """Events of earlier attempts onto this disk: the report of the result draws the whole curve.
+
+    Raises:
+        Unreachable, Refused.
+    """
+    for attempt in range(1, config.attempt):
+        path = events_file(run, attempt, 0)
+        if path.exists():
+            continue
+        name = events_name(attempt, 0)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        making = path.with_name(f".{path.name}.coming")
+        with open(making, "wb") as file:
+            for each, _ in bucket.list(f"{config.prefix}events/{name}/"):
+                file.write(bucket.read(each) or b"")
+        os.replace(making, path)
+
+
+def spent_before(bucket: Bucket, config: Config) -> tuple[float, float]:
+    """Dollars and seconds of the attempts before this one, by their ledgers; 0 where there is none.
+
+    Raises:
+        Unreachable, Refused.
+    """
+    usd = seconds = 0.0
+    for attempt in range(1, config.attempt):
+        data = bucket.read(f"{config.prefix}ledger/a{attempt:04d}.json")
+        try:
+            record = json.loads(data or b"{}")
+            usd += max(0.0, float(record.get("usd", 0.0)))
+            seconds += max(0.0, float(record.get("elapsed_s", 0.0)))
+        except (ValueError, TypeError, AttributeError):
+            continue  # the figure in the create body rules
+    return usd, seconds
