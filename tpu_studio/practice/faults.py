@@ -50,6 +50,7 @@ FAULTS = {
         Fault("stockout-at-submit", _ROOM, "The zone has no TPU free and says so at once."),
         Fault("stockout-in-operation", _ROOM, "The request is taken, and a moment later it fails: nothing free."),
         Fault("stockout-for-ever", _ROOM, "The request waits in the queue, and nothing ever gets free.", 0),
+        Fault("capacity-later", _ROOM, "Nothing is free for two minutes; then there is.", 1, {"seconds": 132.0}),
         Fault("quota-zero", _ROOM, "Your project may not have any TPU of this kind.", 0),
         Fault("quota-region-zero", _ROOM, "The zone's quota would do, but the region's limit is zero.", 0),
         Fault(
@@ -152,6 +153,8 @@ FAULTS = {
         Fault("bucket-gone", _STORE, "The bucket for results has been deleted.", 0),
         Fault("object-write-refused", _STORE, "The bucket refuses to be written to.", 0),
         Fault("storage-unavailable", _STORE, "Cloud Storage answers “service unavailable” (503).", 3),
+        Fault("storage-write-unavailable", _STORE, "Cloud Storage answers “service unavailable” (503) to a write."),
+        Fault("storage-full", _STORE, "Cloud Storage has no room for another object for a while (503).", 3),
         Fault("clock-skew", _STORE, "The TPU VM's clock is wrong by some minutes.", 0, {"seconds": -600.0}),
     )
 }

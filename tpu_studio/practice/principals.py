@@ -91,7 +91,7 @@ class Principals:
         return self._db.get("policy", resource) or {"version": 1, "etag": "ACAB", "bindings": []}
 
     def set_policy(self, resource: str, policy: dict[str, Any]) -> dict[str, Any]:
-        stored = {"version": 1, **policy, "etag": f"BwX{self._db.count('policy'):05d}="}
+        stored = {"version": 1, **policy, "etag": f"BwX{self._db.count('policy'):05d}"}
         self._db.put("policy", resource, stored)
         return stored
 

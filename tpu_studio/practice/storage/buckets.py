@@ -62,10 +62,10 @@ class Buckets:
         if not asked:
             raise GoogleError(400, message="Required parameter: project", reason="required")
         for id, record in self._service.cloud.db.list("project"):
-            if asked in (id, record.get("projectNumber")):
+            if asked in (id, record.get("number")):
                 request.match["project"] = id
                 require(self._service.cloud, request, permission)
-                return {"projectId": id, "projectNumber": str(record.get("projectNumber", ""))}
+                return {"projectId": id, "projectNumber": str(record.get("number", ""))}
         raise GoogleError(400, message=f"Unknown project id: {asked}")
 
     def list(self, request: Request) -> dict[str, Any]:
