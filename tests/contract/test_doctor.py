@@ -1,0 +1,145 @@
+"""The account's checklist against the practice cloud: from nothing to everything passed, one repair at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.oauth2.credentials import Credentials
+
+from tests.contract.conftest import Start
+from tpu_studio.cloud.doctor import quota
+from tpu_studio.cloud.doctor.doctor import ORDER, GoogleDoctor
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.practice.main import Practice
+from tpu_studio.workflow.account.ports import Choices, Result
+
+ZONES = ("us-west4-a", "us-east5-b", "us-central2-b")
+
+
+def doctor_of(practice: Practice, token: str | None = None) -> GoogleDoctor:
+    return GoogleDoctor(Credentials(token=token or practice.token), Endpoints.at(practice.url), ZONES)
+
+
+def states(results: list[Result]) -> dict[str, str]:
+    return {one.id: one.state for one in results}
+
+
+def ready(practice: Practice) -> Choices:
+    settings = practice.cloud.settings
+    return Choices(settings.project, settings.region, settings.bucket)
+
+
+def test_an_account_in_which_all_is_ready_passes_and_the_rest_is_offered(practice: Practice):
+    told: list[str] = []
+    results = doctor_of(practice).check(ready(practice), told=lambda one: told.append(one.id))
+    found = states(results)
+    assert {id: state for id, state in found.items() if state != "pass"} == {
+        "alert": "optional",
+        "test-loan": "optional",
+    }
+    assert tuple(told) == ORDER
+    assert next(one for one in results if one.id == "quota").facts["left"] > 0
+
+
+def test_from_nothing_to_ready_by_the_offered_repairs(start_practice: Start):
+    practice = start_practice(ready=False)
+    doctor, choices = doctor_of(practice), Choices(region="us-west4")
+    assert states(doctor.check(choices))["project"] == "fail"
+    choices = Choices(doctor.projects("practice")[0].id, "us-west4")
+    done: list[str] = []
+    for _ in range(20):
+        results = doctor.check(choices)
+        broken = next((one for one in results if one.state in ("fail", "unknown")), None)
+        if broken is None:
+            break
+        assert broken.state == "fail" and broken.fix, broken
+        given: dict[str, Any] = {}
+        if broken.fix == "link-billing":
+            given["account"] = doctor.billing_accounts()[0].name
+        choices = doctor.fix(broken.fix, choices, **given)
+        done.append(broken.fix)
+    assert done == ["link-billing", "enable-services", "make-network", "make-bucket", "make-runner", "make-queue"]
+    assert choices.bucket.startswith("tpu-studio-") and choices.runner
+    doctor.fix("make-alert", choices)
+    doctor.fix("make-alert", choices)  # twice makes one
+    assert states(doctor.check(choices))["alert"] == "pass"
+    doctor.undo("make-alert", choices)
+    assert states(doctor.check(choices))["alert"] == "optional"
+
+
+def test_repairs_may_be_repeated(practice: Practice):
+    doctor, choices = doctor_of(practice), ready(practice)
+    for fix in ("enable-services", "make-network", "make-runner", "make-queue"):
+        choices = doctor.fix(fix, choices)
+    assert states(doctor.check(choices))["runner"] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "fix"),
+    [
+        ("billing-off", "billing", "link-billing"),
+        ("service-disabled", "services", "enable-services"),
+        ("missing-permission", "permissions", "request-permissions"),
+        ("org-policy", "org-policy", "request-permissions"),
+        ("quota-zero", "quota", "ask-quota"),
+    ],
+)
+def test_each_thing_that_can_be_missing_is_named_with_its_repair(
+    start_practice: Start, fault: str, check: str, fix: str
+):
+    practice = start_practice(fault)
+    results = doctor_of(practice).check(ready(practice))
+    broken = next(one for one in results if one.id == check)
+    assert (broken.state, broken.fix) == ("fail", fix)
+
+
+def test_a_token_that_is_not_known_is_told_as_signed_out(practice: Practice):
+    results = doctor_of(practice, "a-token-of-nobody").check(ready(practice))
+    assert (results[0].state, results[0].fix) == ("fail", "sign-in")
+    assert {one.state for one in results[1:]} == {"waiting"}
+    assert "a-token-of-nobody" not in repr(results)
+
+
+def test_the_map_names_the_smaller_of_both_limits_and_counts_what_is_in_use(practice: Practice):
+    rows = doctor_of(practice).allowances(practice.cloud.settings.project)
+    mine = [row for row in rows if (row.generation, row.tier, row.zone) == ("v5e", "spot", "us-west4-a")]
+    assert mine and mine[0].limit and mine[0].used == 0 and mine[0].quota_id.startswith("TPUV5s")
+
+
+def test_asking_for_more_twice_is_one_request_and_its_answer_is_followed(practice: Practice):
+    doctor, project = doctor_of(practice), practice.cloud.settings.project
+    row = next(one for one in doctor.allowances(project) if one.generation == "v6e")
+    doctor.ask_quota(project, row, (row.limit or 0) + 8, "to learn", "you@practice.example")
+    asked = doctor.ask_quota(project, row, (row.limit or 0) + 16, "to learn", "you@practice.example")
+    assert asked.wanted == (row.limit or 0) + 16
+    assert [one.wanted for one in doctor.quota_requests(project)] == [asked.wanted]
+
+
+def test_the_request_to_the_owner_names_roles_and_the_commands_that_grant_them(practice: Practice):
+    text = doctor_of(practice).request_text(ready(practice), ["tpu.nodes.create", "storage.objects.create"])
+    assert "roles/tpu.admin" in text and "roles/storage.admin" in text
+    assert text.count("gcloud projects add-iam-policy-binding practice-project --member=user:") == 2
+
+
+@pytest.mark.parametrize(
+    ("entries", "limit"),
+    [
+        ([{"dimensions": {"zone": "z-a"}, "details": {"value": "8"}}, {"details": {"value": "64"}}], 8),
+        ([{"dimensions": {"zone": "other"}, "details": {"value": "8"}}, {"details": {"value": "64"}}], 64),
+        ([{"details": {"value": "64"}, "applicableLocations": ["elsewhere"]}], None),
+        ([{"details": {"value": "-1"}}], 0),
+        ([{"details": {}}], 0),
+        ([], None),
+    ],
+)
+def test_the_first_entry_that_fits_rules(entries: list[dict[str, Any]], limit: int | None):
+    assert quota.effective({"dimensionsInfos": entries}, {"zone": "z-a", "region": "z"}) == limit
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [("v5litepod-4", ("v5e", 4)), ("v5p-8", ("v5p", 8)), ("v6e-1", ("v6e", 1)), ("v4-8", ("v4", 8)), ("x", ("", 0))],
+)
+def test_a_slice_draws_the_number_in_its_name(name: str, drawn: tuple[str, int]):
+    assert quota.drawn(name) == drawn

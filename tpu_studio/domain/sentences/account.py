@@ -1,0 +1,206 @@
+"""Words for the account's checklist: each check in each of its states, and what the repairs are called.
+
+`say_account` gives title, what it means, and what to do; a row shows the title and the meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.sentence import Facts, Sentence
+
+_FREE = "Looking costs nothing."
+Entry = Callable[[Facts], Sentence]
+
+TITLES = {
+    "signed-in": ("Signed in", "You are not signed in"),
+    "project": ("Project chosen", "No project is chosen yet"),
+    "billing": ("Billing is on", "Billing is off"),
+    "services": ("Google's services are on", "Some of Google's services are off"),
+    "permissions": ("You may create and delete TPUs", "You may not create TPUs yet"),
+    "org-policy": ("Your organisation allows it", "A rule of your organisation is in the way"),
+    "network": ("A network for the TPU", "There is no network for the TPU"),
+    "bucket": ("A place for results", "No place for results yet"),
+    "runner": ("An account for the machine", "No account for the machine yet"),
+    "outside-stop": ("The stop that works with your computer off", "The stop from outside is not set up"),
+    "quota": ("Google allows you TPUs", "Google allows you no TPUs here yet"),
+    "alert": ("Spending alert", "No spending alert yet"),
+    "test-loan": ("Test: borrow a TPU for one minute", "Test: borrow a TPU for one minute"),
+}
+"""Of each check: how it is called when it passes, and when it fails."""
+
+NAMES = {
+    "signed-in": "signing in", "project": "choosing a project", "billing": "billing", "services": "the services",
+    "permissions": "your permissions", "org-policy": "the organisation's rules", "network": "the network",
+    "bucket": "the place for results", "runner": "the machine's account", "outside-stop": "the stop from outside",
+    "quota": "the allowance", "alert": "the alert", "test-loan": "the test",
+}  # fmt: skip
+
+FIXES = {
+    "sign-in": "Sign in",
+    "choose-project": "Choose a project",
+    "link-billing": "Turn billing on",
+    "enable-services": "Turn them on",
+    "request-permissions": "Write the request",
+    "make-network": "Make a network",
+    "make-bucket": "Make a bucket",
+    "make-runner": "Make the account",
+    "make-queue": "Set it up",
+    "ask-quota": "Ask for more",
+    "make-alert": "Add alert",
+    "test-loan": "Borrow a TPU",
+}
+"""What the buttons say."""
+
+_PASS: dict[str, Entry] = {
+    "signed-in": lambda f: Sentence("", f.text("email", "Google knows who you are"), ""),
+    "project": lambda f: Sentence("", _joined(f.text("name"), f.text("project")) or "One is chosen.", ""),
+    "billing": lambda f: Sentence("", "Google charges what you rent to your billing account.", ""),
+    "services": lambda f: Sentence("", f"All {f.text('count', 'that are needed')} that a run needs.", ""),
+    "permissions": lambda f: Sentence(
+        "",
+        "Launch, watch and delete."
+        + (" Google does not name some of them; the first launch will tell." if f.raw("unsure") else ""),
+        "",
+    ),
+    "org-policy": lambda f: Sentence("", "No rule stands against a TPU in this area.", ""),
+    "network": lambda f: Sentence("", f"The network “{f.text('network')}”.", ""),
+    "bucket": lambda f: Sentence("", f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU.", ""),
+    "runner": lambda f: Sentence("", "It may delete its own machine and write to the bucket, and nothing else.", ""),
+    "outside-stop": lambda f: Sentence(
+        "", "Google itself deletes the TPU at its deadline, also when your computer is off.", ""
+    ),
+    "quota": lambda f: Sentence(
+        "",
+        f"{f.text('left')} {f.text('unit', 'chips')} {f.text('generation')} "
+        f"({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in {f.text('zone')}.",
+        "",
+    ),
+    "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100 % of {_dollars(f)} a month.", ""),
+    "test-loan": lambda f: Sentence("", f"It worked{_when(f)}.", ""),
+}
+
+_FAIL: dict[str, Entry] = {
+    "signed-in": lambda f: Sentence("", f"Without an account nothing can be rented. {_FREE}", "Sign in to go on."),
+    "project": lambda f: Sentence(
+        "",
+        f"{f.text('project')} is not there, or you may not see it."
+        if "project" in f
+        else "A project is the folder in which Google keeps what you rent, and the bill for it.",
+        "Choose one, or make a new one: that costs nothing.",
+    ),
+    "billing": lambda f: Sentence(
+        "", f"Google lends nothing to {f.text('project', 'the project')} until it has a billing account.",
+        "Choose the account that pays. Turning it on costs nothing by itself.",
+    ),
+    "services": lambda f: Sentence(
+        "", f"Off: {_services(f.raw('missing'))}.", "Turning them on is free and takes about a minute."
+    ),
+    "permissions": lambda f: Sentence(
+        "",
+        f"Missing: {_some(f.raw('missing'))}. The role {_some(f.raw('roles'))} has them.",
+        "Send the project's owner the request that we write for you.",
+    ),
+    "org-policy": lambda f: Sentence(
+        "",
+        f"{_some(f.raw('policies'))} forbids it in {f.text('region', 'this area')}.",
+        "Ask your organisation's administrator, or use a project of your own.",
+    ),
+    "network": lambda f: Sentence(
+        "", f"The project has no network “{f.text('network', 'default')}”.", "We can make one. It costs nothing."
+    ),
+    "bucket": lambda f: Sentence("", _bucket(f), "We make a private one; what is kept there costs about $0.02 a GB a month."),
+    "runner": lambda f: Sentence(
+        "",
+        f"Missing for it: {_some(f.raw('missing'))}."
+        if f.raw("missing")
+        else "The TPU's machine needs an account of its own, to delete itself when it is done.",
+        "We make one that can do that, write to the bucket, and nothing else. It costs nothing.",
+    ),
+    "outside-stop": lambda f: Sentence(
+        "",
+        f"Google's queue for it in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
+        "Set it up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
+    ),
+    "quota": lambda f: Sentence(
+        "",
+        f"In {f.text('region', 'this area')} the limit is zero for every kind of TPU. That is usual for a new project.",
+        "Ask for more here; most answers come within two working days. Until then: practice, or a free TPU in Colab.",
+    ),
+    "alert": lambda f: Sentence("", "Google can mail you when money is spent.", ""),
+    "test-loan": lambda f: Sentence("", "The last test did not work.", "Try again, or look at the run."),
+}  # fmt: skip
+
+_OPTIONAL: dict[str, Entry] = {
+    "alert": lambda f: Sentence(
+        "", f"We can ask Google to mail you at 50, 90 and 100 % of {_dollars(f)} a month.",
+        "An alert comes hours late and stops nothing; the caps of your runs do.",
+    ),
+    "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),
+}  # fmt: skip
+
+
+def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
+    """One row: title, one line, and what to do. *state* as ``workflow.account.ports.Result``."""
+    f = Facts(facts)
+    good, bad = TITLES[id]
+    if state == "pass":
+        return _titled(good, _PASS[id](f))
+    if state == "fail":
+        return _titled(bad, _FAIL[id](f))
+    if state == "optional":
+        return _titled(bad, _OPTIONAL[id](f))
+    if state == "waiting":
+        after = NAMES.get(f.text("after"), "the step above")
+        return Sentence(good, f"Looked at once {after} is in order.", "")
+    why = f.text("why").replace("-", " ") or "Google gave no answer that tells"
+    return Sentence(good, f"Cannot tell: {why}.", "Check again in a moment. A run may work all the same.")
+
+
+def _titled(title: str, said: Sentence) -> Sentence:
+    return Sentence(title, said.meaning.strip(), said.action)
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _some(items: Any, most: int = 3) -> str:
+    names = [str(one) for one in items or ()]
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return (", ".join(names[:most]) + more) or "something"
+
+
+def _services(items: Any) -> str:
+    plain = {"tpu": "Cloud TPU", "compute": "Compute Engine", "storage": "Cloud Storage", "cloudtasks": "Cloud Tasks"}
+    return _some([plain.get(str(one).partition(".")[0], str(one)) for one in items or ()])
+
+
+def _bucket(f: Facts) -> str:
+    if f.raw("elsewhere"):
+        return (
+            f"{f.text('bucket')} lies in {f.text('region')}, the TPU in {f.text('wanted')}: that costs time and money."
+        )
+    if f.raw("open"):
+        return f"{f.text('bucket')} could be opened to the public."
+    if "bucket" in f:
+        return f"{f.text('bucket')} is not there any more, or you may not see it."
+    return "Models and curves are kept in a bucket near the TPU."
+
+
+def _dollars(f: Facts) -> str:
+    try:
+        return figures.money(float(f.raw("usd")))
+    except (TypeError, ValueError):
+        return "the amount you set"
+
+
+def _cost(f: Facts) -> str:
+    value = f.raw("cost_usd")
+    return figures.money(value) if isinstance(value, (int, float)) else "$0.03"
+
+
+def _when(f: Facts) -> str:
+    return f" on {f.text('when')}" if "when" in f else ""
