@@ -12,7 +12,7 @@ from tpu_studio.cloud.clock import DateClock
 from tpu_studio.cloud.compute import ComputeMachines
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.mailbox import BucketMailbox
-from tpu_studio.cloud.session import PATIENT, Patience, session
+from tpu_studio.cloud.session import PATIENT, Patience, plain_session, session
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.tpu import TpuMachines
 from tpu_studio.workflow.cloudruns.ports import CloudSide
@@ -41,7 +41,7 @@ def connect(
     """
     ends = endpoints or Endpoints()
     http = session(credentials, project if place == "cloud" else "")
-    clock = DateClock(http, f"{ends.tpu}/v2/projects/{project}/locations?pageSize=1", patience=patience)
+    clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", patience=patience)
     runner = runner or runner_account(project)
     return CloudSide(
         place=place,

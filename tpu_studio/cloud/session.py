@@ -95,8 +95,7 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
     """
     if quota_project and getattr(credentials, "quota_project_id", quota_project) != quota_project:
         credentials = credentials.with_quota_project(quota_project)
-    refreshing = _OwnProxies()
-    _prepare(refreshing)
+    refreshing = plain_session()
     asking = Request(refreshing)
     made = _Authorized(credentials, refresh_timeout=CONNECT_S, auth_request=asking)  # type: ignore[no-untyped-call]
     _prepare(made)
@@ -105,6 +104,13 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
 
 def plain() -> requests.Session:
     """A session without credentials: for the token endpoint, which gives them."""
+    made = _OwnProxies()
+    _prepare(made)
+    return made
+
+
+def plain_session() -> requests.Session:
+    """One without credentials: for tokens, and for what anybody may ask. Give each call a timeout."""
     made = _OwnProxies()
     _prepare(made)
     return made
