@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tpu_studio.wire.runfolder import write_atomically
@@ -20,14 +20,14 @@ class ChoicesFile:
         self._file = home / "account-choices.json"
 
     def of(self, account: str) -> Choices:
-        known = self._read().get(account)
-        names = {one.name: one.type for one in fields(Choices)}
-        given = {name: value for name, value in (known or {}).items() if name in names}
-        try:
-            made = Choices(**{**given, "monthly_usd": float(given.get("monthly_usd", 25.0))})
-        except (TypeError, ValueError):
-            made = Choices()
-        return made if made.region else Choices(**{**asdict(made), "region": REGION})
+        known = self._read().get(account) or {}
+        usual = Choices(region=REGION)
+        texts = {
+            name: str(known[name]) for name in ("project", "region", "bucket", "network", "runner") if known.get(name)
+        }
+        monthly = known.get("monthly_usd")
+        usd = float(monthly) if isinstance(monthly, (int, float)) and monthly > 0 else usual.monthly_usd
+        return replace(usual, **texts, monthly_usd=usd)
 
     def keep(self, account: str, choices: Choices) -> None:
         tree = {"format": 1, "accounts": {**self._read(), account: asdict(choices)}}
