@@ -91,6 +91,7 @@ class Generation:
     status: str
     interconnect: str
     control_plane: str
+    api_type: str
     name_counts: str
     max_chips: int
     figures: Mapping[str, Figure]
@@ -372,6 +373,7 @@ def _generation(raw: Mapping[str, Any]) -> Generation:
         status=raw["status"],
         interconnect=raw["interconnect"] or "",
         control_plane=raw["control_plane"] or "",
+        api_type=raw["api_type"] or "",
         name_counts=raw["name_counts"] or "",
         max_chips=raw["max_chips"] or 0,
         figures={name: Figure(**figure) for name, figure in raw["figures"].items()},

@@ -27,6 +27,8 @@ SERVICES = (
     "quotas",
     "budgets",
     "orgpolicy",
+    "tpu",
+    "oauth",
 )
 
 

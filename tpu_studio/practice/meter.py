@@ -29,6 +29,10 @@ class Meter:
             number = self._db.count("meter")
             self._db.put("meter-line", f"{number:09d}", {**line, "name": name, "end": max(at, line["begin"])})
 
+    def waive(self, name: str) -> None:
+        """Nothing is charged for what runs under *name*: it never came to life."""
+        self._db.delete("meter-open", name)
+
     def charge(self, name: str, sku: str, usd: float, at: float) -> None:
         """One charge that is not by time: requests, egress."""
         with self._db.transaction():

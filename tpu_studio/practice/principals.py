@@ -8,6 +8,7 @@ or of a service account grant through roles.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +40,15 @@ class Principal:
 
 
 class Principals:
-    """Policies are stored under the resource's name: ``projects/P``, ``buckets/B``, ``serviceAccounts/EMAIL``."""
+    """Policies are stored under the resource's name: ``projects/P``, ``buckets/B``, ``serviceAccounts/EMAIL``.
+
+    Attributes:
+        others: Asked who is behind a token that isn't ours: a key file's own (`oauth`).
+    """
 
     def __init__(self, db: Database, clock: Clock, faults: Faults, owner: str) -> None:
         self._db, self._clock, self._faults, self._owner = db, clock, faults, owner
+        self.others: list[Callable[[str], Principal | None]] = []
 
     @property
     def owner_token(self) -> str:
@@ -70,7 +76,7 @@ class Principals:
             return Principal(self._owner, is_owner=True)
         record = self._db.get("token", token)
         if record is None:
-            return None
+            return next((who for other in self.others if (who := other(token)) is not None), None)
         if record["expires"] <= self._clock.now():
             self._db.delete("token", token)
             return None

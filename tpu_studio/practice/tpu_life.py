@@ -1,0 +1,508 @@
+"""The life of queued resources and nodes: what is made, what becomes of it with time, and what it costs.
+
+    queued resource  CREATING → WAITING_FOR_RESOURCES → PROVISIONING → ACTIVE → SUSPENDING → SUSPENDED
+    node                                                CREATING     → READY  → PREEMPTED  → gone     (reference §2.7)
+
+Each turn of the ticker first moves records along, at the moment each step was due and in one transaction, and then sees
+to the machines: what a record says about its machine (``vm``: "", on, off) is made true outside the transaction, so a
+server that was killed in between takes it up again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from tpu_studio.domain.catalogue import region_of
+from tpu_studio.practice import tpu_offer
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError, not_found
+from tpu_studio.practice.operations import Operations
+from tpu_studio.practice.tpu_checks import Place, Wanted, run_until, stockout_text, wrong_state
+from tpu_studio.practice.vms import MachineSpec
+
+Record = dict[str, Any]
+
+# Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
+JUDGED_S, WAITED_S, BOOT_S, STOP_S, SUSPEND_S, DELETE_S, MAINTENANCE_S = 1.0, 2.0, 4.0, 3.0, 2.0, 2.0, 10.0
+
+QR, NODE = "tpu-queued-resource", "tpu-node"
+
+
+class Life:
+    def __init__(self, cloud: Cloud, operations: Operations) -> None:
+        self._cloud, self._db, self._clock, self._faults = cloud, cloud.db, cloud.clock, cloud.faults
+        self._operations = operations
+        cloud.busy.append(self._is_busy)
+
+    # --------------------------------------------------------------------------------------------------------- asking
+
+    def held(self, project: str) -> list[Record]:
+        """What counts against the project's quota: every queued resource whatever its state, and bare nodes."""
+        found = []
+        for name, record in self._all(QR):
+            if name.startswith(f"projects/{project}/"):
+                one = {"zone": record["zone"], "tier": record["tier"]}
+                found += [{**one, "accelerator": node["accelerator"]} for node in record["wanted"]]
+        for name, node in self._all(NODE):
+            if name.startswith(f"projects/{project}/") and not node["qr"]:
+                found.append({"zone": node["zone"], "accelerator": node["accelerator"], "tier": node["tier"]})
+        return found
+
+    def get(self, kind: str, name: str) -> Record:
+        """Raises GoogleError 404."""
+        record = self._db.get(kind, name)
+        if record is None:
+            raise not_found(name)
+        return record
+
+    # --------------------------------------------------------------------------------------------------------- making
+
+    def request(
+        self, place: Place, id: str, body: Record, wanted: list[Wanted], tier: str, window: tuple[float, float],
+        version: str,
+    ) -> str:  # fmt: skip
+        """A queued resource, checked; its operation's name."""
+        now = self._clock.now()
+        name = f"{place.parent}/queuedResources/{id}"
+        about = {"zone": place.zone, "accelerator": wanted[0].part.accelerator_type, "tier": tier}
+        later = self._faults.take("capacity-later", **about)
+        fails = self._faults.take("stockout-in-operation", **about)
+        operation = self._operations.begin(
+            place.parent, name, "create", version,
+            foreign=self._faults.take("foreign-metadata-type", **about) is not None,
+            never=self._faults.take("operation-never-ends", **about) is not None,
+        )  # fmt: skip
+        self._db.put(QR, name, {
+            "body": body, "project": place.project, "zone": place.zone, "tier": tier, "state": "CREATING", "since": now,
+            "create": now, "initiator": "SERVICE", "wait": WAITED_S + (later["seconds"] if later else 0.0),
+            "fails": fails is not None, "after": window[0], "until": window[1], "operation": operation,
+            "version": version, "nodes": [], "wanted": [_wanted(one) for one in wanted],
+        })  # fmt: skip
+        return operation
+
+    def make_node(self, place: Place, wanted: Wanted, tier: str, version: str) -> str:
+        """A node without a queued resource; its operation's name."""
+        name = f"{place.parent}/nodes/{wanted.id}"
+        about = {"zone": place.zone, "accelerator": wanted.part.accelerator_type, "tier": tier}
+        operation = self._operations.begin(
+            place.parent, name, "create", version,
+            foreign=self._faults.take("foreign-metadata-type", **about) is not None,
+            never=self._faults.take("operation-never-ends", **about) is not None,
+        )  # fmt: skip
+        now = self._clock.now()
+        fails = self._faults.take("stockout-in-operation", **about) is not None
+        self._create(place.project, place.zone, _wanted(wanted), tier, "", now, operation, version, fails)
+        return operation
+
+    def _create(
+        self, project: str, zone: str, wanted: Record, tier: str, qr: str, at: float, operation: str, version: str,
+        fails: bool,
+    ) -> str:  # fmt: skip
+        name = f"projects/{project}/locations/{zone}/nodes/{wanted['id']}"
+        part = tpu_offer.by_type(wanted["accelerator"])
+        assert part is not None
+        self._db.put(NODE, name, {
+            **wanted, "project": project, "zone": zone, "tier": tier, "qr": qr, "state": "CREATING", "since": at,
+            "create": at, "operation": operation, "version": version, "fails": fails, "vm": "",
+            "number": str(zlib.crc32(name.encode()) * 1_000_003 + int(at) % 1_000_003),
+        })  # fmt: skip
+        if not fails:
+            sku = f"TPU {part.generation} {tier} {region_of(zone)}"
+            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at)
+        return name
+
+    # --------------------------------------------------------------------------------------------------------- ending
+
+    def delete_request(self, name: str, force: bool, version: str) -> str:
+        """The operation's name. Raises GoogleError 400 FAILED_PRECONDITION: it has nodes, and no *force*."""
+        record = self.get(QR, name)
+        if record["state"] == "DELETING":
+            return str(record["operation"])
+        if record["nodes"] and not force:
+            raise wrong_state(
+                f'The queued resource "{name}" is in state {record["state"]} and has nodes; delete them first or set '
+                "force to true."
+            )
+        now = self._clock.now()
+        operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "delete", version)
+        for node in record["nodes"]:
+            self._to_delete(node, now)
+        was = {"code": 1, "message": "The queued resource was deleted."}
+        self._operations.finish(record["operation"], now, error=was)
+        record.update(state="DELETING", since=now, initiator="USER", operation=operation)
+        self._db.put(QR, name, record)
+        return operation
+
+    def delete_node(self, name: str, version: str) -> str:
+        record = self.get(NODE, name)
+        if record["state"] == "DELETING":
+            return str(record["operation"])
+        operation = self._operations.begin(name.partition("/nodes/")[0], name, "delete", version)
+        record["operation"] = operation
+        self._db.put(NODE, name, record)
+        self._to_delete(name, self._clock.now())
+        return operation
+
+    def reset(self, name: str, version: str) -> str:
+        """A suspended or failed queued resource waits again. Raises GoogleError 400."""
+        record = self.get(QR, name)
+        if record["state"] not in ("SUSPENDED", "FAILED"):
+            raise wrong_state(f"reset is not supported while in state {record['state']}")
+        now = self._clock.now()
+        operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "reset", version)
+        record.update(state="WAITING_FOR_RESOURCES", since=now, initiator="USER", fails=False, error=None, until=0.0)
+        self._db.put(QR, name, record)
+        self._operations.finish(operation, now, self.answer(QR, name, record, version))
+        return operation
+
+    def switch(self, name: str, verb: str, version: str) -> str:
+        """*verb*: stop, start, performMaintenance. Raises GoogleError 400: several machines, a wrong state."""
+        record = self.get(NODE, name)
+        if verb == "stop" and record["workers"] > 1:
+            raise wrong_state("Stopping a TPU pod slice is not supported.")
+        states = {
+            "stop": ("READY", "STOPPING"),
+            "start": ("STOPPED", "STARTING"),
+            "performMaintenance": ("READY", "RESTARTING"),
+        }
+        needs, becomes = states[verb]
+        if record["state"] != needs:
+            raise wrong_state(f"{verb} is not supported while in state {record['state']}")
+        operation = self._operations.begin(name.partition("/nodes/")[0], name, verb, version)
+        record.update(state=becomes, since=self._clock.now(), operation=operation)
+        self._db.put(NODE, name, record)
+        return operation
+
+    def patch(self, name: str, change: Record, version: str) -> str:
+        """Raises GoogleError 400: not while it is being made or taken away."""
+        record = self.get(NODE, name)
+        if record["state"] not in ("READY", "STOPPED"):
+            raise wrong_state(f"update is not supported while in state {record['state']}")
+        record["body"].update(change)
+        self._db.put(NODE, name, record)
+        now = self._clock.now()
+        operation = self._operations.begin(name.partition("/nodes/")[0], name, "update", version)
+        self._operations.finish(operation, now, self.answer(NODE, name, record, version))
+        return operation
+
+    def _to_delete(self, name: str, at: float) -> None:
+        record = self._db.get(NODE, name)
+        if record is not None and record["state"] != "DELETING":
+            record.update(state="DELETING", since=at)
+            self._db.put(NODE, name, record)
+
+    # ----------------------------------------------------------------------------------------------------------- time
+
+    def turn(self) -> None:
+        """The ticker's."""
+        self.advance()
+        self._see_to_machines()
+
+    def advance(self) -> None:
+        """Everything that is due by now."""
+        if not self._is_busy():
+            return
+        now = self._clock.now()
+        with self._db.transaction():
+            moved = True
+            while moved:
+                moved = False
+                for name, record in self._all(QR):
+                    moved |= self._move_request(name, record, now)
+                for name, record in self._all(NODE):
+                    moved |= self._move_node(name, record, now)
+
+    def _move_request(self, name: str, record: Record, now: float) -> bool:
+        state, since = record["state"], record["since"]
+        if record["until"] and record["until"] <= now and state in ("CREATING", "WAITING_FOR_RESOURCES"):
+            text = "The queued resource could not be provisioned within the time that its queueing policy allows."
+            return self._fail(name, record, record["until"], 4, text)
+        if state == "CREATING" and since + JUDGED_S <= now:
+            if record["fails"]:
+                return self._fail(name, record, since + JUDGED_S, 8, stockout_text(record["zone"]))
+            self._step(name, record, "WAITING_FOR_RESOURCES", since + JUDGED_S)
+            answer = self.answer(QR, name, record, record["version"])
+            self._operations.finish(record["operation"], since + JUDGED_S, answer)
+            return True
+        if state == "WAITING_FOR_RESOURCES":
+            return self._move_waiting(name, record, now)
+        if state == "PROVISIONING" and since + BOOT_S <= now:
+            return self._provisioned(name, record, since + BOOT_S)
+        if state == "ACTIVE":
+            lost = [node for node in record["nodes"] if self._state(node) in ("", "PREEMPTED", "DELETING")]
+            if lost:
+                by_user = any(self._state(node) == "DELETING" for node in lost)
+                record["initiator"] = "USER" if by_user else "SERVICE"
+                return self._step(name, record, "SUSPENDING", now)
+        if state == "SUSPENDING" and since + SUSPEND_S <= now:
+            left = [node for node in record["nodes"] if self._state(node)]
+            for node in left:
+                self._to_delete(node, since + SUSPEND_S)
+            if not left:
+                record["nodes"] = []
+                return self._step(name, record, "SUSPENDED", now)
+        if state == "DELETING" and since + DELETE_S <= now and not any(map(self._state, record["nodes"])):
+            self._db.delete(QR, name)
+            self._operations.finish(record["operation"], now)
+            return True
+        return False
+
+    def _move_waiting(self, name: str, record: Record, now: float) -> bool:
+        about = {"zone": record["zone"], "accelerator": record["wanted"][0]["accelerator"], "tier": record["tier"]}
+        if self._faults.armed("stockout-for-ever", **about) is not None:
+            if not record.get("held"):
+                record["held"] = True
+                self._db.put(QR, name, record)
+            return False
+        if record.pop("held", False):
+            record["since"] = now
+            self._db.put(QR, name, record)
+        due = max(record["since"] + record["wait"], record["after"])
+        if due > now:
+            return False
+        record["nodes"] = [
+            self._create(
+                record["project"], record["zone"], one, record["tier"], name, due, "", record["version"], False
+            )
+            for one in record["wanted"]
+        ]
+        return self._step(name, record, "PROVISIONING", due)
+
+    def _provisioned(self, name: str, record: Record, at: float) -> bool:
+        about = {"zone": record["zone"], "accelerator": record["wanted"][0]["accelerator"], "tier": record["tier"]}
+        if self._faults.take("provisioning-flap", **about) is not None:
+            for node in record["nodes"]:
+                self._cloud.meter.waive(node)
+                self._db.delete(NODE, node)
+            record["nodes"] = []
+            return self._step(name, record, "WAITING_FOR_RESOURCES", at)
+        for node in record["nodes"]:
+            self._ready(node, self.get(NODE, node), at, run_until(record["body"], at))
+        return self._step(name, record, "ACTIVE", at)
+
+    def _fail(self, name: str, record: Record, at: float, code: int, text: str) -> bool:
+        record["error"] = {"code": code, "message": text}
+        record["initiator"] = "SERVICE"
+        self._operations.finish(record["operation"], at, error=record["error"])
+        return self._step(name, record, "FAILED", at)
+
+    def _step(self, name: str, record: Record, state: str, at: float) -> bool:
+        record.update(state=state, since=at)
+        self._db.put(QR, name, record)
+        return True
+
+    # ---------------------------------------------------------------------------------------------------------- nodes
+
+    def _ready(self, name: str, record: Record, at: float, until: float = 0.0) -> None:
+        record.update(state="READY", since=at, ready=at, stops=until or record.get("stops", 0.0))
+        self._db.put(NODE, name, record)
+        if record["operation"]:
+            self._operations.finish(record["operation"], at, self.answer(NODE, name, record, record["version"]))
+
+    def _move_node(self, name: str, record: Record, now: float) -> bool:
+        state, since = record["state"], record["since"]
+        if state == "CREATING" and not record["qr"] and since + BOOT_S <= now:
+            if record["fails"]:
+                error = {"code": 8, "message": stockout_text(record["zone"])}
+                self._operations.finish(record["operation"], since + BOOT_S, error=error)
+                self._db.delete(NODE, name)
+            else:
+                self._ready(name, record, since + BOOT_S)
+            return True
+        if state in ("STARTING", "RESTARTING") and since + STOP_S <= now:
+            if state == "STARTING":
+                part = tpu_offer.by_type(record["accelerator"])
+                assert part is not None
+                price = tpu_offer.usd_per_hour(part, record["zone"], record["tier"])
+                sku = f"TPU {part.generation} {record['tier']} {region_of(record['zone'])}"
+                self._cloud.meter.begin(name, sku, price, since)
+            self._ready(name, record, since + STOP_S)
+            return True
+        if state == "STOPPING" and since + STOP_S <= now and record["vm"] != "on":
+            self._cloud.meter.end(name, since + STOP_S)
+            record.update(state="STOPPED", since=since + STOP_S)
+            self._db.put(NODE, name, record)
+            self._operations.finish(
+                record["operation"], since + STOP_S, self.answer(NODE, name, record, record["version"])
+            )
+            return True
+        if state == "READY":
+            return self._misfortune(name, record, now)
+        if state == "DELETING" and since + DELETE_S <= now and not record["vm"]:
+            self._gone(name, record, now)
+            return True
+        return False
+
+    def _misfortune(self, name: str, record: Record, now: float) -> bool:
+        about = {"node": record["id"], "zone": record["zone"], "tier": record["tier"]}
+        taken_away = record.get("preempt", 0.0)
+        if taken_away and taken_away <= now:
+            record.update(state="PREEMPTED", since=taken_away, preempt=0.0)
+            self._db.put(NODE, name, record)
+            self._cloud.meter.end(name, taken_away)
+            return True
+        if record["stops"] and record["stops"] <= now:  # the platform's own end of a flex-start loan
+            self._to_delete(name, record["stops"])
+            return True
+        gone = self._faults.armed("node-gone", **about)
+        if gone is not None and record["ready"] + gone["seconds"] <= now:
+            self._faults.take("node-gone", **about)
+            record.update(state="DELETING", since=now - DELETE_S, vanished=True)
+            self._db.put(NODE, name, record)
+            return True
+        soon = self._faults.armed("preempted", **about)
+        if not taken_away and soon is not None and record["ready"] + soon["seconds"] <= now:
+            self._faults.take("preempted", **about)
+            record.update(preempt=now + soon["notice"], notice=soon["notice"])
+            self._db.put(NODE, name, record)
+            return True
+        return False
+
+    def _gone(self, name: str, record: Record, at: float) -> None:
+        self._cloud.meter.end(name, at)
+        self._db.delete(NODE, name)
+        if record["operation"] and record["state"] == "DELETING":
+            self._operations.finish(record["operation"], at)
+
+    # ------------------------------------------------------------------------------------------------------- machines
+
+    def _see_to_machines(self) -> None:
+        vms = self._cloud.vms
+        for name, record in self._all(NODE):
+            state, vm = record["state"], record["vm"]
+            if state == "READY":
+                if vm != "on":
+                    if vms is not None:
+                        vms.start(name, self._spec(name, record))
+                    self._note(name, vm="on")
+                elif record.get("notice") is not None:
+                    if vms is not None:
+                        vms.stop(name, record["notice"])
+                    self._note(name, notice=None)
+                elif vms is not None:
+                    self._preempt_at_step(name, record)
+            elif state == "STOPPING" and vm == "on":
+                if vms is not None:
+                    vms.shut_down(name, STOP_S)
+                self._note(name, vm="off")
+            elif state in ("DELETING", "PREEMPTED") and vm:
+                if vms is not None:
+                    vms.kill(name)
+                self._note(name, vm="")
+
+    def _preempt_at_step(self, name: str, record: Record) -> None:
+        """The supervisor of the machine watches the steps and gives the notice itself, at the very step."""
+        vms = self._cloud.vms
+        assert vms is not None
+        about = {"node": record["id"], "zone": record["zone"], "tier": record["tier"]}
+        waits = record.get("at_step")
+        fault = self._faults.armed("preempted-at-step", **about)
+        if waits is None and fault is not None:
+            vms.preempt_at(name, int(fault["step"]), float(fault["notice"]))
+            self._note(name, at_step=fault["step"], step_notice=float(fault["notice"]))
+        elif waits is not None and not record.get("preempt") and (noticed := vms.noticed(name)) is not None:
+            self._faults.take("preempted-at-step", **about)
+            self._note(name, preempt=noticed + record["step_notice"])
+
+    def _note(self, name: str, **change: Any) -> None:
+        with self._db.transaction():
+            record = self._db.get(NODE, name)
+            if record is not None:
+                self._db.put(NODE, name, {**record, **change})
+
+    def _spec(self, name: str, record: Record) -> MachineSpec:
+        part = tpu_offer.by_type(record["accelerator"])
+        assert part is not None
+        return MachineSpec(
+            resource=name, project=record["project"], zone=record["zone"], node=record["id"],
+            accelerator_type=part.accelerator_type, chips=part.chips, topology=part.topology, workers=part.vms,
+            service_account=record["account"], runtime_version=record["body"]["runtimeVersion"],
+            spot=record["tier"] == "spot", scopes=tuple(record["scopes"]), metadata=record["body"].get("metadata", {}),
+            labels=record["body"].get("labels", {}), run_at=record["create"],
+        )  # fmt: skip
+
+    # -------------------------------------------------------------------------------------------------------- showing
+
+    def answer(self, kind: str, name: str, record: Record, version: str) -> Record:
+        """As an operation's response."""
+        shown = self.show_request(name, record) if kind == QR else self.show_node(name, record)
+        type = "QueuedResource" if kind == QR else "Node"
+        return {"@type": f"type.googleapis.com/google.cloud.tpu.{version}.{type}", **shown}
+
+    def show_request(self, name: str, record: Record) -> Record:
+        key = {"WAITING_FOR_RESOURCES": "", "FAILED": "failedData"}.get(record["state"], _data(record["state"]))
+        state: Record = {"state": record["state"], "stateInitiator": record["initiator"]}
+        if key:
+            state[key] = {"error": record["error"]} if record["state"] == "FAILED" else {}
+        return {"name": name, **record["body"], "state": state, "createTime": self._clock.rfc3339(record["create"])}
+
+    def show_node(self, name: str, record: Record) -> Record:
+        part = tpu_offer.by_type(record["accelerator"])
+        assert part is not None
+        seed = zlib.crc32(name.encode())
+        network = {"network": "default", "subnetwork": "default", **(record["body"].get("networkConfig") or {})}
+        network["network"] = network["network"].rpartition("/")[2]
+        shown = {
+            **record["body"], "name": name, "id": record["number"], "state": record["state"],
+            "acceleratorConfig": tpu_offer.config(part), "createTime": self._clock.rfc3339(record["create"]),
+            "apiVersion": {"v2": "V2", "v2alpha1": "V2_ALPHA1"}[record["version"]], "networkConfig": network,
+            "serviceAccount": {"email": record["account"], "scope": record["scopes"]},
+        }  # fmt: skip
+        if record["state"] == "READY":
+            shown["health"] = "HEALTHY"
+        if record["state"] not in ("CREATING", "STOPPED"):
+            ends = [{"ipAddress": f"10.164.{seed % 250}.{2 + n}", "port": 8470} for n in range(part.vms)]
+            if network.get("enableExternalIps"):
+                for n, end in enumerate(ends):
+                    end["accessConfig"] = {"externalIp": f"203.0.113.{(seed + n) % 254 + 1}"}
+            shown["networkEndpoints"] = ends
+        if record["qr"]:
+            shown["queuedResource"] = record["qr"]
+        if record["tier"] == "spot":
+            shown["schedulingConfig"] = {"spot": True, "preemptible": True}
+        if record.get("maintenance"):
+            shown["upcomingMaintenance"] = record["maintenance"]
+        return shown
+
+    def maintenance(self, name: str, version: str) -> str:
+        """An announced one (v2alpha1 simulateMaintenanceEvent)."""
+        record = self.get(NODE, name)
+        now = self._clock.now()
+        record["maintenance"] = {
+            "type": "SCHEDULED", "maintenanceStatus": "PENDING", "canReschedule": True,
+            "windowStartTime": self._clock.rfc3339(now + 3600), "windowEndTime": self._clock.rfc3339(now + 7200),
+        }  # fmt: skip
+        self._db.put(NODE, name, record)
+        operation = self._operations.begin(name.partition("/nodes/")[0], name, "simulateMaintenanceEvent", version)
+        self._operations.finish(operation, now, self.answer(NODE, name, record, version))
+        return operation
+
+    # -------------------------------------------------------------------------------------------------------- records
+
+    def _all(self, kind: str) -> Iterator[tuple[str, Record]]:
+        yield from self._db.list(kind)
+
+    def _state(self, node: str) -> str:
+        """ "" when it is gone."""
+        record = self._db.get(NODE, node)
+        return str(record["state"]) if record else ""
+
+    def _is_busy(self) -> bool:
+        return bool(self._db.list(QR, limit=1) or self._db.list(NODE, limit=1))
+
+
+def _wanted(one: Wanted) -> Record:
+    return {
+        "id": one.id, "body": one.body, "accelerator": one.part.accelerator_type, "workers": one.part.vms,
+        "account": one.account, "scopes": list(one.scopes),
+    }  # fmt: skip
+
+
+def _data(state: str) -> str:
+    return state.lower() + "Data"
+
+
+def exists(name: str) -> GoogleError:
+    return GoogleError(409, "ALREADY_EXISTS", f"Resource '{name}' already exists")

@@ -1,0 +1,82 @@
+"""What the practice zones offer: locations, accelerator types and runtime images, from the app's catalogue."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from tpu_studio.domain.catalogue import Generation, Slice, catalogue, region_of
+
+_TF = (
+    "tpu-vm-tf-2.17.1-pjrt-v5p-and-below", "tpu-vm-tf-2.17.1-pod-pjrt-v5p-and-below",
+    "tpu-vm-tf-2.18.0-pjrt-v5p-and-below", "tpu-vm-tf-2.18.0-pod-pjrt-v5p-and-below",
+)  # fmt: skip
+_TF_NAME = re.compile(r"tpu-vm-tf-2\.\d+\.\d+(-pod)?(-pjrt)?(-v5p-and-below)?")
+
+
+def generations() -> list[Generation]:
+    """Those that the Cloud TPU API lends."""
+    return [one for one in catalogue().offered() if one.control_plane == "cloud-tpu"]
+
+
+@cache
+def zones() -> tuple[str, ...]:
+    return tuple(sorted({zone.zone for one in generations() for zone in one.zones}))
+
+
+def slices(zone: str) -> list[Slice]:
+    found = []
+    for one in generations():
+        for place in one.zones:
+            if place.zone == zone:
+                found += [part for part in one.slices if place.min_chips <= part.chips <= place.max_chips]
+    return found
+
+
+def by_type(accelerator_type: str) -> Slice | None:
+    """Anywhere: whether it is in a zone is another question."""
+    for one in generations():
+        for part in one.slices:
+            if part.accelerator_type == accelerator_type:
+                return part
+    return None
+
+
+def by_config(api_type: str, topology: str) -> Slice | None:
+    for one in generations():
+        for part in one.slices:
+            if (one.api_type, part.topology) == (api_type, topology):
+                return part
+    return None
+
+
+def config(part: Slice) -> dict[str, str]:
+    """AcceleratorConfig"""
+    return {"type": catalogue().generation(part.generation).api_type, "topology": part.topology}
+
+
+def images(zone: str) -> list[str]:
+    """Runtime versions, sorted."""
+    here = {part.generation for part in slices(zone)}
+    found = {catalogue().image(generation, "jax") for generation in here} | {"tpu-ubuntu2204-base", "tpu-vm-base"}
+    if here - {"v6e"}:
+        found |= set(_TF)
+    return sorted(found)
+
+
+def has_image(zone: str, image: str) -> bool:
+    return image in images(zone) or bool(_TF_NAME.fullmatch(image))
+
+
+def location(project: str, zone: str) -> dict[str, Any]:
+    return {
+        "name": f"projects/{project}/locations/{zone}", "locationId": zone,
+        "labels": {"cloud.googleapis.com/region": region_of(zone)},
+    }  # fmt: skip
+
+
+def usd_per_hour(part: Slice, zone: str, tier: str) -> float | None:
+    """Of the whole slice; None: the price is unknown."""
+    price = catalogue().price(part.generation, part.chips, zone, tier)
+    return None if price is None else price.usd_per_hour(part.chips)
