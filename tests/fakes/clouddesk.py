@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
@@ -18,6 +20,25 @@ from tpu_studio.workflow.cloudruns.state import State
 RUN = "digits-k3f7"
 
 
+class HookedJournal(JournalFile):
+    """Tells the sky's hook before and after each write, so that a test can end the process there."""
+
+    def __init__(self, path: Path, sky: Sky) -> None:
+        self._sky = sky
+        super().__init__(path)
+
+    def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int:
+        self._sky.hook("journal", False)
+        number = super().open(action, run, facts, at)
+        self._sky.hook("journal", True)
+        return number
+
+    def close(self, number: int, outcome: str, at: float) -> None:
+        self._sky.hook("journal", False)
+        super().close(number, outcome, at)
+        self._sky.hook("journal", True)
+
+
 class CloudDesk:
     def __init__(self, home: Path, sky: Sky, plan: Plan | None = None) -> None:
         self.home, self.sky = home, sky
@@ -29,7 +50,7 @@ class CloudDesk:
 
     def start(self) -> None:
         """A fresh process: nothing is remembered but what stands on the disk."""
-        self.journal = JournalFile(self.home / "journal.db")
+        self.journal = HookedJournal(self.home / "journal.db", self.sky)
         self.driver = Driver(self.home, places={"practice": self.sky.place()}, journal=self.journal)
 
     def die(self) -> None:

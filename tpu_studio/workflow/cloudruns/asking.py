@@ -145,7 +145,7 @@ def wanted(
         ref=machine.ref,
         request_id=machine.request_id,
         accelerator=slice_.accelerator_type,
-        runtime=catalogue().image(slice_.generation, plan.framework),
+        runtime=str((state.pieces or {}).get("runtime") or catalogue().image(slice_.generation, plan.framework)),
         tier=tier,
         valid_for_s=max(60.0, rules.wait_s - max(0.0, now - state.since)),
         run_s=lease_s(limits, state, now) + rules.boot_s if own_stop else None,

@@ -29,6 +29,7 @@ class Rules:
         zones: In the order in which they are asked.
         wait_s: For a machine, from the first time that it was asked for.
         hunt_s: In one zone, when there are several.
+        round_s: Pause after all zones were asked in vain; up to five times that after more rounds.
         silence_s: Of a guardian that has spoken.
         boot_s: From a node that is ready to the guardian's first word.
         self_delete_s: After its end, for the machine to delete itself.
@@ -234,7 +235,13 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     if state.since and waited >= rules.wait_s:
         return Declare(Reason.NO_CAPACITY, {"waited_s": waited, "zones": list(rules.zones)})
     round_over = bool(tried) and len(tried) % len(rules.zones) == 0
-    pause = rules.rate_s if last is not None and last.refusal == "create-rate" else rules.round_s if round_over else 0.0
+    pause = (
+        rules.rate_s
+        if last is not None and last.refusal == "create-rate"
+        else rules.round_s * min(5, len(tried) // len(rules.zones))
+        if round_over
+        else 0.0
+    )
     if last is not None and last.gone is not None and seen.now - last.gone < pause:
         return Wait(pause - (seen.now - last.gone), "waiting-for-capacity")
     latest = {one.ref.zone: one.refusal for one in tried}

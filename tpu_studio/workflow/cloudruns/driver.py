@@ -19,6 +19,7 @@ from typing import Any
 
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
+from tpu_studio.wire.events import event, from_record
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
@@ -30,7 +31,7 @@ from tpu_studio.workflow.cloudruns.decide import Action, Rules, Seen
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, MachineSeen, Ref
 from tpu_studio.workflow.cloudruns.receipt import receipt
-from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, fold, with_guard
+from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, apply, fold, with_guard
 from tpu_studio.workflow.ports import Journal
 
 PLACES = ("practice", "cloud")
@@ -192,7 +193,7 @@ class Driver:
 
     def _refresh(self, run: _Watched) -> None:
         """Read the desktops' events again if any has grown."""
-        sizes = {path.name: path.stat().st_size for path in (run.folder / "events").glob("desk-*.jsonl")}
+        sizes = _desk_sizes(run.folder)
         if sizes != run.sizes:
             run.state, run.sizes = fold(desk_events(run.folder)), sizes
 
@@ -296,8 +297,13 @@ class Driver:
         t = run.side.clock.now()
         if run.state.end is not None:
             t = max(t, run.state.end.t + 0.001)
+        alone = _desk_sizes(run.folder) == run.sizes
         desk.write_event(run.folder, self._install, kind, t=t, **fields)
-        self._refresh(run)
+        said = from_record(event(kind, t=t, **fields))
+        if alone and said is not None:
+            run.state, run.sizes = apply(run.state, said), _desk_sizes(run.folder)
+        else:
+            self._refresh(run)
 
     def _begin(self, run: _Watched, action: str, machine: Machine, **facts: Any) -> int:
         """Journal, our events file, and the bucket: after this the call may be made."""
@@ -659,6 +665,10 @@ def _queued(state: State) -> tuple[Phase, str] | None:
     return None if state.phase[0] == Phase.QUEUED.value else (Phase.QUEUED, "submitted")
 
 
+def _desk_sizes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in (folder / "events").glob("desk-*.jsonl")}
+
+
 def _kind(task: str, name: str) -> str:
     """b or l: ``<name>-<kind>-<n>-<deadline>``."""
     return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
@@ -666,7 +676,7 @@ def _kind(task: str, name: str) -> str:
 
 def _stops_left(folder: Path) -> list[Any]:
     left: list[Any] = []
-    for event in desk_events(folder):
-        if event.kind == "stops-removed":
-            left += event.get("left") or []
+    for told in desk_events(folder):
+        if told.kind == "stops-removed":
+            left += told.get("left") or []
     return left

@@ -115,7 +115,11 @@ def test_a_zone_that_only_lets_wait_is_left_after_a_while(tmp_path: Path, sky: S
 
 @pytest.mark.parametrize(
     ("refusals", "reason"),
-    [(["quota-exceeded"], "quota-exceeded"), (["billing-off"], "launch-refused"), (["no-capacity"] * 500, "no-capacity")],
+    [
+        (["quota-exceeded"], "quota-exceeded"),
+        (["billing-off"], "launch-refused"),
+        (["no-capacity"] * 500, "no-capacity"),
+    ],
 )
 def test_a_refusal_ends_the_run_with_its_own_reason(
     desk: CloudDesk, sky: Sky, refusals: list[str], reason: str
@@ -220,9 +224,7 @@ def test_a_create_call_without_an_answer_is_never_made_under_another_name(
     nothing_left(desk)
 
 
-def test_a_deletion_that_fails_is_tried_until_it_is_proved_and_said_with_its_price(
-    desk: CloudDesk, sky: Sky
-) -> None:
+def test_a_deletion_that_fails_is_tried_until_it_is_proved_and_said_with_its_price(desk: CloudDesk, sky: Sky) -> None:
     fails = [6]
 
     def refuse(call: str, done: bool) -> None:
@@ -257,7 +259,7 @@ def test_a_result_never_leads_out_of_the_runs_folder(desk: CloudDesk, sky: Sky, 
     for name in ("result/../../../evil", "result//etc/evil", "result/a\\..\\evil"):
         sky._put(f"runs/{RUN}/{name}", b"evil")
     desk.until()
-    assert [path for path in tmp_path.rglob("*evil*")] == []
+    assert list(tmp_path.rglob("*evil*")) == []
 
 
 def test_no_two_desktops_drive_a_run(tmp_path: Path, sky: Sky) -> None:
