@@ -148,7 +148,7 @@ FAULTS = {
         Fault("token-revoked", _ACCOUNT, "Your sign-in was withdrawn: you must sign in again.", 0),
         Fault("scope-unticked", _ACCOUNT, "At sign-in the box for Google Cloud was not ticked."),
         Fault("refresh-token-rotates", _ACCOUNT, "Google hands out a new key to your sign-in and ends the old one."),
-        Fault("refresh-token-expires", _ACCOUNT, "Your sign-in ends after seven days (an app in testing).", 0, {"days": 7}),
+        Fault("refresh-token-expires", _ACCOUNT, "Your sign-in ends after seven days.", 0, {"days": 7}),
         Fault("reauth-needed", _ACCOUNT, "Your organisation wants you to sign in again (re-authentication).", 0),
         Fault("client-gone", _ACCOUNT, "The sign-in client of this program was deleted.", 0),
         Fault("runner-may-not-delete", _ACCOUNT, "The machine's own account may not delete the machine.", 0),

@@ -8,10 +8,7 @@ import re
 import secrets
 from typing import Any
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
-
-from tpu_studio.practice import orgpolicy, roles
+from tpu_studio.practice import jwt, orgpolicy, roles
 from tpu_studio.practice.clock import parse_duration
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, error_info
@@ -232,11 +229,7 @@ def may_on_account(cloud: Cloud, who: Principal, permission: str, email: str) ->
 def make_key(cloud: Cloud, email: str) -> tuple[dict[str, Any], str]:
     """A new key: what IAM shows of it, and the key file's text, which nobody can read again."""
     record = cloud.db.get("account", email) or {}
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                                serialization.NoEncryption()).decode()  # fmt: skip
-    public = private.public_key().public_bytes(serialization.Encoding.PEM,
-                                               serialization.PublicFormat.SubjectPublicKeyInfo).decode()  # fmt: skip
+    pem, public = jwt.new_key_pair()
     key_id = secrets.token_hex(20)
     shown = {
         "name": f"projects/{record['projectId']}/serviceAccounts/{email}/keys/{key_id}", "keyType": "USER_MANAGED",

@@ -142,6 +142,10 @@ ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
     "roles/billing.projectManager": ("Project Billing Manager",
                                      ("resourcemanager.projects.createBillingAssignment",
                                       "resourcemanager.projects.deleteBillingAssignment")),
+    "roles/billing.admin": ("Billing Account Administrator", ON_BILLING_ACCOUNT),
+    "roles/billing.user": ("Billing Account User", (*ON_BILLING_ACCOUNT[:2], "billing.resourceAssociations.create")),
+    "roles/billing.viewer": ("Billing Account Viewer", ("billing.accounts.get", "billing.accounts.list",
+                                                        "billing.budgets.get", "billing.budgets.list")),
     "roles/logging.logWriter": ("Logs Writer", ("logging.logEntries.create",)),
     "roles/logging.viewer": ("Logs Viewer", ("logging.logEntries.list",)),
     "roles/monitoring.metricWriter": ("Monitoring Metric Writer", ("monitoring.timeSeries.create",)),
@@ -150,7 +154,7 @@ ROLES: dict[str, tuple[str, tuple[str, ...]]] = {
 }  # fmt: skip
 """Role → title, permissions."""
 
-KNOWN: frozenset[str] = frozenset(p for _, permissions in ROLES.values() for p in permissions)
+KNOWN: frozenset[str] = frozenset(p for _, permissions in ROLES.values() for p in permissions) - {*ON_BILLING_ACCOUNT}
 """What ``projects:testIamPermissions`` answers for; any other name is 400."""
 
 
