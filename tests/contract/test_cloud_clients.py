@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.session import Patience
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
-from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref, Wanted
+from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen, Ref, Wanted
 
 Start = Callable[..., Practice]
 QUICK = Patience(sleep=lambda seconds: None)
@@ -152,6 +151,153 @@ def test_the_clock_is_the_clouds(start_practice: Start) -> None:
     assert abs(side.clock.now() - practice.cloud.clock.now()) < 120  # two practice minutes: 2 s
 
 
+# ------------------------------------------------------------------------------------------------------- machines
+
+LABELS = {"tpu-studio": "run", "run-id": "digits-k3f7", "install": "i1"}
+WANTED = Wanted(
+    ref=REF,
+    request_id="5f2c7c0e-9a53-4f53-8f0b-0e6f2b1f8b11",
+    accelerator="v5litepod-1",
+    runtime="v2-alpha-tpuv5-lite",
+    tier="on-demand",
+    valid_for_s=7200.0,
+    run_s=None,
+    metadata={"startup-script": "#!/bin/sh\n", "ts-deadline": "1"},
+    labels=LABELS,
+    service_account="tpu-studio-runner@practice-project.iam.gserviceaccount.com",
+)
+
+
+def until(seen: Callable[[], MachineSeen | None], *states: str) -> MachineSeen | None:
+    """The machine once it is in one of *states* ("" for absent), or a failure after a generous while."""
+    give_up = time.monotonic() + 30
+    while True:
+        machine = seen()
+        if (machine.state if machine else "") in states:
+            return machine
+        assert time.monotonic() < give_up, machine
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def fast(start_practice: Start) -> CloudSide:
+    return side_of(start_practice(speed=60))
+
+
+@pytest.mark.parametrize("tier", ["on-demand", "spot", "flex-start"])
+def test_a_machine_is_asked_for_found_and_deleted(fast: CloudSide, tier: str) -> None:
+    machines = fast.machines["tpu"]
+    machines.create(replace(WANTED, tier=tier, run_s=3600.0 if tier == "flex-start" else None))
+    ready = until(lambda: machines.look(REF), "ready")
+    assert ready is not None and ready.labels == LABELS
+    assert ready.created is not None and abs(ready.created - fast.clock.now()) < 3600
+    assert [one.ref for one in machines.find(LABELS)] == [REF]
+    assert list(machines.find({**LABELS, "run-id": "another"})) == []
+    machines.delete(REF)
+    machines.delete(REF)
+    until(lambda: machines.look(REF), "")
+    machines.delete(REF)
+    assert list(machines.find(LABELS)) == []
+
+
+def test_the_same_name_is_refused_the_same_call_is_not(fast: CloudSide) -> None:
+    machines = fast.machines["tpu"]
+    machines.create(WANTED)
+    machines.create(WANTED)  # the same request id
+    with pytest.raises(CloudRefused) as raised:
+        machines.create(replace(WANTED, request_id="00000000-9a53-4f53-8f0b-0e6f2b1f8b11"))
+    assert raised.value.id == "exists"
+
+
+@pytest.mark.parametrize(
+    ("fault", "id"),
+    [
+        ("quota-zero", "quota-exceeded"),
+        ("stockout-at-submit", "no-capacity"),
+        ("type-not-in-zone", "type-not-in-zone"),
+        ("create-rate", "create-rate"),
+    ],
+)
+def test_a_refused_create_made_nothing_and_says_why(start_practice: Start, fault: str, id: str) -> None:
+    machines = side_of(start_practice(fault)).machines["tpu"]
+    with pytest.raises(CloudRefused) as raised:
+        machines.create(replace(WANTED, tier="spot"))
+    assert raised.value.id == id
+    assert raised.value.facts["zone"] == REF.zone and raised.value.facts["raw"]
+    assert machines.look(REF) is None
+
+
+@pytest.mark.parametrize("fault", ["apply-then-fail", "connection-cut:match=POST", "foreign-metadata-type"])
+def test_a_create_whose_answer_is_lost_is_unclear_and_found_by_name(start_practice: Start, fault: str) -> None:
+    machines = side_of(start_practice(fault, speed=60)).machines["tpu"]
+    try:
+        machines.create(WANTED)
+    except CloudUnclear:
+        pass  # foreign-metadata-type is readable: google.cloud.common is imported
+    assert until(lambda: machines.look(REF), "ready") is not None
+    assert len(machines.find(LABELS)) == 1
+
+
+def test_a_stockout_in_the_operation_is_told_with_its_reason(start_practice: Start) -> None:
+    machines = side_of(start_practice("stockout-in-operation", speed=60)).machines["tpu"]
+    machines.create(WANTED)
+    failed = until(lambda: machines.look(REF), "failed")
+    assert failed is not None and failed.error is not None and failed.error[0] == "no-capacity"
+    machines.delete(REF)
+    until(lambda: machines.look(REF), "")
+
+
+def test_a_state_nobody_has_heard_of_is_unknown_not_failed(start_practice: Start) -> None:
+    machines = side_of(start_practice("unknown-enum", speed=60)).machines["tpu"]
+    machines.create(WANTED)
+    states = set()
+    give_up = time.monotonic() + 20
+    while "ready" not in states and time.monotonic() < give_up:
+        machine = machines.look(REF)
+        assert machine is not None
+        states.add(machine.state)
+    assert "ready" in states
+    assert "failed" not in states and "preempted" not in states
+
+
+def test_an_operation_that_never_ends_does_not_hide_the_machine(start_practice: Start) -> None:
+    machines = side_of(start_practice("operation-never-ends", speed=60)).machines["tpu"]
+    machines.create(WANTED)
+    assert until(lambda: machines.look(REF), "ready") is not None
+
+
+def test_a_machine_that_is_taken_back_is_told_from_one_that_is_deleted(start_practice: Start) -> None:
+    machines = side_of(start_practice("preempted:seconds=5,notice=1", speed=60)).machines["tpu"]
+    machines.create(replace(WANTED, tier="spot"))
+    taken = until(lambda: machines.look(REF), "preempted")
+    assert taken is not None and (taken.by_service or "PREEMPTED" in taken.raw)
+    machines.delete(REF)
+    until(lambda: machines.look(REF), "")
+
+
+def test_a_zone_that_does_not_answer_leaves_find_unclear(start_practice: Start) -> None:
+    practice = start_practice()
+    machines = side_of(practice).machines["tpu"]
+    machines.create(WANTED)
+    practice.cloud.faults.arm_text("partial-listing:times=0")
+    with pytest.raises(CloudUnclear) as raised:
+        machines.find(LABELS)
+    assert raised.value.facts["unreachable"]
+
+
+def test_the_line_may_fail_for_a_while(start_practice: Start) -> None:
+    practice = start_practice(speed=60)
+    machines = side_of(practice).machines["tpu"]
+    machines.create(WANTED)
+    until(lambda: machines.look(REF), "ready")
+    for fault in ("server-error", "unavailable", "gateway-timeout", "too-many-requests"):
+        practice.cloud.faults.arm_text(f"{fault}:times=2")
+        assert machines.look(REF) is not None
+    practice.cloud.faults.arm_text("delete-fails:times=2")
+    machines.delete(REF)
+    until(lambda: machines.look(REF), "")
+
+
 # ------------------------------------------------------------------------------------------------------- security
 
 
@@ -161,12 +307,11 @@ def test_a_wrong_token_is_signed_out_and_told_nowhere(practice: Practice) -> Non
     for call in (
         lambda: side.mailbox.read("runs/a/x"),
         lambda: side.stops.of(REF),
+        lambda: side.machines["tpu"].look(REF),
+        lambda: side.machines["tpu"].look(REF),
     ):
         with pytest.raises(SignedOut) as raised:
             call()
         told = str(raised.value) + repr(raised.value) + json.dumps(raised.value.to_json()) + repr(side)
         assert secret not in told
         assert raised.value.__cause__ is None
-
-
-_ = (time, CloudUnclear, Wanted, Any)

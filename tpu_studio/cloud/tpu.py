@@ -16,11 +16,11 @@ from functools import cached_property
 from typing import Any
 
 from tpu_studio.cloud import errors
-from tpu_studio.cloud.session import PATIENT, SCOPES, TIMEOUT, Api, Patience, once, segment
+from tpu_studio.cloud.session import PATIENT, READ_S, SCOPES, Api, Patience, once, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref, Wanted
 
-_CREATE_TIMEOUT = (10.0, 60.0)
+_CREATE_S = 60.0
 _WAITING = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
 _COMING = ("CREATING", "STARTING", "RESTARTING", "REPAIRING", "REIMAGING")
 _GONE = ("PREEMPTED", "TERMINATED", "STOPPED", "STOPPING")
@@ -87,11 +87,13 @@ class TpuMachines:
         from google.auth.credentials import AnonymousCredentials
         from google.cloud import tpu_v2
         from google.cloud.tpu_v2.services.tpu.transports import TpuRestTransport
+        from google.cloud.tpu_v2.services.tpu.transports.base import DEFAULT_CLIENT_INFO
 
         scheme, _, host = self._endpoint.partition("://")
         nobody: Any = AnonymousCredentials  # the session has the real ones
-        transport = TpuRestTransport(host=host, url_scheme=scheme, credentials=nobody())
+        transport: Any = TpuRestTransport(host=host, url_scheme=scheme, credentials=nobody())
         transport._session = self._http
+        transport._prep_wrapped_messages(DEFAULT_CLIENT_INFO)  # its table of methods is keyed by the session
         return tpu_v2.TpuClient(transport=transport)
 
     def _create(self, wanted: Wanted) -> str:
@@ -106,7 +108,7 @@ class TpuMachines:
                 "queued_resource": body,
                 "request_id": wanted.request_id,
             },
-            timeout=_CREATE_TIMEOUT,
+            timeout=_CREATE_S,
             retry=None,
         )
         return str(operation.operation.name)
@@ -131,7 +133,7 @@ class TpuMachines:
 
     def _got(self, method: str, name: str, ref: Ref) -> dict[str, Any] | None:
         def get() -> dict[str, Any]:
-            return _plain(getattr(self._client, method)(request={"name": name}, timeout=TIMEOUT, retry=None))
+            return _plain(getattr(self._client, method)(request={"name": name}, timeout=READ_S, retry=None))
 
         try:
             return self._patience.call(get, zone=ref.zone, name=ref.name)
@@ -177,11 +179,11 @@ class TpuMachines:
 
     def _delete_request(self, ref: Ref) -> None:
         name = f"{self._parent(ref.zone)}/queuedResources/{ref.name}"
-        self._client.delete_queued_resource(request={"name": name, "force": True}, timeout=TIMEOUT, retry=None)
+        self._client.delete_queued_resource(request={"name": name, "force": True}, timeout=READ_S, retry=None)
 
     def _delete_node(self, ref: Ref) -> None:
         name = f"{self._parent(ref.zone)}/nodes/{ref.name}"
-        self._client.delete_node(request={"name": name}, timeout=TIMEOUT, retry=None)
+        self._client.delete_node(request={"name": name}, timeout=READ_S, retry=None)
 
     def _deleted(self, delete: Any, ref: Ref) -> bool:
         """Whether the deletion was accepted or is going on; False: there was nothing of that kind."""
@@ -210,7 +212,7 @@ class TpuMachines:
 
         def read() -> dict[Ref, dict[str, Any]]:
             found, missing = {}, list[str]()
-            for page in call(request={"parent": parent, "page_size": 500}, timeout=TIMEOUT, retry=None).pages:
+            for page in call(request={"parent": parent, "page_size": 500}, timeout=READ_S, retry=None).pages:
                 for one in getattr(page, method):
                     plain = _plain(one)
                     found[_ref(str(plain.get("name", "")))] = plain
