@@ -82,7 +82,7 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("POST", r"/token|/oauth2/v4/token", public=True)
     def token(request: Request) -> Reply:
-        form = {name: values[0] for name, values in _form(request).items()}
+        form = {**_basic(request), **{name: values[0] for name, values in _form(request).items()}}
         grants = {_CODE_GRANT: _by_code, "refresh_token": _by_refresh_token, _JWT_GRANT: _by_key}
         try:
             if form.get("grant_type") not in grants:
@@ -400,6 +400,18 @@ def _subject(email: str) -> str:
 
 def _form(request: Request) -> dict[str, list[str]]:
     return urllib.parse.parse_qs(request.body.decode(errors="replace"))
+
+
+def _basic(request: Request) -> dict[str, str]:
+    """Client id and secret where the client sends them in a header (oauthlib does)."""
+    kind, _, packed = request.headers.get("Authorization", "").partition(" ")
+    if kind.lower() != "basic":
+        return {}
+    try:
+        client, _, secret = base64.b64decode(packed).decode().partition(":")
+    except ValueError:
+        return {}
+    return {"client_id": urllib.parse.unquote(client), "client_secret": urllib.parse.unquote(secret)}
 
 
 def _first(form: dict[str, list[str]], name: str) -> str:
