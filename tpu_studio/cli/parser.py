@@ -167,6 +167,19 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--remove", action="store_true", help="delete it")
     engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")
 
+    practice = verb(
+        "practice",
+        "Serve the practice cloud: Google's own interfaces on this computer, free, with machines that are processes.",
+        "tpu-studio practice --fault preempted-at-step:step=40 --speed 10",
+    )
+    practice.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
+    practice.add_argument(
+        "--fault", action="append", default=[], metavar="NAME[:key=value,…]", help="what shall go wrong; any number"
+    )
+    practice.add_argument("--speed", type=float, default=1.0, metavar="X", help="practice seconds in a real one")
+    practice.add_argument("--stop", action="store_true", help="end the one of this home, and all its machines")
+    practice.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+
     predict = verb("predict", "Ask the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
     _run(predict)
     predict.add_argument("items", nargs="*", metavar="ITEM", help="pictures, folders of pictures, tables, text files")

@@ -22,6 +22,8 @@ class Cloud:
     """Attributes:
     url: Where the server listens, no slash at the end; set when it does.
     vms: The machines; None in tests of the API alone.
+    on_stop: Called when the owner ends the practice cloud (`/practice/stop`).
+    ending: Called before that: whatever runs is deleted, its machines ended.
     closing: Called when the server stops, in reverse order; a service that holds files, threads or ports adds to it.
     hangs_up: Each is asked about a token; True: whoever holds it has no network, and gets no answer.
     busy: Each tells whether something still has to happen (a VM, a request, a task that waits): the detached server
@@ -38,7 +40,9 @@ class Cloud:
         self.principals = Principals(self.db, self.clock, self.faults, settings.owner)
         self.url = ""
         self.vms: Vms | None = None
+        self.on_stop: Callable[[], None] = lambda: None
         self.closing: list[Callable[[], None]] = []
+        self.ending: list[Callable[[], None]] = []
         self.hangs_up: list[Callable[[str], bool]] = []
         self.busy: list[Callable[[], bool]] = []
         self._timers: list[_Timer] = []

@@ -48,6 +48,23 @@ def install(router: Router, cloud: Cloud) -> None:
         lines = cloud.meter.bill()
         return {"now": cloud.clock.now(), "lines": lines, "usd": sum(line["usd"] or 0.0 for line in lines)}
 
+    @router.route("GET", "/practice/ready")
+    def ready(request: Request) -> dict[str, Any]:
+        """What `practice --json` printed."""
+        owned(request)
+        settings = cloud.settings
+        return {"url": cloud.url, "project": settings.project, "zone": settings.zone, "bucket": settings.bucket,
+                "token": cloud.principals.owner_token}  # fmt: skip
+
+    @router.route("POST", "/practice/stop")
+    def stop(request: Request) -> dict[str, Any]:
+        """Everything that runs is deleted, then the server ends; files in buckets stay."""
+        owned(request)
+        for end in cloud.ending:
+            end()
+        cloud.on_stop()
+        return {}
+
     @router.route("GET", "/practice/events")
     def events(request: Request) -> dict[str, Any]:
         """Query ``after``: number of the last event that is known."""

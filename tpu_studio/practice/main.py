@@ -28,6 +28,7 @@ SERVICES = (
     "budgets",
     "orgpolicy",
     "tpu",
+    "compute",
     "oauth",
 )
 

@@ -34,7 +34,9 @@ class Life:
     def __init__(self, cloud: Cloud, operations: Operations) -> None:
         self._cloud, self._db, self._clock, self._faults = cloud, cloud.db, cloud.clock, cloud.faults
         self._operations = operations
+        self._begun = False
         cloud.busy.append(self._is_busy)
+        cloud.ending.append(self.end_all)
 
     # --------------------------------------------------------------------------------------------------------- asking
 
@@ -368,8 +370,31 @@ class Life:
 
     # ------------------------------------------------------------------------------------------------------- machines
 
+    def end_all(self) -> None:
+        """Every queued resource and node is gone, and every machine with them."""
+        with self._db.transaction():
+            now, nodes = self._clock.now(), [name for name, _ in self._all(NODE)]
+            for name, record in list(self._all(NODE)):
+                record["state"] = "DELETING"
+                self._gone(name, record, now)
+            for name, record in list(self._all(QR)):
+                self._db.delete(QR, name)
+                self._operations.finish(record["operation"], now)
+        for name in nodes:
+            if self._cloud.vms is not None:
+                self._cloud.vms.kill(name)
+
+    def _begin(self) -> None:
+        """A machine that died while no server ran (this computer was off) boots again."""
+        for name, record in self._all(NODE):
+            if record["vm"] == "on" and self._cloud.vms is not None and not self._cloud.vms.alive(name):
+                self._note(name, vm="off")
+
     def _see_to_machines(self) -> None:
         vms = self._cloud.vms
+        if not self._begun:
+            self._begun = True
+            self._begin()
         for name, record in self._all(NODE):
             state, vm = record["state"], record["vm"]
             if state == "READY":

@@ -55,6 +55,12 @@ class Vms(Protocol):
     def noticed(self, name: str) -> float | None:
         """Practice time at which it was warned that it is taken away; None: it was not."""
 
+    def reboot(self, name: str, notice_s: float) -> None:
+        """Warn it, end every process, and run the startup script once more."""
+
+    def console(self, name: str, worker: int = 0) -> bytes:
+        """All that the startup script has printed since the first boot."""
+
     def kill(self, name: str) -> None:
         """End every process of it now, and forget its disk."""
 

@@ -18,6 +18,7 @@ from tpu_studio.domain.sentences import (
     job,
     model,
     notices,
+    practice,
     result,
     run,
     signin,
@@ -42,9 +43,9 @@ __all__ = [
 
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
-    **catalogue.ERRORS, **cloud.ERRORS, **signin.ERRORS,
+    **catalogue.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
 }  # fmt: skip
-FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS}
+FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **cloud.CHECKS}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}
 REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 

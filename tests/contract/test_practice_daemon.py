@@ -1,0 +1,66 @@
+"""The practice server of a home: started once, joined by all, there again after it was killed, ended on request."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tpu_studio.practice import daemon
+from tpu_studio.wire.errors import NotReady
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no file locks here")
+
+
+@pytest.fixture
+def served(home: Path) -> Iterator[Path]:
+    yield home
+    daemon.stop(home)
+
+
+def test_everybody_joins_the_one_server_of_a_home_and_it_survives_being_killed(served: Path):
+    first, again = daemon.start_or_join(served), daemon.start_or_join(served)
+    assert first == again and set(first) == {"url", "project", "zone", "bucket", "token"}
+    record = json.loads((served / "practice" / "server.json").read_text("utf-8"))
+    assert stat.S_IMODE((served / "practice" / "server.json").stat().st_mode) == 0o600
+    assert first["token"] not in (served / "practice" / "server.log").read_text("utf-8")
+
+    os.kill(record["pid"], signal.SIGKILL)
+    give_up = time.monotonic() + 10
+    while daemon.running(served) is not None and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert daemon.start_or_join(served)["token"] == first["token"]
+
+
+def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(served: Path):
+    program = [sys.executable, "-m", "tpu_studio", "practice", "--json"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        line = json.loads(server.stdout.readline())
+        assert daemon.running(served) == line
+        second = subprocess.run(program, capture_output=True, timeout=30, check=False)
+        assert second.returncode == 4 and line["url"].encode() in second.stdout + second.stderr
+        stopped = subprocess.run([*program, "--stop"], capture_output=True, timeout=30, check=True)
+        assert json.loads(stopped.stdout) == {"stopped": True}
+        assert server.wait(10) == 0
+    assert daemon.running(served) is None and daemon.stop(served) is False
+
+
+def test_a_program_that_does_not_start_is_told_with_its_own_words(home: Path):
+    with pytest.raises(NotReady) as told:
+        daemon.start_or_join(home, [sys.executable, "-c", "import sys; sys.exit('no such thing')"])
+    assert told.value.id == "practice-failed" and "no such thing" in told.value.facts["raw"]
+
+
+@pytest.mark.parametrize("wrong", [["--fault", "no-such-fault"], ["--fault", "preempted:oops"], ["--speed", "0"]])
+def test_a_wrong_fault_or_speed_is_bad_input(home: Path, wrong: list[str]):
+    program = [sys.executable, "-m", "tpu_studio", "practice", "--json", *wrong]
+    assert subprocess.run(program, capture_output=True, timeout=30, check=False).returncode == 2

@@ -1,0 +1,182 @@
+"""One practice server for each TPU_STUDIO_HOME: who holds the home serves it, and everybody else finds it by a file.
+
+    <home>/practice/lock          held by the server for as long as it lives
+    <home>/practice/server.json   pid, port, url, token …; 0600; written when the port listens
+    <home>/practice/server.log    what a detached server had to say
+
+`start_or_join` is for the app and `--on practice`; `serve` is the server's own life, in the foreground or detached. A
+detached one leaves after ten minutes without a request, a machine or a task that waits; state and machines stay.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib import error, request
+
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.settings import Settings
+from tpu_studio.wire.claims import try_lock
+from tpu_studio.wire.errors import NotReady
+
+IDLE_S = 600.0
+START_S = 30.0
+STOP_S = 20.0
+_CALL_S = 10.0
+_LOG_TAIL = 2000
+_started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
+
+
+def folder(home: Path) -> Path:
+    return home / "practice"
+
+
+def running(home: Path) -> dict[str, Any] | None:
+    """What the server of *home* printed when it was ready, if it answers; None: there is none."""
+    try:
+        record: dict[str, Any] = json.loads((folder(home) / "server.json").read_text("utf-8"))
+        ready = _call(record, "GET", "/practice/ready")
+    except (OSError, ValueError, KeyError):
+        return None
+    return ready
+
+
+def start_or_join(home: Path, program: list[str] | None = None) -> dict[str, Any]:
+    """``{"url","project","zone","bucket","token"}`` of the server of *home*, started if need be.
+
+    Args:
+        program: How this program is called; default: as it was started.
+
+    Raises:
+        NotReady: ``practice-failed``: it does not start; ``raw`` holds the end of its log.
+    """
+    started: subprocess.Popen[bytes] | None = None
+    give_up = time.monotonic() + START_S
+    while (found := running(home)) is None:
+        if started is None or (started.poll() is not None and not _is_held(home)):
+            if time.monotonic() > give_up or (started is not None and started.returncode not in (0, 4)):
+                raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
+            started = _spawn(home, program or _program())
+        elif time.monotonic() > give_up:
+            raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
+        time.sleep(0.05)
+    return found
+
+
+def serve(
+    settings: Settings, faults: tuple[str, ...], port: int, ready: Callable[[dict[str, str]], None],
+    ended: threading.Event, idle_s: float | None = None,
+) -> Practice:  # fmt: skip
+    """Serve until *ended* is set, somebody calls `stop`, or nothing has happened for *idle_s*.
+
+    Raises:
+        NotReady: ``practice-running``: another server has this home; ``practice-port-taken``.
+        ValueError: a fault that is not known.
+    """
+    with _held(settings.folder):
+        try:
+            practice = Practice(settings, faults, port)
+        except OSError as failed:
+            raise NotReady("practice-port-taken", port=port, raw=str(failed)) from failed
+        practice.cloud.on_stop = ended.set
+        practice.start()
+        try:
+            _write(settings.folder / "server.json", {"pid": os.getpid(), **practice.ready()})
+            ready(practice.ready())
+            while not ended.wait(0.2):
+                quiet_s = time.monotonic() - practice.server.used_at
+                if idle_s is not None and quiet_s > idle_s and not any(busy() for busy in practice.cloud.busy):
+                    break
+        finally:
+            (settings.folder / "server.json").unlink(missing_ok=True)
+            practice.stop()
+    return practice
+
+
+def stop(home: Path) -> bool:
+    """End the server of *home* and its machines; whether there was one. Raises NotReady: it does not end."""
+    record = running(home)
+    if record is None:
+        return False
+    _call(record, "POST", "/practice/stop")
+    give_up = time.monotonic() + STOP_S
+    while _is_held(home):
+        if time.monotonic() > give_up:
+            raise NotReady("practice-does-not-stop", url=record["url"])
+        time.sleep(0.05)
+    _collect()
+    return True
+
+
+@contextmanager
+def _held(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / "lock").open("a") as lock:
+        if not try_lock(lock.fileno()):
+            told = running(folder.parent) or {}
+            raise NotReady("practice-running", url=told.get("url", ""))
+        yield
+
+
+def _is_held(home: Path) -> bool:
+    try:
+        with (folder(home) / "lock").open("r+") as lock:
+            return not try_lock(lock.fileno())
+    except FileNotFoundError:
+        return False
+
+
+def _call(record: dict[str, Any], method: str, path: str) -> dict[str, Any]:
+    asked = request.Request(str(record["url"]) + path, method=method)
+    asked.add_header("Authorization", f"Bearer {record['token']}")
+    opener = request.build_opener(request.ProxyHandler({}))  # a proxy of this computer's is not asked for loopback
+    try:
+        with opener.open(asked, timeout=_CALL_S) as reply:
+            answer: dict[str, Any] = json.loads(reply.read())
+            return answer
+    except error.URLError as failed:
+        raise OSError(str(failed)) from failed
+
+
+def _spawn(home: Path, program: list[str]) -> subprocess.Popen[bytes]:
+    folder(home).mkdir(parents=True, exist_ok=True, mode=0o700)
+    arguments = [*program, "practice", "--json", "--detached"]  # its token is not for a log
+    with (folder(home) / "server.log").open("wb") as log:
+        _collect()
+        started = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
+            env={**os.environ, "TPU_STUDIO_HOME": str(home)},
+        )  # fmt: skip
+    _started.append(started)
+    return started
+
+
+def _collect() -> None:
+    _started[:] = [server for server in _started if server.poll() is None]
+
+
+def _program() -> list[str]:
+    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "tpu_studio"]
+
+
+def _write(path: Path, record: dict[str, Any]) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump(record, file)
+    temporary.replace(path)
+
+
+def _tail(path: Path) -> str:
+    try:
+        return path.read_bytes()[-_LOG_TAIL:].decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
