@@ -4,8 +4,9 @@
     python -m benchmarks.bench_training tensorflow mlp
 
 `fit` is called as a person calls it first (arrays in, nothing else), and in its best form (XLA, 32 steps a call).
-Figures are the median of `ROUNDS` rounds; the machine is often shared, so ratios count, not absolutes. Needs the
-training engine and, for the tables, texts and pictures, the full samples (TPU_STUDIO_SAMPLES).
+Speeds are the medians of `ROUNDS` rounds, a ratio is the median of each round's own: the machine is often shared, and
+what slows one contender of a round slows the next one too. Needs the training engine and, for the tables, texts and
+pictures, the full samples (TPU_STUDIO_SAMPLES).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-ROUNDS, SECONDS = 5, 2.0
+ROUNDS = 5
+SECONDS = {"mlp": 2.0, "gpt": 5.0, "cnn": 4.0}  # a measurement; `fit` at its best makes 32 steps of GPT in two or three
 JOBS: dict[str, dict[str, Any]] = {
     "mlp": {
         "name": "diamonds",
@@ -75,12 +77,12 @@ def rows_of(framework: str, model: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(name: str, ours: float, peer: float, goal: float | None) -> dict[str, Any]:
-    ratio = ours / peer
+def _row(name: str, ours: list[float], peer: list[float], goal: float | None) -> dict[str, Any]:
+    ratio = statistics.median(mine / theirs for mine, theirs in zip(ours, peer, strict=True))
     return {
         "name": name,
-        "ours": round(ours, 2),
-        "peer": round(peer, 2),
+        "ours": round(statistics.median(ours), 2),
+        "peer": round(statistics.median(peer), 2),
         "unit": "steps/s",
         "ratio": round(ratio, 3),
         "goal": goal,
@@ -88,8 +90,11 @@ def _row(name: str, ours: float, peer: float, goal: float | None) -> dict[str, A
     }
 
 
-def _in_engine(framework: str, model: str) -> dict[str, float]:
-    """Medians of each contender. Ours and Keras's run in processes of their own, as in life, and take turns."""
+def _in_engine(framework: str, model: str) -> dict[str, list[float]]:
+    """Steps a second of each contender in each round.
+
+    Ours and Keras's run in processes of their own, as in life, and take turns.
+    """
     names = ["ours", "fit"] + ([] if model == "cnn" else ["silent", "fit_best"])
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ends:
         plan = Path(folder) / "plan.json"
@@ -100,11 +105,11 @@ def _in_engine(framework: str, model: str) -> dict[str, float]:
         rates: dict[str, list[float]] = {name: [] for name in names}
         for number in range(ROUNDS + 1):
             for name in names[number % len(names) :] + names[: number % len(names)]:
-                rate = engines["ours" if name in ("ours", "silent") else "fit"].steps_per_s(name)
+                rate = engines["ours" if name in ("ours", "silent") else "fit"].steps_per_s(name, SECONDS[model])
                 if number:  # the first round compiles
                     rates[name].append(rate)
     print(framework, model, rates, file=sys.stderr)
-    return {name: statistics.median(values) for name, values in rates.items()}
+    return rates
 
 
 class Engine:
@@ -121,10 +126,10 @@ class Engine:
             argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
 
-    def steps_per_s(self, name: str) -> float:
+    def steps_per_s(self, name: str, seconds: float) -> float:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{name}\n")
+        self._process.stdin.write(f"{name} {seconds}\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
@@ -173,11 +178,11 @@ def child(side: str, path: Path) -> None:
         "fit_best": lambda: Fit(plan, parts, jit_compile=True, steps_per_execution=32),
     }
     for line in sys.stdin:
-        name = line.strip()
+        name, seconds = line.split()
         if name not in made:
             made[name] = makers[name]()
-            made[name].steps_per_s(SECONDS / 2)
-        print(made[name].steps_per_s(SECONDS), flush=True)
+            made[name].steps_per_s(float(seconds) / 2)
+        print(made[name].steps_per_s(float(seconds)), flush=True)
 
 
 class Ours:
