@@ -2,8 +2,8 @@
 
     python tools/gcloud_storage_check.py [--megabytes 100]
 
-It starts a practice cloud of its own in a temporary folder and gives gcloud a configuration of its own. Exit 0: all
-right. The suite runs a few of these commands (tests/contract/test_gcloud_storage.py); here are all of them, and a large file.
+It starts a practice cloud of its own in a temporary folder and gives gcloud a configuration of its own. Exit 0: all is
+right. The suite runs a few of these commands (tests/contract/test_gcloud_storage.py); here are all, and a large file.
 """
 
 from __future__ import annotations
@@ -57,10 +57,16 @@ class Gcloud:
     def __call__(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """Raises: AssertionError with gcloud's own words when it fails and *check* is set."""
         done = subprocess.run(
-            ["gcloud", "storage", *arguments], env=self._env, capture_output=True, text=True, timeout=COMMAND_S, check=False
+            ["gcloud", "storage", *arguments],
+            env=self._env,
+            capture_output=True,
+            text=True,
+            timeout=COMMAND_S,
+            check=False,
         )
         if check and done.returncode:
-            raise AssertionError(f"gcloud storage {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+            told = f"exit {done.returncode}\n{done.stdout}{done.stderr}"
+            raise AssertionError(f"gcloud storage {' '.join(arguments)}: {told}")
         return done
 
 
@@ -127,7 +133,8 @@ def buckets(gcloud: Gcloud, bucket: str, folder: Path) -> None:
     rules = folder / "lifecycle.json"
     rules.write_text('{"rule":[{"action":{"type":"Delete"},"condition":{"age":30,"matchesPrefix":["runs/"]}}]}')
     gcloud("buckets", "update", other, f"--lifecycle-file={rules}", "--update-labels=tpu-studio=1")
-    told = gcloud("buckets", "describe", other, "--format=value(location,labels.tpu-studio,lifecycle_config.rule[0].condition.age)")
+    shown = "--format=value(location,labels.tpu-studio,lifecycle_config.rule[0].condition.age)"
+    told = gcloud("buckets", "describe", other, shown)
     assert told.stdout.split() == ["US-WEST4", "1", "30"], told.stdout
     gcloud("buckets", "update", other, "--clear-lifecycle", "--clear-labels")
     assert set(gcloud("buckets", "list", "--format=value(storage_url)").stdout.split()) == {other + "/", bucket + "/"}

@@ -30,6 +30,7 @@ def install(router: Router, service: Service) -> None:
     service.route(router, "PUT", one + "/iam", handlers.set_policy)
     service.route(router, "GET", one + "/iam/testPermissions", handlers.test_permissions)
     service.route(router, "GET", one + "/storageLayout", handlers.layout)
+    service.route(router, "GET", one + "/managedFolders", handlers.managed_folders)
 
 
 class Buckets:
@@ -183,6 +184,12 @@ class Buckets:
             "locationType": record["locationType"],
             "hierarchicalNamespace": {"enabled": False},
         }
+
+    def managed_folders(self, request: Request) -> dict[str, Any]:
+        """None: nobody makes any here. `gcloud storage rm --recursive` asks."""
+        record = self._service.bucket(request.match["bucket"])
+        self._service.need(request, "storage.managedFolders.list", record)
+        return {"kind": "storage#managedFolders"}
 
 
 _TAKEN_BY_YOU = "Your previous request to create the named bucket succeeded and you already own it."

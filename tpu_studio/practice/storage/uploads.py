@@ -182,9 +182,7 @@ class Uploads:
 
     # ---------------------------------------------------------------------------------------------------- both
 
-    def _check(
-        self, request: Request, bucket: Facts, name: str, query: Mapping[str, list[str]]
-    ) -> StoredObject | None:
+    def _check(self, request: Request, bucket: Facts, name: str, query: Mapping[str, list[str]]) -> StoredObject | None:
         """Raises: GoogleError 403, 412."""
         current = self._store.find(bucket["name"], name)
         conditions.check(conditions.asked(query), current)
