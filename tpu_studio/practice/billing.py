@@ -100,7 +100,7 @@ def enabled(cloud: Cloud, project: str) -> bool:
 
 
 def _account_of(cloud: Cloud, project: str) -> str:
-    if cloud.faults.armed("billing-off", project=project):
+    if cloud.faults.armed("billing-off", project=project) is not None:
         return ""
     record = cloud.db.get("billing", project)
     return str(record["account"]) if record else ""

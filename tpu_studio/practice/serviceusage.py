@@ -146,7 +146,7 @@ def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:
 def _shown(cloud: Cloud, project: dict[str, Any], service: str, *, brief: bool = False) -> dict[str, Any]:
     record = cloud.db.get("service", f"{project['projectId']}/{service}")
     on = bool(record and record["enabled"] and cloud.clock.now() >= record.get("on_at", 0.0))
-    if cloud.faults.armed("service-disabled", service=service, project=project["projectId"]):
+    if cloud.faults.armed("service-disabled", service=service, project=project["projectId"]) is not None:
         on = False
     config: dict[str, Any] = {"name": service, "title": TITLES[service]}
     if not brief:

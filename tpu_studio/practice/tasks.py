@@ -131,7 +131,7 @@ def install(router: Router, cloud: Cloud) -> None:
     def create_task(request: Request) -> dict[str, Any]:
         parent = _parent(cloud, request, "cloudtasks.tasks.create")
         name = f"{parent}/queues/{request.match['queue']}"
-        if cloud.faults.take("tasks-refused", queue=name):
+        if cloud.faults.take("tasks-refused", queue=name) is not None:
             raise _lacking("cloudtasks.tasks.create", name)
         if cloud.db.get("queue", name) is None:
             raise GoogleError(404, "NOT_FOUND", "Queue does not exist. If you just created the queue, wait at least a "
@@ -172,7 +172,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return _shown(cloud, cloud.db.get("task", record["name"]) or record, full)
 
     sender.recover()
-    cloud.every(1.0, sender.send_due)
+    cloud.every(0.5, sender.send_due)
     cloud.busy.append(lambda: bool(cloud.db.list("task", limit=1)))
     cloud.closing.append(sender.wait)
 
