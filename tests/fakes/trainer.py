@@ -28,6 +28,7 @@ class Commands:
 
     def __init__(self) -> None:
         self.stop: bool | None = None  # keep?
+        self.gone = False
         self.extended = 0
         self.counted: set[int] = set()
         threading.Thread(target=self._read, daemon=True).start()
@@ -37,6 +38,8 @@ class Commands:
             command = json.loads(line)
             if command["verb"] == "stop":
                 self.stop = bool(command["keep"])
+            elif command["verb"] == "gone":
+                self.gone = True
             elif command["verb"] == "extend" and command["number"] not in self.counted:
                 self.extended += int(command["epochs"] * STEPS_PER_EPOCH)
         os._exit(9)
@@ -95,12 +98,13 @@ def main() -> int:
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--attempt", type=int, required=True)
     parser.add_argument("--worker", type=int, default=0)
+    parser.add_argument("--data", type=Path)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--step-s", type=float, default=0.01)
     parser.add_argument("--save-every", type=int, default=5)
     parser.add_argument("--result-s", type=float, default=0.0)
     parser.add_argument("--at", action="append", default=[])
-    arguments = parser.parse_args()
+    arguments = parser.parse_args([*sys.argv[1:], *os.environ.get("FAKE_TRAINER", "").split()])
     run: Path = arguments.run
     happens = {int(step): what for step, _, what in (at.partition(":") for at in arguments.at)}
 
@@ -124,7 +128,7 @@ def main() -> int:
         if target != arguments.steps + commands.extended:
             target = arguments.steps + commands.extended
             say("target", steps=target)
-        if step >= target or commands.stop is not None:
+        if step >= target or commands.stop is not None or commands.gone:
             break
         step += 1
         time.sleep(arguments.step_s)
@@ -137,6 +141,10 @@ def main() -> int:
                 return 3
         if step in happens:
             do(happens[step], step)
+    if commands.gone:
+        save(run, step)
+        outcome("failed", "guardian-gone", step)
+        return 3
     if commands.stop is False:
         outcome("stopped", "discarded", step)
         return 0

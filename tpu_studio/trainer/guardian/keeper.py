@@ -287,8 +287,10 @@ class Keeper:
 
     def _obey(self, trainer: Trainer | None) -> None:
         if self._signalled is not None and self._asked is None:
-            leave = self._side is not None  # a machine that goes down: the attempt goes on elsewhere, or after the boot
-            self._stop(trainer, Reason.PREEMPTED if leave else Reason.STOPPED_BY_USER, signal=self._signalled)
+            if self._side is not None:  # the machine goes down: the attempt goes on elsewhere, or after the boot
+                self._stop(trainer, Reason.PREEMPTED, by="signal", signal=self._signalled)
+            else:
+                self._stop(trainer, Reason.STOPPED_BY_USER, signal=self._signalled)
         for control in self._controls.read():
             verb = str(control.get("verb"))
             if self._side is None:

@@ -160,9 +160,11 @@ class Mailbox:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Ask the threads to end; what they were at is finished or given up, whichever comes first."""
+        """Have the threads end; one that waits for an answer is given 5 s."""
         self._over.set()
         self._urgent.set()
+        for thread in self._threads:
+            thread.join(5.0)
 
     def hurry(self) -> None:
         """Send now what there is."""
@@ -207,9 +209,9 @@ class Mailbox:
             self._urgent.clear()
 
     def _out_pause(self) -> float:
-        if self._worker:
-            return OTHERS_S
-        return WATCHED_S if time.monotonic() < self._watched_until else UNWATCHED_S
+        watched = time.monotonic() < self._watched_until
+        pause = OTHERS_S if self._worker else WATCHED_S if watched else UNWATCHED_S
+        return min(pause, max(1.0, self._config.silence_s / self._speed() / 4))
 
     def _in(self) -> None:
         backoff = Backoff(first_s=1.0, most_s=IN_S)
@@ -250,7 +252,7 @@ class Mailbox:
 
     def _beat(self) -> None:
         """Say that this machine lives, when nothing else has said so for a while."""
-        if time.monotonic() - self._wrote_at < max(2.0, HEARTBEAT_S / self._speed()):
+        if time.monotonic() - self._wrote_at < max(1.0, HEARTBEAT_S / self._speed()):
             return
         name = events_name(self._config.attempt, self._worker)
         self._bucket.write(f"{self._config.prefix}heartbeat/{name}.json", encode({"t": round(time.time(), 3)}))

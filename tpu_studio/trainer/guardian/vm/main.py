@@ -26,7 +26,7 @@ from tpu_studio.trainer.guardian.vm.lease import Lease
 from tpu_studio.trainer.guardian.vm.machine import Machine
 from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, fetch_history, spent_before
 from tpu_studio.trainer.guardian.vm.metadata import Authorized, Metadata
-from tpu_studio.trainer.guardian.vm.rented import Rented
+from tpu_studio.trainer.guardian.vm.rented import LEAST_SILENCE_S, Rented
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, unpack
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable, Web, persist
 from tpu_studio.wire.claims import try_lock, wait_for_lock
@@ -304,7 +304,7 @@ class OnDuty:
         """Whether nothing got through for too long, before the mailbox is at work."""
         if self._rented.taken is not None:
             return True
-        return (time.monotonic() - began) * self._clock.speed > self._config.silence_s
+        return time.monotonic() - began > max(LEAST_SILENCE_S, self._config.silence_s / self._clock.speed)
 
     # --------------------------------------------------------------------------------------------------------- the end
 

@@ -21,6 +21,7 @@ from tpu_studio.trainer.guardian.vm.metadata import Metadata
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable, persist
 from tpu_studio.wire.reasons import Reason
 
+LEAST_SILENCE_S = 5.0  # of our own clock, however fast a practice cloud's may run
 _LAST_SHARE = 0.7  # of the margin: after the lease's end, how long a result may take to get to the bucket
 
 
@@ -109,7 +110,7 @@ class Rented:
         if box.lost is not None:
             return Reason.REPORTING_LOST, {"raw": f"the bucket holds other events than this machine: {box.lost}"}
         silent_s = box.silent_s * self.speed
-        if silent_s < self._config.silence_s:
+        if silent_s < self._config.silence_s or box.silent_s < LEAST_SILENCE_S:
             return None
         reason = Reason.BUCKET_GONE if box.problem and is_bucket_gone(box.problem) else Reason.REPORTING_LOST
         return reason, {"raw": str(box.problem or ""), "silent_s": round(silent_s)}

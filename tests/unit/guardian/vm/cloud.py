@@ -1,0 +1,339 @@
+"""A small cloud on loopback, as much of it as the guardian on a machine speaks to, and a machine that runs it.
+
+Metadata server, Storage JSON API (media, resumable, ranges, list, preconditions), queued resources, Cloud Tasks. What a
+test wants to go wrong it says with `rules`: functions that get (method, path) and return a status, "cut", or None.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.fakes.plans import plan
+from tpu_studio.wire.plan import dumps
+
+ROOT = Path(__file__).resolve().parents[4]
+FAKE = ROOT / "tests" / "fakes" / "trainer.py"
+BUCKET, PREFIX, NAME = "tpu-studio-0123456789ab", "runs/digits-k3f7/", "ts-digits-k3f7-a1-t1"
+TOKEN = "ya29.planted-secret"
+QUEUE = "projects/p/locations/us-west4/queues/tpu-studio"
+Rule = Callable[[str, str], "int | str | None"]
+
+
+class Cloud:
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        self.created: list[str] = []
+        self.tasks: dict[str, dict[str, Any]] = {}
+        self.deletes: list[str] = []
+        self.metadata: dict[str, str] = {}
+        self.rules: list[Rule] = []
+        self.calls: list[tuple[str, str]] = []
+        self.speed: float | None = None
+        self.ahead_s = 0.0
+        self.preempted = False
+        self.unforced = 400
+        self.forced = 200
+        self.changed = threading.Condition()
+        self.create_time = time.time()
+        self._sessions: dict[str, tuple[str, bytearray]] = {}
+        cloud = self
+
+        class Handler(_Handler):
+            pass
+
+        Handler.cloud = cloud
+        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = False  # so that closing it waits for them
+        self._closing = False
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._accepting = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._accepting.start()
+
+    def close(self) -> None:
+        self._closing = True
+        self._server.shutdown()
+        self._accepting.join()
+        self._server.server_close()
+
+    def bundle(self, *extra: tuple[tarfile.TarInfo, bytes], **plan_options: Any) -> tuple[bytes, str]:
+        """A bundle with the fake trainer in the place of the real one."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+            for name, data in (
+                ("plan.json", dumps(plan(**plan_options))),
+                ("tpu_studio/__init__.py", b""),
+                ("tpu_studio/trainer/__init__.py", b""),
+                ("tpu_studio/trainer/__main__.py", FAKE.read_bytes()),
+            ):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+            for entry, data in extra:
+                entry.size = len(data)
+                tar.addfile(entry, io.BytesIO(data))
+        data = buffer.getvalue()
+        return data, hashlib.sha256(data).hexdigest()
+
+    def config(self, bundle: tuple[bytes, str] | None = None, **changes: Any) -> dict[str, Any]:
+        data, sha = bundle or self.bundle()
+        attempt = int(changes.get("attempt", 1))
+        name = f"ts-digits-k3f7-a{attempt}-t1"
+        self.objects[f"{PREFIX}job/bundle-{sha}.tar.gz"] = data
+        config = {
+            "format": 1, "run": "digits-k3f7", "attempt": attempt, "try": 1, "name": name, "install": "me",
+            "backend": "tpu", "resource": f"v2/projects/p/locations/us-west4-a/queuedResources/{name}?force=true",
+            "node": f"v2/projects/p/locations/us-west4-a/nodes/{name}",
+            "project": "p", "zone": "us-west4-a", "region": "us-west4", "workers": 1, "chips": 8,
+            "bucket": BUCKET, "prefix": PREFIX,
+            "endpoints": {"storage": self.url, "tpu": self.url, "compute": self.url, "tasks": f"{self.url}/cloudtasks"},
+            "outside_stops": {
+                "queue": QUEUE, "runner": "r@p.iam.gserviceaccount.com",
+                "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)], "margin_s": 600, "spacing_s": 600,
+            },
+            "lease_s": 14400, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0, "idle_minutes": 15,
+            "silence_s": 900, "bundle": {"object": f"{PREFIX}job/bundle-{sha}.tar.gz", "sha256": sha,
+            "bytes": len(data)}, "data": [], "environment": {"framework": "jax", "python": "3.12", "packages": []},
+            "trust_code": False, "guardian_sha256": "",
+        }  # fmt: skip
+        for number in (1, 2, 3):
+            self.tasks[f"{QUEUE}/tasks/{name}-b-{number}-99"] = {}
+        config.update(changes)
+        self.metadata["ts-config"] = json.dumps(config)
+        return config
+
+    # what is in the bucket
+
+    def ranges(self, attempt: int = 1) -> list[tuple[int, bytes]]:
+        folder = f"{PREFIX}events/a{attempt:04d}-w000/"
+        return [(int(Path(name).stem), data) for name, data in sorted(self.objects.items()) if name.startswith(folder)]
+
+    def events(self, attempt: int = 1) -> list[dict[str, Any]]:
+        """What a reader has that appends range after range; fails on a gap, an overlap or a torn line."""
+        whole = b""
+        for offset, data in self.ranges(attempt):
+            assert offset == len(whole), f"range at {offset}, but {len(whole)} bytes so far"
+            assert data.endswith(b"\n")
+            whole += data
+        return [json.loads(line) for line in whole.splitlines()]
+
+    def said(self, kind: str, attempt: int = 1) -> list[dict[str, Any]]:
+        return [event for event in self.events(attempt) if event["kind"] == kind]
+
+    def put(self, name: str, data: bytes) -> None:
+        self.objects[PREFIX + name] = data
+
+    def wait(self, condition: Callable[[], Any], what: str = "", patience_s: float = 60.0) -> None:
+        deadline = time.monotonic() + patience_s
+        while not condition():
+            with self.changed:
+                self.changed.wait(0.1)
+            assert time.monotonic() < deadline, what or "waited in vain"
+
+    def note(self) -> None:
+        with self.changed:
+            self.changed.notify_all()
+
+    # the services
+
+    def answer(self, method: str, url: str, headers: Any, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        parts = urlsplit(url)
+        path, query = parts.path, {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if path.startswith("/computeMetadata/v1/"):
+            assert headers["Metadata-Flavor"] == "Google"
+            return self._metadata(path.removeprefix("/computeMetadata/v1/"), query)
+        assert headers["Authorization"] == f"Bearer {TOKEN}"
+        if "/storage/v1/b/" in path or path.startswith("/session/"):
+            return self._storage(method, path, query, headers, body)
+        if path.startswith("/cloudtasks/"):
+            return self._tasks(method, path.removeprefix("/cloudtasks/v2/"), body)
+        if method == "DELETE":
+            self.deletes.append(url)
+            return (self.forced if query.get("force") == "true" else self.unforced), {}, b'{"error":{"message":"no"}}'
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.create_time))
+        return 200, {}, json.dumps({"createTime": f"{stamp}.123456789Z"}).encode()
+
+    def _metadata(self, path: str, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if path.startswith("instance/attributes/"):
+            value = self.metadata.get(path.rpartition("/")[2])
+            return (404, {}, b"") if value is None else (200, {}, value.encode())
+        if path == "instance/service-accounts/default/token":
+            return 200, {}, json.dumps({"access_token": TOKEN, "expires_in": 3599, "token_type": "Bearer"}).encode()
+        if path == "instance/preempted":
+            until = time.monotonic() + 3.0
+            while query.get("wait_for_change") and not (self.preempted or self._closing) and time.monotonic() < until:
+                time.sleep(0.02)
+            return 200, {"ETag": "b" if self.preempted else "a"}, b"TRUE" if self.preempted else b"FALSE"
+        return 200, {}, b"1"
+
+    def _storage(
+        self, method: str, path: str, query: dict[str, str], headers: Any, body: bytes
+    ) -> tuple[int, dict[str, str], bytes]:
+        if path.startswith("/session/"):
+            name, got = self._sessions[path]
+            span = re.fullmatch(r"bytes (?:(\d+)-(\d+)|\*)/(\d+)", headers["Content-Range"])
+            assert span is not None
+            if span[1] is not None and int(span[1]) == len(got):
+                got += body
+            if len(got) < int(span[3]):
+                return 308, {"Range": f"bytes=0-{len(got) - 1}"} if got else {}, b""
+            return self._stored(name, bytes(got), query)
+        if path.startswith("/upload/"):
+            if query["uploadType"] == "resumable":
+                session = f"/session/{len(self._sessions)}"
+                self._sessions[session] = (query["name"], bytearray())
+                return 200, {"Location": self.url + session}, b""
+            return self._stored(query["name"], body, query)
+        assert path.startswith(f"/storage/v1/b/{BUCKET}/o")
+        name = unquote(path.removeprefix(f"/storage/v1/b/{BUCKET}/o").lstrip("/"))
+        if not name:
+            items = [
+                {"name": each, "size": str(len(self.objects[each]))}
+                for each in sorted(self.objects)
+                if each.startswith(query["prefix"]) and each >= query.get("startOffset", "")
+            ]
+            return 200, {}, json.dumps({"items": items} if items else {}).encode()
+        if name not in self.objects:
+            return 404, {}, b'{"error":{"code":404,"message":"No such object"}}'
+        if method == "DELETE":
+            del self.objects[name]
+            return 204, {}, b""
+        data = self.objects[name]
+        if span := re.fullmatch(r"bytes=(\d+)-(\d+)", headers.get("Range") or ""):
+            return 206, {}, data[int(span[1]) : int(span[2]) + 1]
+        return 200, {}, data
+
+    def _stored(self, name: str, data: bytes, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
+        if query.get("ifGenerationMatch") == "0" and name in self.objects:
+            return 412, {}, b""
+        self.objects[name] = data
+        self.created.append(name)
+        md5 = base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode()
+        return 200, {}, json.dumps({"name": name, "md5Hash": md5}).encode()
+
+    def _tasks(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
+        if method == "POST":
+            task = json.loads(body)["task"]
+            if task["name"] in self.tasks:
+                return 409, {}, b""
+            self.tasks[task["name"]] = task
+            return 200, {}, json.dumps(task).encode()
+        if path not in self.tasks:
+            return 404, {}, b""
+        if method == "DELETE":
+            del self.tasks[path]
+        return 200, {}, b"{}"
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A machine that is killed lets go of its connections as it likes."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    cloud: Cloud
+    protocol_version = "HTTP/1.1"
+
+    def _serve(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        cloud = self.cloud
+        cloud.calls.append((self.command, self.path))
+        ruled = next((found for rule in cloud.rules if (found := rule(self.command, self.path)) is not None), None)
+        if ruled == "cut":
+            self.close_connection = True
+            cloud.note()
+            return
+        if ruled == "apply-then-cut":
+            cloud.answer(self.command, self.path, self.headers, body)
+            self.close_connection = True
+            cloud.note()
+            return
+        if isinstance(ruled, int):
+            status, headers, data = ruled, {}, json.dumps({"error": {"code": ruled, "message": "as ruled"}}).encode()
+        else:
+            status, headers, data = cloud.answer(self.command, self.path, self.headers, body)
+        lines = [f"HTTP/1.1 {status} x", f"Content-Length: {len(data)}"]
+        speed = cloud.speed or 1.0
+        now = cloud.create_time + (time.time() - cloud.create_time) * speed + cloud.ahead_s
+        lines += [f"Date: {formatdate(now, usegmt=True)}"]
+        lines += [f"X-Practice-Speed: {cloud.speed}"] if cloud.speed else []
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        self.wfile.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
+        cloud.note()
+
+    do_GET = do_POST = do_PUT = do_DELETE = _serve
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+class Vm:
+    """A machine: its disk, and the guardian on it, started again and again as the startup script would."""
+
+    def __init__(self, cloud: Cloud, root: Path, trainer: str = "--steps 20", **ready: str) -> None:
+        self.cloud, self.root = cloud, root
+        root.mkdir(parents=True, exist_ok=True)
+        (root / "ready.json").write_text(
+            json.dumps({"python": sys.executable, "env": {"FAKE_TRAINER": trainer, **ready}})
+        )
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.root),
+            "PYTHONPATH": str(ROOT),
+            "GCE_METADATA_HOST": urlsplit(self.cloud.url).netloc,
+            "TPU_STUDIO_VM_ROOT": str(self.root),
+        }
+
+    def boot(self, *argv: str) -> Vm:
+        argv = argv or (sys.executable, "-m", "tpu_studio.trainer.guardian", "vm")
+        with open(self.root / "serial.log", "ab") as log:
+            self.process = subprocess.Popen(
+                argv, env=self.environment, cwd=self.root, stdout=log, stderr=log, start_new_session=True
+            )
+        return self
+
+    def kill(self) -> None:
+        """At once, with all that it started (the trainer goes by the kernel's hand)."""
+        if self.process is not None:
+            try:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            self.process.wait()
+
+    @property
+    def log(self) -> str:
+        return (self.root / "serial.log").read_text()
+
+    def forced(self) -> list[str]:
+        return [url for url in self.cloud.deletes if "force=true" in url]
+
+    def to_its_deletion(self, patience_s: float = 60.0) -> None:
+        try:
+            self.cloud.wait(self.forced, f"it has not deleted itself: {self.root}", patience_s)
+        except AssertionError:
+            raise AssertionError(self.log) from None
+        finally:
+            self.kill()

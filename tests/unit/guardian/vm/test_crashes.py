@@ -1,0 +1,133 @@
+"""Killed at any instant, cut off at any call: nothing is lost, nothing is there twice, and it still deletes itself."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
+from tpu_studio.wire.runfolder import events_file
+
+Machine = Callable[..., Vm]
+
+
+def curve(cloud: Cloud, *attempts: int) -> list[int]:
+    """Steps as a reader draws them: a resume takes back what comes after its step."""
+    drawn: list[int] = []
+    for attempt in attempts or (1,):
+        for event in cloud.events(attempt):
+            if event["kind"] == "resume":
+                drawn = [step for step in drawn if step <= event["step"]]
+            elif event["kind"] == "metric":
+                drawn += event["step"]
+    return drawn
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_guardian_killed_at_random_instants(cloud: Cloud, machine: Machine, seed: int) -> None:
+    chance = random.Random(seed)
+    cloud.config()
+    vm = machine("--steps 50 --step-s 0.01")
+    for _ in range(4):
+        vm.boot()
+        calls = len(cloud.calls) + chance.randrange(3, 45)
+        cloud.wait(lambda calls=calls: len(cloud.calls) >= calls or vm.forced())
+        vm.kill()
+    vm.boot().to_its_deletion()
+    assert curve(cloud) == list(range(1, 51))
+    assert [event["reason"] for event in cloud.said("end")] == ["completed"]
+    assert cloud.events()[-1]["kind"] == "end"
+    assert f"{PREFIX}result/model.keras" in cloud.objects
+    assert len([name for name in cloud.tasks if "-l-" in name]) == 3
+
+
+@pytest.mark.parametrize("what", ["cut", "apply-then-cut", 503, 429])
+def test_calls_that_are_cut_off_or_refused_for_a_while(cloud: Cloud, machine: Machine, what: object) -> None:
+    chance = random.Random(7)
+    cloud.config()
+    asked = []
+
+    def rule(method: str, path: str) -> object:
+        if "/computeMetadata/" in path or "queuedResources" in path:
+            return None
+        asked.append(path)
+        return what if chance.random() < 0.3 else None
+
+    cloud.rules.append(rule)  # type: ignore[arg-type]
+    machine("--steps 40 --step-s 0.02").boot().to_its_deletion(90.0)
+    assert len(asked) > 10
+    assert curve(cloud) == list(range(1, 41))
+    assert len(cloud.said("end")) == 1
+
+
+def test_events_that_the_disk_lost_in_a_crash_come_back_from_the_bucket(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine("--steps 60 --step-s 0.02").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    vm.kill()
+    path = events_file(vm.root / "ts-digits-k3f7-a1-t1" / "run", 1)
+    sent = sum(len(data) for _, data in cloud.ranges())
+    data = path.read_bytes()
+    path.write_bytes(data[: sent - 37])
+    vm.boot().to_its_deletion()
+    assert curve(cloud) == list(range(1, 61))
+
+
+def test_a_killed_trainer_is_started_again_from_its_copy(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    machine("--steps 30 --at 7:kill").boot().to_its_deletion()
+    assert "trainer-restarted" in [event["id"] for event in cloud.said("notice")]
+    assert cloud.said("end")[0]["reason"] == "trainer-killed"
+
+
+def test_killed_after_the_end_was_written_only_the_deletion_is_left(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.rules.append(lambda method, path: "cut" if "force=true" in path else None)
+    vm = machine().boot()
+    cloud.wait(lambda: cloud.said("end"))
+    vm.kill()
+    cloud.rules.clear()
+    started = len(cloud.said("phase"))
+    vm.boot().to_its_deletion()
+    assert len(cloud.said("phase")) == started
+    assert len(cloud.said("end")) == 1
+
+
+def test_without_the_bucket_for_too_long_it_ends_with_lease_left(cloud: Cloud, machine: Machine) -> None:
+    cloud.config(silence_s=3)
+    vm = machine("--steps 100000 --step-s 0.01").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    cloud.rules.append(lambda method, path: "cut" if "/storage/v1/" in path else None)
+    vm.to_its_deletion()
+    local = events_file(vm.root / "ts-digits-k3f7-a1-t1" / "run", 1).read_text().splitlines()
+    assert '"reason":"reporting-lost"' in local[-1]
+
+
+def test_a_bucket_that_reads_but_takes_nothing_counts_as_unable_to_report(cloud: Cloud, machine: Machine) -> None:
+    cloud.config(silence_s=3)
+    vm = machine("--steps 100000 --step-s 0.01").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    cloud.rules.append(lambda method, path: 403 if method == "POST" and "/upload/" in path else None)
+    vm.to_its_deletion()
+
+
+def test_the_deletion_is_asked_for_until_it_happens(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.forced = 500
+    vm = machine().boot()
+    cloud.wait(lambda: len(vm.forced()) >= 3)
+    assert vm.process is not None
+    assert vm.process.poll() is None
+
+
+def test_a_short_cut_of_the_network_changes_nothing(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine("--steps 150 --step-s 0.01").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    until = time.monotonic() + 1.0
+    cloud.rules.append(lambda method, path: "cut" if time.monotonic() < until else None)
+    vm.to_its_deletion()
+    assert curve(cloud) == list(range(1, 151))

@@ -1,0 +1,124 @@
+"""Lease, clock and control: the bill ends when it was said to, whatever the clocks say."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+
+import pytest
+
+from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
+from tests.unit.guardian.vm.test_crashes import curve
+from tpu_studio.trainer.guardian.vm.clock import CloudClock
+from tpu_studio.trainer.guardian.vm.lease import Lease
+from tpu_studio.wire.reasons import Reason
+
+Machine = Callable[..., Vm]
+LONG = "--steps 100000 --step-s 0.01"
+
+
+def test_the_time_of_the_metadata_server_ends_the_lease_and_the_result_is_kept(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine(LONG).boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    cloud.ahead_s = 14_400
+    vm.to_its_deletion()
+    end = cloud.said("end")[0]
+    assert (end["status"], end["reason"], end["facts"]["hours"]) == ("stopped", "time-limit", 4.0)
+    assert f"{PREFIX}result/model.keras" in cloud.objects
+
+
+def test_a_metadata_clock_that_is_set_back_does_not_lengthen_the_lease(cloud: Cloud, machine: Machine) -> None:
+    cloud.config(lease_s=60)
+    vm = machine(LONG).boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    cloud.ahead_s = -30_000
+    cloud.wait(lambda: len([call for call in cloud.calls if "preempted" in call[1]]) >= 3)
+    cloud.ahead_s = 61
+    vm.to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "time-limit"
+
+
+def test_money_of_earlier_attempts_counts(cloud: Cloud, machine: Machine) -> None:
+    cloud.put("ledger/a0001.json", json.dumps({"usd": 4.9999, "elapsed_s": 15_000}).encode())
+    cloud.config(attempt=2)
+    machine(LONG).boot().to_its_deletion()
+    assert cloud.said("end", 2)[0]["reason"] == "money-limit"
+
+
+def test_a_practice_clock_runs_faster_and_the_ledger_with_it(cloud: Cloud, machine: Machine) -> None:
+    cloud.speed = 600.0
+    cloud.config(lease_s=3600)
+    machine(LONG).boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "time-limit"
+    assert json.loads(cloud.objects[f"{PREFIX}ledger/a0001.json"])["usd"] == pytest.approx(1.2, rel=0.8)
+
+
+def test_a_trainer_that_falls_silent_is_ended(cloud: Cloud, machine: Machine) -> None:
+    cloud.speed = 100.0
+    cloud.config(cloud.bundle(limits={"idle_minutes": 5.0}), lease_s=80_000)
+    machine("--steps 50 --at 5:silence").boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "trainer-stuck"
+
+
+def test_stop_is_obeyed_and_the_result_is_kept(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine(LONG).boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    cloud.put("control/000001.json", b'{"verb":"stop","keep":true,"attempt":1}')
+    vm.to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "stopped-by-user"
+    assert f"{PREFIX}result/model.keras" in cloud.objects
+    assert cloud.said("control")[0]["number"] == 1
+
+
+def test_a_stop_that_was_there_before_the_machine_starts_no_trainer(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.put("control/000001.json", b'{"verb":"stop","keep":true,"attempt":1}')
+    machine(LONG).boot().to_its_deletion()
+    assert not cloud.said("metric")
+    assert (cloud.said("end")[0]["reason"], cloud.said("end")[0]["facts"]["result"]) == ("stopped-by-user", False)
+
+
+def test_more_hours_move_the_deadline_and_an_extension_trains_further(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine("--steps 300 --step-s 0.02").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    deadline = vm.root / "ts-digits-k3f7-a1-t1" / "deadline"
+    before = int(deadline.read_text())
+    cloud.put("control/000001.json", b'{"verb":"limits","hours":4.1,"money_usd":99}')
+    cloud.put("control/000002.json", b'{"verb":"extend","epochs":2}')
+    vm.to_its_deletion()
+    assert int(deadline.read_text()) == before + 360
+    assert curve(cloud) == list(range(1, 321))
+
+
+def test_a_clock_never_runs_back() -> None:
+    at = {"monotonic": 100.0}
+    clock = CloudClock(lambda: at["monotonic"], lambda: 5.0)
+    assert clock.now() == 5.0
+    clock.hear({"date": "Sat, 21 Nov 2026 12:00:00 GMT", "x-practice-speed": "60"})
+    start = clock.now()
+    at["monotonic"] += 1.0
+    assert clock.now() == start + 60
+    clock.hear({"date": "Sat, 21 Nov 2026 11:00:00 GMT", "x-practice-speed": "60"})
+    assert clock.now() == start + 60
+    at["monotonic"] += 1.0
+    assert clock.now() == start + 60
+    clock.hear({"date": "Sat, 21 Nov 2026 13:00:00 GMT", "x-practice-speed": "nonsense"})
+    assert clock.now() == start + 3600
+    clock.hear({"date": "not a date"})
+    assert clock.now() == start + 3600
+
+
+def test_a_lease_ends_with_time_or_money_whichever_is_first() -> None:
+    lease = Lease(1000.0, 3600.0, earlier_s=1800.0, spent_usd=1.0, usd_per_hour=2.0, money_usd=2.0)
+    assert lease.end == 1000.0 + 1800.0
+    assert lease.over(lease.end) == (Reason.MONEY_LIMIT, {"money_usd": 2.0})
+    assert lease.usd(lease.end) == 2.0
+    richer = lease.changed({"verb": "limits", "money_usd": 9.0, "hours": 2.5})
+    assert richer.end == 1000.0 + 2.5 * 3600 - 1800
+    assert richer.over(richer.end) == (Reason.TIME_LIMIT, {"hours": 2.5})
+    assert Lease(0.0, 10.0).money_end == math.inf
+    assert lease.changed({"verb": "stop"}) == lease

@@ -1,0 +1,72 @@
+"""A machine that is taken away leaves a copy and no end; the next attempt, or the next boot, goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+
+from tests.unit.guardian.vm.cloud import Cloud, Vm
+from tests.unit.guardian.vm.test_crashes import curve
+
+Machine = Callable[..., Vm]
+
+
+def test_preempted_then_resumed_by_the_next_attempt(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    first = machine("--steps 400 --step-s 0.01 --save-every 100").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    cloud.preempted = True
+    cloud.wait(lambda: any(event["id"] == "preempted" for event in cloud.said("notice")))
+    cloud.wait(lambda: any(name.endswith("COMMITTED") for name in cloud.objects))
+    last = max(int(name.split("/")[-2]) for name in cloud.objects if name.endswith("COMMITTED"))
+    cloud.wait(lambda: cloud.said("checkpoint"))
+    first.kill()
+    assert not cloud.said("end")
+    assert not first.forced()
+
+    cloud.preempted = False
+    cloud.put("ledger/a0001.json", json.dumps({"attempt": 1, "usd": 0.5, "elapsed_s": 1500}).encode())
+    cloud.config(attempt=2, spent_usd=0.4)
+    machine("--steps 400 --step-s 0.001", disk="second").boot().to_its_deletion()
+    assert cloud.said("resume", 2)[0]["step"] == last > 0
+    assert curve(cloud, 1, 2) == list(range(1, 401))
+    assert cloud.said("end", 2)[0]["reason"] == "completed"
+    assert cloud.said("money", 2)[-1]["usd"] >= 0.5
+
+
+def test_a_boot_resumes_the_attempt(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine("--steps 300 --step-s 0.01 --save-every 100").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    assert vm.process is not None
+    vm.process.send_signal(signal.SIGTERM)
+    assert vm.process.wait(40) == 75
+    assert cloud.said("notice")[-1]["facts"] == {"by": "signal", "signal": "SIGTERM"}
+    assert not cloud.said("end")
+    assert not vm.forced()
+    vm.boot().to_its_deletion()
+    assert curve(cloud) == list(range(1, 301))
+    assert cloud.said("resume")[0]["step"] > 0
+    assert cloud.said("end")[0]["reason"] == "completed"
+
+
+def test_copies_that_the_trainer_pruned_go_from_the_bucket(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine("--steps 100000 --step-s 0.02 --save-every 50").boot()
+    run = vm.root / "ts-digits-k3f7-a1-t1" / "run" / "checkpoints"
+    cloud.wait(lambda: any(name.endswith("COMMITTED") for name in cloud.objects))
+    first = next(name for name in cloud.objects if name.endswith("COMMITTED")).removesuffix("COMMITTED")
+
+    def prune() -> bool:
+        for path in sorted(run.glob("[0-9]*"))[:-2]:
+            for file in path.iterdir():
+                file.unlink()
+            path.rmdir()
+        return not [name for name in list(cloud.objects) if name.startswith(first)]
+
+    cloud.wait(prune)
+    assert [name for name in cloud.objects if name.endswith("COMMITTED")]
+    cloud.put("control/000001.json", b'{"verb":"stop","keep":false,"attempt":1}')
+    vm.to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "discarded"
