@@ -13,6 +13,7 @@ from urllib import error, request
 
 import pytest
 
+from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 
@@ -32,6 +33,9 @@ def start_practice(home: Path) -> Iterator[Start]:
 
     yield start
     for practice in running:
+        fleet = practice.cloud.vms
+        for name in fleet.names() if isinstance(fleet, Fleet) else ():
+            fleet.kill(name)
         practice.stop()
 
 

@@ -85,7 +85,7 @@ class Fleet:
         """As `stop`, but not taken away: somebody stops it, and ``preempted`` stays FALSE."""
         self._warn(name, notice_s, preempted=False)
 
-    def reboot(self, name: str, notice_s: float = 30.0) -> None:
+    def reboot(self, name: str, notice_s: float) -> None:
         self._ask(name, "/reboot", {"notice_real_s": self._cloud.clock.real_s(notice_s)})
 
     def kill(self, name: str) -> None:
@@ -127,9 +127,7 @@ class Fleet:
         return not (folder / machines.KILLED).exists() and time.time() - written < _STARTING_S
 
     def step(self, name: str) -> int | None:
-        folder = self._folder(name)
-        machine = machines.read(folder)
-        return None if machine is None else progress.Progress(folder, machine.workers).step()
+        return progress.Progress(self._folder(name)).step()
 
     # ------------------------------------------------------------------------------------------------ besides
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tpu_studio.practice.machines import machine as machines
-
 _TAIL_BYTES = 65_536
 
 
 class Progress:
     """Looks into `$TPU_STUDIO_VM_ROOT/<name>/…/events/a*.jsonl` of every worker."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
-        self._roots = [machines.vm_root(folder, worker) for worker in range(workers)]
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def step(self) -> int | None:
         """The last step that any worker has written a metric of; None: no step yet."""
-        steps = [last_step(file) for root in self._roots for file in _events(root)]
+        steps = [last_step(file) for root in self._folder.glob("w*/vm") for file in _events(root)]
         return max((step for step in steps if step is not None), default=None)
 
 

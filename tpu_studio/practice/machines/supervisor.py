@@ -52,7 +52,7 @@ class Supervisor:
         self._wake_in, self._wake_out = os.pipe()
         self._workers: dict[int, int] = {}  # pid of the startup script → worker
         self._servers: list[MetadataServer] = []
-        self._progress = Progress(folder, machine.workers)
+        self._progress = Progress(folder)
         self._at_step = {
             name: int(facts["step"]) for name, facts in machine.faults.items() if facts.get("step") is not None
         }
@@ -185,7 +185,13 @@ class Supervisor:
     def _reboot(self, about: Mapping[str, Any]) -> None:
         """``{"notice_real_s"}``: end everything and run the startup script again on the same disk."""
         processes.send(self._members(), signal.SIGTERM)
-        give_up = time.monotonic() + float(about["notice_real_s"])
+        again = threading.Thread(
+            target=self._boot_again, args=(float(about["notice_real_s"]),), name="boot", daemon=True
+        )
+        again.start()
+
+    def _boot_again(self, notice_real_s: float) -> None:
+        give_up = time.monotonic() + notice_real_s
         while self._members() and time.monotonic() < give_up:
             time.sleep(_ENDS_S)
         processes.end(self._machine.tag, os.getpid())

@@ -103,7 +103,7 @@ def test_a_reboot_runs_the_script_again(world: World) -> None:
     world.fleet.start(spec.resource, spec)
     world.up(spec.resource)
 
-    world.fleet.reboot(spec.resource)
+    world.fleet.reboot(spec.resource, notice_s=10.0)
 
     eventually(lambda: (world.home(spec.resource) / "boots").read_text() == "boot\nboot\n", "the script to run again")
     assert world.fleet.alive(spec.resource)
