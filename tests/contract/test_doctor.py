@@ -14,11 +14,11 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.practice.main import Practice
 from tpu_studio.workflow.account.ports import Choices, Result
 
-ZONES = ("us-west4-a", "us-east5-b", "us-central2-b")
+OFFERS = {"us-west4-a": {"v5e"}, "us-east5-b": {"v5e", "v6e"}, "us-central2-b": {"v4"}}
 
 
 def doctor_of(practice: Practice, token: str | None = None) -> GoogleDoctor:
-    return GoogleDoctor(Credentials(token=token or practice.token), Endpoints.at(practice.url), ZONES)
+    return GoogleDoctor(Credentials(token=token or practice.token), Endpoints.at(practice.url), OFFERS)
 
 
 def states(results: list[Result]) -> dict[str, str]:
@@ -43,7 +43,7 @@ def test_an_account_in_which_all_is_ready_passes_and_the_rest_is_offered(practic
 
 
 def test_from_nothing_to_ready_by_the_offered_repairs(start_practice: Start):
-    practice = start_practice(ready=False)
+    practice = start_practice(ready=False, speed=100.0)
     doctor, choices = doctor_of(practice), Choices(region="us-west4")
     assert states(doctor.check(choices))["project"] == "fail"
     choices = Choices(doctor.projects("practice")[0].id, "us-west4")
@@ -80,7 +80,7 @@ def test_repairs_may_be_repeated(practice: Practice):
     [
         ("billing-off", "billing", "link-billing"),
         ("service-disabled", "services", "enable-services"),
-        ("missing-permission", "permissions", "request-permissions"),
+        ("permission-missing", "permissions", "request-permissions"),
         ("org-policy", "org-policy", "request-permissions"),
         ("quota-zero", "quota", "ask-quota"),
     ],

@@ -6,7 +6,7 @@ A check that cannot be made says so (``unknown``) and the next goes on; one whos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from tpu_studio.cloud.doctor import names, quota
@@ -47,12 +47,12 @@ class GoogleDoctor:
 
     Args:
         credentials: google-auth credentials, or a callable that gives them or raises SignedOut.
-        zones: Areas in which TPUs are offered, nearest first.
+        offers: Zone → generations that are offered there (the catalogue's).
     """
 
-    def __init__(self, credentials: Any, endpoints: Endpoints, zones: Sequence[str]) -> None:
+    def __init__(self, credentials: Any, endpoints: Endpoints, offers: Mapping[str, Collection[str]]) -> None:
         self._give = credentials if callable(credentials) else lambda: credentials
-        self._endpoints, self._zones = endpoints, tuple(zones)
+        self._endpoints, self._offers = endpoints, dict(offers)
         self._cached: dict[str, Apis] = {}
         self._me: str | None = None
 
@@ -192,16 +192,17 @@ class GoogleDoctor:
         role = f"projects/{choices.project}/roles/{names.RUNNER_ROLE}"
         member = f"serviceAccount:{address}"
         missing = []
-        if not _has(apis.resources.post(f"/v3/projects/{project}:getIamPolicy", {}, again=True), role, member):
+        of_project = apis.resources.post(f"/v3/projects/{project}:getIamPolicy", {}, again=True)
+        if not (_has(of_project, role, member) or all(_has(of_project, one, member) for one in names.RUNNER_ROLES_TOO)):
             missing.append(names.RUNNER_ROLE)
-        if choices.bucket and not _has(
-            apis.storage.get(f"/storage/v1/b/{segment(choices.bucket)}/iam"), names.BUCKET_ROLE, member
-        ):
-            missing.append(names.BUCKET_ROLE)
+        if choices.bucket:
+            of_bucket = apis.storage.get(f"/storage/v1/b/{segment(choices.bucket)}/iam")
+            if not any(_has(of_bucket, one, member) for one in (names.BUCKET_ROLE, *names.BUCKET_ROLES_TOO)):
+                missing.append(names.BUCKET_ROLE)
         policy = apis.iam.post(
             f"/v1/projects/{project}/serviceAccounts/{segment(address)}:getIamPolicy", {}, again=True
         )
-        if not _has(policy, names.ACT_AS_ROLE, member):
+        if not (_has(policy, names.ACT_AS_ROLE, member) or _has(of_project, names.ACT_AS_ROLE, member)):
             missing.append(names.ACT_AS_ROLE)
         if missing:
             return Result("runner", "fail", {"runner": address, "missing": missing}, fix="make-runner")
@@ -219,8 +220,7 @@ class GoogleDoctor:
         return Result("outside-stop", "pass", {"region": choices.region})
 
     def _quota(self, choices: Choices) -> Result:
-        zones = [zone for zone in self._zones if zone.startswith(f"{choices.region}-")] or list(self._zones)
-        rows = self.allowances(choices.project, zones=zones)
+        rows = self.allowances(choices.project, region=choices.region)
         usable = [row for row in rows if row.left]
         if usable:
             best = max(usable, key=lambda row: row.left or 0)
@@ -312,7 +312,7 @@ class GoogleDoctor:
     def create_project(self, id: str, name: str) -> ProjectSeen:
         apis = self._apis("")
         operation = apis.resources.post("/v3/projects", {"projectId": id, "displayName": name})
-        Repairs(apis)._finished(apis.resources, operation, "/v3/")
+        Repairs(apis).finished(apis.resources, operation, "/v3/")
         return ProjectSeen(id, name)
 
     def billing_accounts(self) -> list[BillingAccount]:
@@ -322,10 +322,12 @@ class GoogleDoctor:
         ]
 
     def allowances(
-        self, project: str, *, told: Callable[[int, int], None] | None = None, zones: Sequence[str] = ()
+        self, project: str, *, told: Callable[[int, int], None] | None = None, region: str = ""
     ) -> list[Allowance]:
+        """The quota map, of one *region* where it has TPUs, else of all."""
         apis = self._apis(project)
-        return quota.allowances(apis.quotas, apis.tpu, project, zones or self._zones, told)
+        near = {zone: one for zone, one in self._offers.items() if region and zone.startswith(f"{region}-")}
+        return quota.allowances(apis.quotas, apis.tpu, project, near or self._offers, told)
 
     def ask_quota(self, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest:
         return quota.ask(self._apis(project).quotas, project, allowance, wanted, why, email)
@@ -391,7 +393,7 @@ def _refused(api: Api, path: str, permissions: Sequence[str]) -> list[str]:
 
 
 def _allows_region(spec: Mapping[str, Any], region: str) -> bool:
-    """Whether a ``gcp.resourceLocations`` policy lets things be made in *region*; value groups are ``in:…-locations``."""
+    """Whether a ``gcp.resourceLocations`` policy lets things be made in *region*; groups are ``in:…-locations``."""
     for rule in spec.get("rules") or ():
         values = rule.get("values") or {}
         allowed, denied = values.get("allowedValues") or (), values.get("deniedValues") or ()

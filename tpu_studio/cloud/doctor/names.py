@@ -14,8 +14,9 @@ SERVICES = (
     "cloudresourcemanager.googleapis.com",
     "cloudbilling.googleapis.com",
     "serviceusage.googleapis.com",
+    "orgpolicy.googleapis.com",
 )
-OPTIONAL_SERVICES = ("billingbudgets.googleapis.com", "orgpolicy.googleapis.com")
+OPTIONAL_SERVICES = ("billingbudgets.googleapis.com",)
 
 PERMISSIONS = (
     "tpu.nodes.create",
@@ -65,7 +66,11 @@ RUNNER_PERMISSIONS = (
 )
 """What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else."""
 
+RUNNER_ROLES_TOO = ("roles/tpu.admin", "roles/cloudtasks.admin")
+"""Together they hold all of that and more: good as well, where somebody else granted them."""
+
 BUCKET_ROLE = "roles/storage.objectUser"
+BUCKET_ROLES_TOO = ("roles/storage.objectAdmin", "roles/storage.admin")
 ACT_AS_ROLE = "roles/iam.serviceAccountUser"
 QUEUE = "tpu-studio"
 RUNNER = "tpu-studio-runner"

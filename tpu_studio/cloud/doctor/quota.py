@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -29,9 +29,13 @@ _WHY_NOT = {
 
 
 def allowances(
-    quotas: Api, tpu: Api, project: str, zones: Sequence[str], told: Callable[[int, int], None] | None = None
+    quotas: Api,
+    tpu: Api,
+    project: str,
+    offers: Mapping[str, Collection[str]],
+    told: Callable[[int, int], None] | None = None,
 ) -> list[Allowance]:
-    """One for each generation, tier and zone in which Google names a limit."""
+    """One for each zone, generation that is offered there (*offers*), and tier for which Google names a limit."""
     infos = {
         str(info.get("quotaId")): info
         for info in quotas.pages(
@@ -42,12 +46,12 @@ def allowances(
     }
     used = _used(tpu, project)
     found = []
-    for done, zone in enumerate(zones, 1):
+    for done, (zone, generations) in enumerate(offers.items(), 1):
         for quota in QUOTAS:
-            if quota.zone in infos or quota.region in infos:
+            if quota.generation in generations and (quota.zone in infos or quota.region in infos):
                 found.append(_allowance(quota, zone, infos, used))
         if told:
-            told(done, len(zones))
+            told(done, len(offers))
     return found
 
 

@@ -67,10 +67,10 @@ class Repairs:
         """Switch on what is needed and, where they can be had, the services of the spending alert."""
         path = f"/v1/projects/{segment(choices.project)}/services:batchEnable"
         operation = self._apis.services.post(path, {"serviceIds": list(names.SERVICES)}, again=True)
-        self._finished(self._apis.services, operation, "/v1/")
+        self.finished(self._apis.services, operation, "/v1/")
         try:
             more = self._apis.services.post(path, {"serviceIds": list(names.OPTIONAL_SERVICES)}, again=True)
-            self._finished(self._apis.services, more, "/v1/")
+            self.finished(self._apis.services, more, "/v1/")
         except CloudRefused:
             pass  # the alert's own check says what is missing for it
         return choices
@@ -81,7 +81,7 @@ class Repairs:
         path = f"/compute/v1/projects/{segment(choices.project)}/global/networks"
         operation = self._made(lambda: self._apis.compute.post(path, body))
         if operation:
-            self._finished(self._apis.compute, operation, f"/compute/v1/projects/{choices.project}/global/operations/")
+            self.finished(self._apis.compute, operation, f"/compute/v1/projects/{choices.project}/global/operations/")
         return choices
 
     def make_bucket(self, choices: Choices) -> Choices:
@@ -161,7 +161,7 @@ class Repairs:
     def remove_network(self, choices: Choices) -> Choices:
         path = f"/compute/v1/projects/{segment(choices.project)}/global"
         operation = self._apis.compute.delete(f"{path}/networks/{segment(choices.network)}")
-        self._finished(self._apis.compute, operation, f"{path}/operations/")
+        self.finished(self._apis.compute, operation, f"{path}/operations/")
         return choices
 
     def remove_runner(self, choices: Choices) -> Choices:
@@ -184,7 +184,7 @@ class Repairs:
                 raise
             return {}
 
-    def _finished(self, api: Api, operation: Mapping[str, Any], under: str) -> None:
+    def finished(self, api: Api, operation: Mapping[str, Any], under: str) -> None:
         """Wait for an operation. Raises its error, or CloudUnclear ``timed-out``."""
         from tpu_studio.cloud import errors
 
