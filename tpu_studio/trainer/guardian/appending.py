@@ -19,7 +19,7 @@ from tpu_studio.wire.runfolder import claim_file, events_file, heartbeat_file, w
 
 _HELD_BYTES = 1 << 20
 _RESERVE_BYTES = 64 << 10
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HEARTBEAT_S = 30.0
 
 
