@@ -18,7 +18,8 @@ FAILED, BAD_INPUT, BY_LIMIT, NOT_READY, DETACHED = 1, 2, 3, 4, 130
 VERBS = {
     "plan": "planning", "run": "running", "watch": "running", "runs": "keeping", "show": "keeping", "stop": "keeping",
     "extend": "keeping", "resume": "keeping", "delete": "keeping", "export": "keeping", "import": "keeping",
-    "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting", "practice": "practice",
+    "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",
+    "practice": "practice", "sweep": "sweeping",
 }  # fmt: skip
 
 

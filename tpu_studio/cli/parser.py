@@ -167,6 +167,15 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--remove", action="store_true", help="delete it")
     engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")
 
+    sweep = verb(
+        "sweep",
+        "Find everything that may cost money in your project, in every zone; what is not ours is only shown.",
+        "tpu-studio sweep --on practice",
+    )
+    sweep.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    sweep.add_argument("--delete", action="store_true", help="delete what TPU Studio made; buckets with results stay")
+    sweep.add_argument("--yes", action="store_true", help="do not ask before deleting")
+
     practice = verb(
         "practice",
         "Serve the practice cloud: Google's own interfaces on this computer, free, with machines that are processes.",

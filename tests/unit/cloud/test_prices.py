@@ -43,7 +43,8 @@ def test_each_family_is_read_as_it_is_worded() -> None:
         (generation, chips, tier): known.price(generation, chips, region, tier).usd_per_chip_hour
         for generation, chips, region, tier in (
             ("v5e", 8, "us-west4-a", "on-demand"), ("v5e", 1, "us-west4", "spot"), ("v5e", 4, "us-west4", "flex-start"),
-            ("v3", 4, "us-central1", "on-demand"), ("v3", 4, "us-central1", "spot"), ("v3", 16, "us-central1", "on-demand"),
+            ("v3", 4, "us-central1", "on-demand"), ("v3", 4, "us-central1", "spot"),
+            ("v3", 16, "us-central1", "on-demand"),
             ("v4", 4, "us-central2", "on-demand"), ("tpu7x", 4, "us-east5", "on-demand"),
         )
     }  # fmt: skip

@@ -1,0 +1,130 @@
+"""“Show me the commands”: a launch as the gcloud script that a person would type, word by word safe for the shell.
+
+It shows what the program does, with nothing secret in it; what gcloud cannot do (flex-start's stop, the outside stops'
+read-back) stands as a comment. The same metadata files are named as the program makes them.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+from tpu_studio.cloud.stops import QUEUE, resource
+from tpu_studio.workflow.cloudruns.ports import Wanted
+
+_SCOPE = "https://www.googleapis.com/auth/cloud-platform"
+
+
+def script(
+    wanted: Wanted,
+    project: str,
+    bucket: str,
+    uploads: Mapping[str, str],
+    stops: Sequence[float],
+    endpoint: str = "https://tpu.googleapis.com",
+) -> str:
+    """A POSIX shell script.
+
+    Args:
+        uploads: Local file → object name, in order.
+        stops: When outside stops are to fire, seconds since 1970; [] for none.
+    """
+    ref = wanted.ref
+    parts = ["#!/bin/sh", f"# What TPU Studio does to start {_word(ref.name)}.", "set -eu", ""]
+    if uploads:
+        parts.append("# Job and data, to the bucket.")
+        parts += [_line("gcloud", "storage", "cp", path, f"gs://{bucket}/{name}") for path, name in uploads.items()]
+        parts.append("")
+    parts += _stop_lines(wanted, project, stops, endpoint)
+    parts.append("# The machine. Its metadata is written to files first: the startup script, and what it reads.")
+    files = {key: f"{PurePosixPath(ref.name)}.{key}" for key in wanted.metadata}
+    if ref.backend == "compute":
+        parts.append("# On Compute Engine TPU Studio calls instances.insert with the same values.")
+        return "\n".join([*parts, _line(*_instance(wanted, project, files)), *_end(wanted, project)]) + "\n"
+    parts.append(_line(*_queued_resource(wanted, project, files)))
+    return "\n".join([*parts, *_end(wanted, project)]) + "\n"
+
+
+def _queued_resource(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[str]:
+    ref = wanted.ref
+    alpha = ["alpha"] if wanted.tier == "flex-start" else []
+    words = [
+        "gcloud", *alpha, "compute", "tpus", "queued-resources", "create", ref.name, f"--node-id={ref.name}",
+        f"--project={project}", f"--zone={ref.zone}", f"--accelerator-type={wanted.accelerator}",
+        f"--runtime-version={wanted.runtime}", f"--service-account={wanted.service_account}", f"--scopes={_SCOPE}",
+        f"--network={wanted.network}", f"--valid-until-duration={round(wanted.valid_for_s)}s", f"--labels={_pairs(wanted)}",
+        f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
+    ]  # fmt: skip
+    if wanted.tier == "spot":
+        words.append("--spot")
+    if wanted.tier == "flex-start":
+        words += ["--provisioning-model=flex-start", f"--max-run-duration={round(wanted.run_s or 0)}s"]
+    return words
+
+
+def _instance(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[str]:
+    from tpu_studio.cloud.compute import insert_body
+    from tpu_studio.domain.catalogue import catalogue
+
+    body = insert_body(wanted, catalogue())
+    disk = body["disks"][0]["initializeParams"]
+    image = disk["sourceImage"].split("/")
+    words = [
+        "gcloud", "compute", "instances", "create", wanted.ref.name, f"--project={project}", f"--zone={wanted.ref.zone}",
+        f"--machine-type={body['machineType'].rpartition('/')[2]}", f"--image-project={image[1]}",
+        f"--image-family={image[-1]}", f"--boot-disk-size={disk['diskSizeGb']}GB",
+        f"--boot-disk-type={disk['diskType'].rpartition('/')[2]}", f"--service-account={wanted.service_account}",
+        f"--scopes={_SCOPE}", f"--network={wanted.network}", "--maintenance-policy=TERMINATE", "--no-restart-on-failure",
+        f"--provisioning-model={body['scheduling']['provisioningModel']}", f"--labels={_pairs(wanted)}",
+        f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
+    ]  # fmt: skip
+    if wanted.run_s is not None:
+        words += [f"--max-run-duration={round(wanted.run_s)}s", "--instance-termination-action=DELETE"]
+    if wanted.tier == "flex-start":
+        words.append(f"--request-valid-for-duration={round(wanted.valid_for_s)}s")
+    return words
+
+
+def _stop_lines(wanted: Wanted, project: str, stops: Sequence[float], endpoint: str) -> list[str]:
+    if not stops:
+        return ["# No stop from outside: the machine alone ends itself.", ""]
+    ref = wanted.ref
+    told = ["# Stops from outside: Google deletes the machine at these times, whatever becomes of it."]
+    for number, at in enumerate(stops, 1):
+        when = datetime.fromtimestamp(round(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        told.append(
+            _line(
+                "gcloud", "tasks", "create-http-task", f"{ref.name}-b-{number}-{round(at)}", f"--queue={QUEUE}",
+                f"--project={project}", f"--location={ref.region}", f"--url={endpoint}/{resource(ref, project)}",
+                "--method=DELETE", f"--schedule-time={when}",
+                f"--oauth-service-account-email={wanted.service_account}", f"--oauth-token-scope={_SCOPE}",
+            )
+        )  # fmt: skip
+    return [*told, ""]
+
+
+def _end(wanted: Wanted, project: str) -> list[str]:
+    ref = wanted.ref
+    kind = ["instances"] if ref.backend == "compute" else ["tpus", "queued-resources"]
+    force = ["--quiet"] if ref.backend == "compute" else ["--force", "--quiet"]
+    words = ["gcloud", "compute", *kind, "delete", ref.name, f"--project={project}", f"--zone={ref.zone}", *force]
+    return ["", "# The machine deletes itself when the run ends. By hand:", f"# {shlex.join(words)}"]
+
+
+def _pairs(wanted: Wanted) -> str:
+    return ",".join(f"{key}={value}" for key, value in wanted.labels.items())
+
+
+def _line(*words: str) -> str:
+    """One command, an option a line."""
+    quoted = [shlex.quote(word) for word in words]
+    head = [word for word in quoted if not word.lstrip("'").startswith("--")]
+    options = [word for word in quoted if word.lstrip("'").startswith("--")]
+    return " \\\n    ".join([" ".join(head), *options])
+
+
+def _word(text: str) -> str:
+    """*text* in a comment: on its one line."""
+    return " ".join(text.split())

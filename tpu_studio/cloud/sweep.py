@@ -1,0 +1,285 @@
+"""Everything of a project that may cost money, in all zones and regions: ours, told by label, and not ours.
+
+A place that does not answer is said, never passed over: "nothing is left" must be true. Deleting touches what is ours
+only; a bucket stays, because it holds the results.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.cloud.compute import aggregated
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.prices import ADDRESS_USD_PER_HOUR, DISK_USD_PER_GB_MONTH, extras
+from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
+from tpu_studio.cloud.stops import QUEUE, TaskStops
+from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.wire.errors import BadInput, CloudRefused, StudioError
+from tpu_studio.workflow.cloudruns.ports import Machines, Ref
+
+HOURS_PER_MONTH = 730.0
+LABEL = "tpu-studio"
+_NOT_BILLED = ("PREEMPTED", "TERMINATED", "STOPPED", "DELETING", "SUSPENDED")
+_PROVED_WITHIN_S = 600.0
+
+
+@dataclass(frozen=True)
+class Item:
+    """Attributes:
+    kind: node, queued-resource, instance, disk, address, bucket, task.
+    name: As the console shows it; a task's full name.
+    zone: Zone, region or location.
+    usd_per_hour: None: unknown; 0: it costs nothing by itself.
+    """
+
+    kind: str
+    name: str
+    zone: str
+    ours: bool
+    usd_per_hour: float | None = None
+    state: str = ""
+    run: str = ""
+
+    @property
+    def usd_per_month(self) -> float | None:
+        return None if self.usd_per_hour is None else self.usd_per_hour * HOURS_PER_MONTH
+
+    @property
+    def kept(self) -> bool:
+        """Not deleted by a sweep."""
+        return self.kind == "bucket" or not self.ours
+
+    def to_json(self) -> dict[str, Any]:
+        told = {name: getattr(self, name) for name in ("kind", "name", "zone", "ours", "usd_per_hour", "usd_per_month")}
+        return told | {"state": self.state, "run": self.run}
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What was found, and what could not be looked at: (kind, error)."""
+
+    items: Sequence[Item]
+    unclear: Sequence[tuple[str, StudioError]] = field(default_factory=tuple)
+
+    @property
+    def ours(self) -> list[Item]:
+        return [item for item in self.items if item.ours]
+
+
+class Sweep:
+    """Args:
+    http: What `session.session` made.
+    machines: By backend, of `connection`.
+    known: Prices; default: the dated table.
+    """
+
+    def __init__(
+        self,
+        http: Any,
+        endpoints: Endpoints,
+        project: str,
+        machines: Mapping[str, Machines],
+        stops: TaskStops,
+        *,
+        known: Catalogue | None = None,
+        patience: Patience = PATIENT,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._project, self._machines, self._stops = project, machines, stops
+        self._known, self._sleep = known or catalogue(), sleep
+        self._tpu = Api(endpoints.tpu, http, patience=patience)
+        self._compute = Api(endpoints.compute, http, patience=patience)
+        self._storage = Api(endpoints.storage, http, patience=patience)
+        self._tasks = Api(endpoints.tasks, http, patience=patience)
+
+    def look(self) -> Swept:
+        """All of it; never raises for a part that cannot be looked at, but SignedOut for the whole."""
+        items: list[Item] = []
+        unclear: list[tuple[str, StudioError]] = []
+        parts: list[tuple[str, Callable[[], Iterator[Item]]]] = [
+            ("queued-resource", self._requests), ("node", self._nodes), ("instance", self._instances),
+            ("disk", self._disks), ("address", self._addresses), ("bucket", self._buckets), ("task", self._our_tasks),
+        ]  # fmt: skip
+        for kind, part in parts:
+            try:
+                items += part()
+            except CloudRefused as error:
+                if error.id != "service-disabled":  # a service that is off holds nothing
+                    unclear.append((kind, error))
+            except StudioError as error:
+                if error.exit_code == 4:
+                    raise
+                unclear.append((kind, error))
+        items.sort(key=lambda item: (not item.ours, -(item.usd_per_hour or 0.0), item.kind, item.zone, item.name))
+        return Swept(items, unclear)
+
+    def delete(self, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
+        """Delete what is ours of *items*; each with None once it is proved gone, or with what stood in the way."""
+        done: list[tuple[Item, StudioError | None]] = []
+        going: list[Item] = []
+        order = ("queued-resource", "node", "instance", "disk", "address", "task")
+        for item in sorted((one for one in items if not one.kept), key=lambda one: order.index(one.kind)):
+            try:
+                self._delete(item)
+                going.append(item)
+            except StudioError as error:
+                done.append((item, error))
+        give_up = time.monotonic() + _PROVED_WITHIN_S
+        for item in going:
+            done.append((item, self._until_gone(item, give_up)))
+        return done
+
+    # -------------------------------------------------------------------------------------------------- finding
+
+    def _requests(self) -> Iterator[Item]:
+        for one in self._everywhere("queuedResources"):
+            spec = ((one.get("tpu") or {}).get("nodeSpec") or [{}])[0]
+            labels = (spec.get("node") or {}).get("labels") or {}
+            state = str((one.get("state") or {}).get("state", ""))
+            name, zone = _name(one), _zone(one)
+            yield Item("queued-resource", name, zone, _ours(labels), 0.0, state, str(labels.get("run-id", "")))
+
+    def _nodes(self) -> Iterator[Item]:
+        tiers = {}
+        for one in self._everywhere("queuedResources"):
+            for spec in (one.get("tpu") or {}).get("nodeSpec") or ():
+                flex = one.get("provisioningModel") == "FLEX_START"
+                tiers[spec.get("nodeId")] = "spot" if "spot" in one else "flex-start" if flex else "on-demand"
+        for one in self._everywhere("nodes"):
+            labels, state, zone = one.get("labels") or {}, str(one.get("state", "")), _zone(one)
+            told = one.get("schedulingConfig") or {}
+            tier = tiers.get(_name(one)) or ("spot" if told.get("spot") or told.get("preemptible") else "on-demand")
+            usd = 0.0 if state in _NOT_BILLED else self._rate(str(one.get("acceleratorType", "")), zone, tier)
+            yield Item("node", _name(one), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
+
+    def _instances(self) -> Iterator[Item]:
+        for zone, one in aggregated(self._compute, self._project, "instances"):
+            labels, state = one.get("labels") or {}, str(one.get("status", ""))
+            machine = str(one.get("machineType", "")).rpartition("/")[2]
+            model = str((one.get("scheduling") or {}).get("provisioningModel", "STANDARD"))
+            tier = {"SPOT": "spot", "FLEX_START": "flex-start"}.get(model, "on-demand")
+            usd = 0.0 if state in _NOT_BILLED else self._rate_of_machine(machine, zone, tier)
+            yield Item("instance", str(one.get("name")), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
+
+    def _disks(self) -> Iterator[Item]:
+        for zone, one in aggregated(self._compute, self._project, "disks"):
+            labels = one.get("labels") or {}
+            usd = int(one.get("sizeGb") or 0) * DISK_USD_PER_GB_MONTH / HOURS_PER_MONTH
+            state = "attached" if one.get("users") else "unused"
+            yield Item("disk", str(one.get("name")), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
+
+    def _addresses(self) -> Iterator[Item]:
+        for region, one in aggregated(self._compute, self._project, "addresses"):
+            if one.get("addressType", "EXTERNAL") == "EXTERNAL":
+                labels, state = one.get("labels") or {}, str(one.get("status", ""))
+                yield Item("address", str(one.get("name")), region, _ours(labels), ADDRESS_USD_PER_HOUR, state)
+
+    def _buckets(self) -> Iterator[Item]:
+        query = {"project": self._project, "maxResults": 500}
+        for one in self._storage.pages("/storage/v1/b", "items", query):
+            ours, region = _ours(one.get("labels") or {}), str(one.get("location", "")).lower()
+            yield Item("bucket", str(one.get("name")), region, ours, self._bucket_rate(one, region) if ours else None)
+
+    def _our_tasks(self) -> Iterator[Item]:
+        locations = self._tasks.pages(f"/v2/projects/{segment(self._project)}/locations", "locations")
+        for region in sorted(str(one.get("locationId", "")) for one in locations):
+            for name in self._stops.all(region):
+                run = name.rpartition("/")[2]
+                yield Item("task", name, region, f"/queues/{QUEUE}/" in name, 0.0, "set", run)
+
+    def _everywhere(self, kind: str) -> list[dict[str, Any]]:
+        from tpu_studio.cloud.tpu import everywhere
+
+        return everywhere(self._tpu, self._project, kind)
+
+    # --------------------------------------------------------------------------------------------------- prices
+
+    def _rate(self, accelerator: str, zone: str, tier: str) -> float | None:
+        try:
+            part = self._known.slice(accelerator)
+        except BadInput:
+            return None
+        price = self._known.price(part.generation, part.chips, zone, tier)
+        return None if price is None else price.usd_per_hour(part.chips)
+
+    def _rate_of_machine(self, machine: str, zone: str, tier: str) -> float | None:
+        for generation in self._known.offered():
+            for one in generation.machines:
+                if one.machine_type == machine:
+                    price = self._known.price(generation.id, one.chips, zone, tier)
+                    return None if price is None else price.usd_per_hour(one.chips)
+        return None  # an ordinary VM: its price is not in our table
+
+    def _bucket_rate(self, bucket: Mapping[str, Any], region: str) -> float | None:
+        price = next(one.usd for one in extras(region) if one.name == "storage")
+        if price is None:
+            return None
+        query = {"fields": "items(size),nextPageToken", "maxResults": 1000}
+        path = f"/storage/v1/b/{segment(str(bucket.get('name')))}/o"
+        size = sum(int(one.get("size") or 0) for one in self._storage.pages(path, "items", query))
+        return size / 1e9 * price / HOURS_PER_MONTH
+
+    # ------------------------------------------------------------------------------------------------- deleting
+
+    def _delete(self, item: Item) -> None:
+        if item.kind in ("queued-resource", "node"):
+            self._machines["tpu"].delete(Ref(item.name, item.zone))
+        elif item.kind == "instance":
+            self._machines["compute"].delete(Ref(item.name, item.zone, "compute"))
+        elif item.kind == "task":
+            self._stops.remove([item.name])
+        else:
+            try:
+                self._compute.delete(self._path(item))
+            except CloudRefused as error:
+                if error.id != "not-found":
+                    raise
+
+    def _until_gone(self, item: Item, give_up: float) -> StudioError | None:
+        from tpu_studio.cloud import errors
+
+        try:
+            while self._is_there(item):
+                if time.monotonic() > give_up:
+                    return errors.make("timed-out", {"name": item.name, "zone": item.zone, "raw": "it is still there"})
+                self._sleep(1.0)
+        except StudioError as error:
+            return error
+        return None
+
+    def _is_there(self, item: Item) -> bool:
+        if item.kind in ("queued-resource", "node"):
+            return self._machines["tpu"].look(Ref(item.name, item.zone)) is not None
+        if item.kind == "instance":
+            return self._machines["compute"].look(Ref(item.name, item.zone, "compute")) is not None
+        if item.kind == "task":
+            return False  # removed means proved gone
+        try:
+            self._compute.get(self._path(item))
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return False
+            raise
+        return True
+
+    def _path(self, item: Item) -> str:
+        scope = "zones" if item.kind == "disk" and item.zone.count("-") > 1 else "regions"
+        where = "global" if item.zone == "global" else f"{scope}/{segment(item.zone)}"
+        kind = {"disk": "disks", "address": "addresses"}[item.kind]
+        return f"/compute/v1/projects/{segment(self._project)}/{where}/{kind}/{segment(item.name)}"
+
+
+def _ours(labels: Mapping[str, Any]) -> bool:
+    return LABEL in labels
+
+
+def _name(one: Mapping[str, Any]) -> str:
+    return str(one.get("name", "")).rpartition("/")[2]
+
+
+def _zone(one: Mapping[str, Any]) -> str:
+    parts = str(one.get("name", "")).split("/")
+    return parts[3] if len(parts) > 4 else ""
