@@ -14,6 +14,7 @@ from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
+from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
@@ -22,6 +23,7 @@ from tpu_studio.wire.plan import Check
 FEW = {"images": 100, "digits": 100, "table": 200, "text": 20_000}  # of text: tokens
 FEW_OF_A_KIND = 10
 LONG_HOURS = 12.0
+MOST_HOURS = 29 * 24.0
 UNUSUAL_RATE = 20.0  # times the recommended rate
 
 
@@ -147,8 +149,25 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
         )
 
 
-def of_place(resolved: Resolved) -> Iterator[Check]:
-    if resolved.values["where.place"] != "computer":
+def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check]:
+    place = resolved.values["where.place"]
+    if rented is not None:
+        if rented.problem:
+            yield Check(
+                rented.problem, "error", "This TPU cannot be had like that", {"where.accelerator": "auto"},
+                {"why": rented.why, "accelerator": rented.slice.accelerator_type},
+            )  # fmt: skip
+        elif rented.slice.vms > 1:
+            yield Check(
+                "several-machines", "info", f"{rented.slice.vms} machines train one model together", None,
+                {"machines": rented.slice.vms},
+            )  # fmt: skip
+        if rented.tier == "spot":
+            yield Check(
+                "spot-can-end", "info", "Google may take a spot machine back; the run then goes on with the next",
+                None, {"place": place},
+            )  # fmt: skip
+    elif place != "computer":
         yield Check(
             "place-later",
             "error",
@@ -167,10 +186,23 @@ def of_place(resolved: Resolved) -> Iterator[Check]:
 
 
 def of_time_and_money(
-    resolved: Resolved, estimate: Estimate, hours: float, money: float | None, given: frozenset[str]
+    resolved: Resolved,
+    estimate: Estimate,
+    hours: float,
+    money: float | None,
+    given: frozenset[str],
+    told: Mapping[str, Any] | None = None,
 ) -> Iterator[Check]:
-    """Limits that would end the run before it is done, and runs that take very long."""
-    time, price = estimate.time_s, resolved.values["where.usd_per_hour"]
+    """Limits that would end the run before it is done, and runs that take very long. *told*: the plan's price."""
+    time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.values["where.usd_per_hour"]
+    rents = resolved.values["where.place"] in ("practice", "cloud")
+    if rents and not price and money is None:
+        yield Check("price-unknown", "error", "The price is not known: give a cost limit", None, {})
+    if rents and hours + float(resolved.values["limits.wait_hours"]) > MOST_HOURS:
+        yield Check(
+            "wait-and-hours-too-long", "error", "Waiting and training together may last 29 days",
+            {"limits.wait_hours": 4}, {"hours": hours},
+        )  # fmt: skip
     if "limits.hours" in given and hours * 3600 < time.expected:
         level = "warning" if hours * 3600 < time.low else "info"
         yield Check(
@@ -199,14 +231,14 @@ def of_time_and_money(
                 {"limits.money_usd": "auto"},
                 {"money_usd": money, "expected_usd": cost.expected},
             )
-    elif not price and "limits.money_usd" in given and resolved.values["limits.money_usd"] != "auto":
+    elif not rents and not price and "limits.money_usd" in given and resolved.values["limits.money_usd"] != "auto":
         yield Check(
             "money-limit-unused",
             "info",
             "Nothing is charged here, so the cost limit does nothing",
             {"limits.money_usd": "auto"},
         )
-    if time.low > LONG_HOURS * 3600:
+    if time.low > LONG_HOURS * 3600 and not rents:
         yield Check(
             "very-long",
             "warning",
@@ -216,8 +248,10 @@ def of_time_and_money(
         )
 
 
-def of_memory(memory: Memory, limit_bytes: int, resolved: Resolved) -> Iterator[Check]:
-    share = memory.total / limit_bytes
+def of_memory(memory: Memory, needed_bytes: int, limit_bytes: int, resolved: Resolved) -> Iterator[Check]:
+    """*needed_bytes*, *limit_bytes*: of this computer, or of one device of the slice."""
+    share = needed_bytes / limit_bytes
+    where = "the computer's memory" if resolved.values["where.place"] == "computer" else "the memory of this TPU"
     fix = (
         {"training.global_batch": max(1, resolved.batch // 2)}
         if memory.activations > memory.total / 3 and resolved.batch > 1
@@ -227,13 +261,13 @@ def of_memory(memory: Memory, limit_bytes: int, resolved: Resolved) -> Iterator[
         yield Check(
             "memory-does-not-fit",
             "warning",
-            "This does not fit into the computer's memory",
+            f"This does not fit into {where}",
             fix,
-            {"needs_bytes": memory.total, "limit_bytes": limit_bytes},
+            {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes},
         )
     elif share > TIGHT_SHARE:
         yield Check(
-            "memory-tight", "warning", "Memory is tight", fix, {"needs_bytes": memory.total, "limit_bytes": limit_bytes}
+            "memory-tight", "warning", "Memory is tight", fix, {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes}
         )
 
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.planner import checks, work
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner import checks, rented, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
@@ -75,13 +76,45 @@ class _Draft:
         self.resolved = self._resolve(job)
         self.work = self._work(self.resolved)
         self.memory = self._memory(self.work)
-        if self.memory.total > self.computer.memory_bytes and job.is_auto("training.rematerialize"):
+        self.rented = self._rent(job)
+        if self._needed_bytes > self._limit_bytes and job.is_auto("training.rematerialize"):
             self._rematerialize()
         self.estimate = estimate(self.resolved, self.work, self.computer, timing)
+        if self.rented is not None:
+            self.estimate = rented.estimate(self.resolved, self.work, self.rented, self.estimate)
+
+    def _rent(self, job: Job) -> rented.Rented | None:
+        """Choose the slice, then resolve again for its devices; None on this computer."""
+        if job["where.place"] not in rented.PLACES:
+            return None
+        framework = str(self.resolved.values["training.framework"])
+        found = rented.choose(job, framework, rented.need_bytes(self.memory, 1))
+        self.devices = found.devices
+        chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
+        self.resolved = self._resolve(Job({**job.values, **chosen}, job.base, job.given))
+        self.resolved.reasons.update(found.reasons)
+        self.work = self._work(self.resolved)
+        self.memory = self._memory(self.work)
+        return found
+
+    @property
+    def _price(self) -> dict[str, Any] | None:
+        given = self.resolved.values["where.usd_per_hour"]
+        if self.rented is not None:
+            return rented.price_json(self.rented, given)
+        return {"usd_per_hour": given, "source": "pretended"} if given else None
+
+    @property
+    def _limit_bytes(self) -> int:
+        if self.rented is None:
+            return self.computer.memory_bytes
+        generation = catalogue().generation(self.rented.slice.generation)
+        return int(generation.hbm_bytes_per_device * rented.HBM_SHARE)
 
     def plan(self, now: float) -> Plan:
         resolved, time_s = self.resolved, self.estimate.time_s
-        price = resolved.values["where.usd_per_hour"]
+        told = self._price
+        price = told["usd_per_hour"] if told else None
         cost = self.estimate.cost_usd(price)
         hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]))
         resolved.put("limits.hours", hours, "One and a half times the longest it should take.")
@@ -89,8 +122,10 @@ class _Draft:
         if price:
             resolved.put("limits.money_usd", limit_usd(cost), "One and a half times the most it should cost.")
             money = float(resolved.values["limits.money_usd"])
-        else:
+        elif self.rented is None:
             resolved.reasons["limits.money_usd"] = "Nothing is charged on this computer."
+        elif not self.job.is_auto("limits.money_usd"):
+            money = float(resolved.values["limits.money_usd"])
         hours = float(resolved.values["limits.hours"])
         resolved.reasons["estimate"] = self.estimate.why
         return Plan(
@@ -106,14 +141,27 @@ class _Draft:
             data=self.look.to_json(),
             examples_per_s=self.estimate.examples_per_s,
             time_s=time_s,
-            cost_usd=cost,
+            cost_usd=cost if price or self.rented is None else None,
             memory=self._memory_json(),
-            price={"usd_per_hour": price, "as_of": _day(now), "source": "pretended"} if price else None,
-            limits={"money_usd": money, "hours": hours},
+            price={"as_of": _day(now), **told} if told else None,
+            limits={"money_usd": money, "hours": hours, **self._more_limits()},
             checks=tuple(self._checks(hours, money)),
             consent=self.consent,
             created=now,
         )
+
+    def _more_limits(self) -> dict[str, Any]:
+        """What holds at a rented place besides: waiting, silence, and how the bill is stopped."""
+        if self.rented is None:
+            return {}
+        values = self.resolved.values
+        own = self.rented.tier == "flex-start" or self.rented.slice.generation == "tpu7x"
+        return {
+            "wait_hours": float(values["limits.wait_hours"]),
+            "idle_minutes": float(values["limits.idle_minutes"]),
+            "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
+            "margin_s": 1200.0,
+        }
 
     def _resolve(self, job: Job) -> Resolved:
         params = 0
@@ -188,11 +236,13 @@ class _Draft:
 
     @property
     def _needed_bytes(self) -> int:
+        if self.rented is not None:
+            return rented.need_bytes(self.memory, self.devices)
         measured = self.timing.peak_memory_bytes if self.timing else None
         return max(self.memory.total, measured or 0)
 
     def _memory_json(self) -> dict[str, Any]:
-        limit, memory = self.computer.memory_bytes, self.memory
+        limit, memory = self._limit_bytes, self.memory
         share = self._needed_bytes / limit
         return {
             "device_bytes": self._needed_bytes,
@@ -214,9 +264,9 @@ class _Draft:
             checks.of_model_and_data(self.job, self.facts),
             checks.of_own_model(self.job, self.model_facts, self.consent),
             checks.of_settings(self.resolved, self.facts, self.devices, float(recommended)),
-            checks.of_place(self.resolved),
-            checks.of_memory(self.memory, self.computer.memory_bytes, self.resolved),
-            checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given),
+            checks.of_place(self.resolved, self.rented),
+            checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved),
+            checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price),
         ):
             found += [check for check in group if check.id not in known]
         order = {"error": 0, "warning": 1, "info": 2, "ok": 3}

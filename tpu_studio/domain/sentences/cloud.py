@@ -159,6 +159,11 @@ ERRORS: dict[str, Entry] = {
         "Give another client id in Settings, or sign in with gcloud.",
     ),
     # Ours.
+    "practice-machines-unsupported": lambda f: Sentence(
+        "Practice machines cannot run on this computer",
+        f"{f.text('raw', 'They need Linux').rstrip('.')}. {NOTHING_CHARGED}",
+        "Train on this computer instead, or practise on a Linux computer.",
+    ),
     "cloud-not-ready": lambda f: Sentence(
         f"{'The practice cloud' if f.raw('place') == 'practice' else 'Google Cloud'} is not ready for a run",
         f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
@@ -172,7 +177,7 @@ ERRORS: dict[str, Entry] = {
     "price-unknown": Sentence(
         "The price is not known, so a cost limit must be given",
         f"Without a price the app cannot choose one for you. {NOTHING_CHARGED}",
-        "Set limits.money_usd, or choose another size or tier.",
+        "Set “Cost limit” (limits.money_usd), or choose another size or tier.",
     ),
     "run-taken-over": lambda f: Sentence(
         f"“{f.text('run', 'The run')}” is driven by another computer now",
@@ -312,6 +317,29 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     return Sentence(said.title, f"{kept} {spent(f)}", said.action)
 
 
+CHECKS: dict[str, Entry] = {
+    "accelerator-impossible": lambda f: Sentence(
+        f"{f.text('accelerator', 'This TPU')} cannot be had like that",
+        f"{f.text('why', 'Something does not go together')} {NOTHING_CHARGED}".replace("..", "."),
+        "Leave the size to “auto”, or choose another framework, tier or area.",
+    ),
+    "several-machines": lambda f: Sentence(
+        f"{f.text('machines', 'Several')} machines train one model together",
+        "Each takes its share of every step. All of them are charged, and all are deleted together.",
+        "",
+    ),
+    "spot-can-end": Sentence(
+        "Google may take a spot machine back at any time",
+        "The model is saved first, and the run goes on with the next machine while this app is open. With the app "
+        "closed it waits at no cost.",
+        "",
+    ),
+    "wait-and-hours-too-long": Sentence(
+        "Waiting and training together may last 29 days at most",
+        f"The stops at Google cannot be set further ahead. {NOTHING_CHARGED}",
+        "Lower “Stop after” or “Wait for a TPU at most”.",
+    ),
+}
 NOTICES: dict[str, Entry] = {
     "preempted": Sentence(
         "Google takes the machine back",
@@ -335,6 +363,19 @@ NOTICES: dict[str, Entry] = {
         "The stops at Google could not be set anew",
         "The earlier ones stand; the machine also ends by itself.",
         "",
+    ),
+    "outside-stops-moved": Sentence(
+        "The stops at Google stand at the end of the lease",
+        "They delete the machine also when it hangs and this computer is off.",
+    ),
+    "outside-stops-kept": lambda f: Sentence(
+        "The stops at Google could not be moved",
+        f"The ones set before the start still stand; the machine also ends by itself.{_raw(f)}",
+    ),
+    "self-deletion-unproved": lambda f: Sentence(
+        "The machine could not prove that it can delete itself",
+        f"Nothing is trained on it, and it tries to end at once.{_raw(f)}",
+        "Let the account page check the roles of the runner account.",
     ),
     "no-outside-stop": Sentence(
         "This run is stopped only by the machine itself",

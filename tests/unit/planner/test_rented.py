@@ -1,0 +1,90 @@
+"""Plans for rented places: the slice, its price, its limits, what happens at the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tpu_studio.data.looked import Look
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner.make import make_plan
+from tpu_studio.planner.public import plan_to_public_json
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Plan
+
+
+def planned(job: Job, look: Look) -> Plan:
+    return make_plan(job, look, now=NOW, computer=LAPTOP)
+
+
+def test_a_small_model_gets_the_cheapest_chip_and_says_why():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS)
+    prices = [
+        price.usd_per_hour(part.chips)
+        for one in catalogue().offered()
+        for part in one.slices
+        if part.vms == 1 and one.control_plane == "cloud-tpu"
+        for price in catalogue().prices(one.id, part.chips)[:1]
+    ]
+    assert plan.price is not None
+    assert plan.price["usd_per_hour"] == pytest.approx(min(prices))
+    assert plan.price["as_of"]
+    assert plan.price["source"]
+    assert plan.reasons["where.accelerator"].startswith("The cheapest TPU that holds the model")
+    assert plan.framework == "jax"
+    assert plan.blocking == ()
+
+
+def test_limits_are_one_and_a_half_times_the_estimates_high():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS)
+    assert plan.time_s is not None
+    assert plan.cost_usd is not None
+    assert plan.price is not None
+    assert plan.cost_usd.high == pytest.approx(plan.time_s.high / 3600 * plan.price["usd_per_hour"])
+    assert plan.limits["money_usd"] == pytest.approx(1.5 * plan.cost_usd.high, abs=0.011)
+    assert plan.limits["hours"] == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.06)
+    assert plan.limits["stops"] == ["guardian", "outside", "desktop"]
+    assert plan.limits["wait_hours"] == 4.0
+
+
+def test_all_zones_lend_the_slice_and_lie_in_the_region_of_the_price():
+    plan = planned(job("mlp", "digits", where={"place": "cloud", "tier": "spot"}), DIGITS)
+    zones = plan.job["where.zones"]
+    assert zones
+    assert plan.price is not None
+    assert {zone.rpartition("-")[0] for zone in zones} == {plan.price["region"]}
+    generation = catalogue().slice(plan.accelerator).generation
+    assert all(catalogue().possible(generation, "jax", "spot", zone).possible for zone in zones)
+
+
+def test_a_slice_of_ones_own_choice_is_kept_and_an_impossible_one_is_said():
+    kept = planned(job("mlp", "digits", where={"place": "cloud", "accelerator": "v6e-8"}), DIGITS)
+    assert (kept.accelerator, kept.devices) == ("v6e-8", 8)
+    assert kept.job["training.global_batch"] % 8 == 0
+    wrong = planned(
+        job("mlp", "digits", where={"place": "cloud", "accelerator": "v6e-8", "zones": ["mars-1-a"]}), DIGITS
+    )
+    assert "accelerator-impossible" in [check.id for check in wrong.blocking]
+
+
+def test_without_a_price_a_cost_limit_must_be_given():
+    where = {"place": "cloud", "accelerator": "v5p-8", "zones": ["us-east5-a"], "tier": "flex-start"}
+    plan = planned(job("mlp", "digits", where=where), DIGITS)
+    assert plan.price is None
+    assert "price-unknown" in [check.id for check in plan.blocking]
+
+
+def test_practice_is_planned_for_the_same_tpu_and_takes_as_long_as_here():
+    practice = planned(job("mlp", "digits", where={"place": "practice"}), DIGITS)
+    here = planned(job("mlp", "digits", training={"framework": "jax"}), DIGITS)
+    assert practice.job["where.zones"] == ["us-west4-a"]
+    assert practice.accelerator.startswith("v5litepod")
+    assert practice.examples_per_s == here.examples_per_s
+
+
+def test_the_public_plan_names_price_age_and_cost():
+    told = plan_to_public_json(planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS))
+    assert told["place"] == "cloud"
+    assert told["cost_usd"]["low"] < told["cost_usd"]["expected"] < told["cost_usd"]["high"]
+    assert told["price"]["usd_per_hour"] > 0
+    assert told["verdict"]["why"]

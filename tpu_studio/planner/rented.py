@@ -1,0 +1,193 @@
+"""A rented TPU for a plan: which slice, which zones, at what price, how long it takes there. Pure.
+
+``auto`` is the cheapest slice of one machine that holds the model, in the region where it costs least. Prices are the
+catalogue's dated ones, or live ones that are handed in; unknown stays unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.domain.catalogue import Catalogue, Price, Slice, catalogue, region_of
+from tpu_studio.planner.auto import Resolved
+from tpu_studio.planner.estimate import Estimate, plus
+from tpu_studio.planner.throughput import Workload
+from tpu_studio.planner.throughput import estimate as throughput
+from tpu_studio.planner.work import Memory, Work
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Range
+
+PLACES = ("practice", "cloud")
+PRACTICE_ZONE = "us-west4-a"  # where the practice account has its bucket and queue
+HBM_SHARE = 0.9  # of a device's memory that a program can have
+BOOT_S = Range(90.0, 180.0, 420.0)  # from the node's creation to the guardian's first word
+ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # framework installed on the machine
+COMPILE_S = Range(10.0, 30.0, 120.0)
+SAVE_S = Range(5.0, 15.0, 60.0)
+PRACTICE_SETUP_S = Range(4.0, 10.0, 40.0)  # a practice machine is a process on this computer
+
+_FAMILIES = {"mlp": "mlp", "cnn": "cnn", "gpt": "llm-dense"}
+
+
+@dataclass(frozen=True)
+class Rented:
+    """Attributes:
+    zones: In the order in which they are asked; all of one region.
+    price: None: unknown.
+    reasons: `table.key` → why.
+    problem: Id of what is wrong with the choice, "" when nothing is; with its words.
+    """
+
+    slice: Slice
+    zones: tuple[str, ...]
+    tier: str
+    price: Price | None
+    reasons: dict[str, str]
+    problem: str = ""
+    why: str = ""
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        return None if self.price is None else self.price.usd_per_hour(self.slice.chips)
+
+    @property
+    def devices(self) -> int:
+        return self.slice.devices
+
+    @property
+    def region(self) -> str:
+        return region_of(self.zones[0]) if self.zones else ""
+
+
+def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = None) -> Rented:
+    """Args:
+    need_bytes: What one device has to hold: weights, optimizer, activations of its share.
+
+    Raises:
+        BadInput: ``slice-unknown``, ``generation-unknown``.
+    """
+    known = known or catalogue()
+    tier, place = str(job["where.tier"]), str(job["where.place"])
+    given = [str(zone) for zone in job["where.zones"] or []]
+    reasons: dict[str, str] = {}
+    if job.is_auto("where.accelerator"):
+        part, fits = _smallest(known, framework, tier, given, place, need_bytes)
+        chips = "1 chip" if part.chips == 1 else f"{part.chips} chips"
+        reasons["where.accelerator"] = (
+            f"The cheapest TPU that holds the model: {chips} with "
+            f"{known.generation(part.generation).hbm_bytes_per_device / 2**30:.0f} GiB each."
+            if fits
+            else "The largest TPU of one machine; the model may not fit."
+        )
+    else:
+        part = known.slice(str(job["where.accelerator"]))
+    verdict = known.possible(part.generation, framework, tier, given[0] if given else "", part.chips)
+    zones = tuple(given) or _zones(known, part, tier, place)
+    if not given and zones:
+        reasons["where.zones"] = f"All areas of {region_of(zones[0])} that lend it, where it costs least."
+    price = known.price(part.generation, part.chips, zones[0], tier) if zones else None
+    problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
+    if not zones and not problem:
+        problem, why = "accelerator-impossible", f"No area lends {part.accelerator_type} as {tier}."
+    return Rented(part, zones, tier, price, reasons, problem, why)
+
+
+def _smallest(
+    known: Catalogue, framework: str, tier: str, zones: Sequence[str], place: str, need_bytes: int
+) -> tuple[Slice, bool]:
+    """The cheapest slice of one machine whose devices hold *need_bytes*; else the one with the most memory."""
+    ranked: list[tuple[bool, float, int, Slice]] = []
+    for one in known.offered():
+        if one.control_plane != "cloud-tpu" or not known.possible(one.id, framework, tier).possible:
+            continue
+        for part in one.slices:
+            places = [zone for zone in zones if known.possible(one.id, "", tier, zone, part.chips).possible]
+            if part.vms != 1 or (zones and not places):
+                continue
+            where = places or _zones(known, part, tier, place)
+            if not where:
+                continue
+            price = known.price(one.id, part.chips, where[0], tier)
+            usd = price.usd_per_hour(part.chips) if price else float("inf")
+            ranked.append((one.hbm_bytes_per_device * HBM_SHARE >= need_bytes, usd, part.chips, part))
+    if not ranked:
+        return known.slice("v5litepod-1"), False
+    fitting = [row for row in ranked if row[0]]
+    if fitting:
+        return min(fitting, key=lambda row: (row[1], row[2]))[3], True
+    return max(ranked, key=lambda row: (known.generation(row[3].generation).hbm_bytes_per_device, row[2]))[3], False
+
+
+def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, ...]:
+    """Zones that lend it, of the cheapest region; on the practice cloud of the account's own region, where possible."""
+    lending = [
+        zone
+        for zone in known.generation(part.generation).zones
+        if zone.min_chips <= part.chips <= zone.max_chips and (tier == "on-demand" or tier in zone.tiers)
+    ]
+    if place == "practice" and any(zone.zone == PRACTICE_ZONE for zone in lending):
+        return (PRACTICE_ZONE,)
+
+    def rank(region: str) -> tuple[float, bool, str]:
+        price = known.price(part.generation, part.chips, region, tier)
+        listed = any(zone.listed for zone in lending if zone.region == region)
+        return (price.usd_per_chip_hour if price else float("inf"), not listed, region)
+
+    regions = sorted({zone.region for zone in lending}, key=rank)
+    return tuple(sorted(zone.zone for zone in lending if regions and zone.region == regions[0]))
+
+
+def need_bytes(memory: Memory, devices: int) -> int:
+    """Of one device in data-parallel training: everything but the batch is there on each."""
+    return memory.weights + memory.optimizer + memory.activations // max(1, devices)
+
+
+def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> Estimate:
+    """Time on the slice, from the node's creation to its deletion: that is what is charged.
+
+    On the practice cloud the machine is a process on this computer: the steps take what they take *here*.
+    """
+    if resolved.values["where.place"] == "practice":
+        why = "The practice machine trains on this computer's processor, so it takes as long as here."
+        return Estimate(here.examples_per_s, plus(PRACTICE_SETUP_S, here.setup_s), here.training_s, here.measured, why)
+    answer = throughput(_workload(resolved, work, rented), catalogue())
+    unit = float(resolved.values["data.sequence_length"]) if answer.unit == "token" else 1.0
+    per_s = answer.units_per_s.scaled(1.0 / unit)
+    step = Range(*(resolved.batch / rate for rate in (per_s.high, per_s.expected, per_s.low)))
+    rounds = max(1.0, resolved.steps / max(1, int(resolved.values["training.evaluate_every"])))
+    checking = step.scaled(rounds * resolved.validation / max(1, resolved.batch) / 3.0)
+    training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
+    setup = plus(plus(BOOT_S, ENVIRONMENT_S), COMPILE_S)
+    why = f"From published measurements of similar work on {rented.slice.generation}; limited by {answer.limited_by}."
+    return Estimate(per_s, setup, training, False, why)
+
+
+def _workload(resolved: Resolved, work: Work, rented: Rented) -> Workload:
+    length = int(resolved.values["data.sequence_length"]) if resolved.family == "gpt" else None
+    pictures = resolved.values["data.kind"] in ("images", "digits")
+    return Workload(
+        generation=rented.slice.generation,
+        chips=rented.slice.chips,
+        family=_FAMILIES.get(resolved.family),
+        params=float(work.params),
+        flops_per_unit_train=work.flops / (length or 1),
+        precision=str(resolved.values["training.precision"]),
+        unit="token" if resolved.family == "gpt" else "image" if pictures else "example",
+        sequence_length=length,
+        image_size=int(resolved.values["data.image_size"]) if pictures else None,
+        global_batch=resolved.batch,
+        framework=str(resolved.values["training.framework"]),
+    )
+
+
+def price_json(rented: Rented, given_usd: float | None) -> dict[str, Any] | None:
+    """As plans carry it; *given_usd*: a price per hour that the job itself gives."""
+    if given_usd:
+        return {"usd_per_hour": given_usd, "as_of": None, "source": "given"}
+    if rented.price is None:
+        return None
+    return {"usd_per_hour": round(rented.usd_per_hour or 0.0, 6), "as_of": rented.price.as_of,
+            "source": rented.price.source, "usd_per_chip_hour": rented.price.usd_per_chip_hour,
+            "region": rented.price.region, "tier": rented.tier, "confidence": rented.price.confidence}  # fmt: skip
