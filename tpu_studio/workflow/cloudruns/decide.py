@@ -19,6 +19,8 @@ ELSEWHERE = ("no-capacity", "quota-exceeded", "type-not-in-zone", "zone-not-allo
 """Refusals that another zone may not repeat."""
 AGAIN = ("no-capacity", "create-rate")
 """Refusals that time may heal."""
+REPEAT_S = 600.0
+"""For so long the same create call may be repeated: later, a machine of that name could have come and gone."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Seen:
     Attributes:
         looks: What GET by name said, in this turn or lately enough, by name; None: proved absent.
         heard: The mailbox was read in this turn, so silence is silence.
+        bucket_gone: The bucket said that it is not there.
         stop: "", keep or discard.
         stop_at: When that was asked.
     """
@@ -65,6 +68,7 @@ class Seen:
     now: float
     looks: Mapping[str, MachineSeen | None] = field(default_factory=dict)
     heard: bool = True
+    bucket_gone: bool = False
     guard: Guard = field(default_factory=Guard)
     stop: str = ""
     stop_at: float = 0.0
@@ -216,10 +220,14 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return RemoveStops(last)
     if last is not None:
         over = _over(last)
+        if over is None and seen.guard.spoke:  # it had claimed the attempt: no other machine can
+            over = NextAttempt(Reason.MACHINE_GONE)
         if over is not None:
             return over
     if seen.stop:
         return Declare(_stopped(seen))
+    if seen.bucket_gone:
+        return Declare(Reason.BUCKET_GONE)
     used_s, usd = state.used_s(seen.now), state.usd(rules.usd_per_hour, seen.now)
     if rules.money_usd is not None and rules.usd_per_hour and usd >= rules.money_usd:
         return Declare(Reason.MONEY_LIMIT, {"result": False})
@@ -287,6 +295,8 @@ def _over(machine: Machine) -> Action | None:
             return NextAttempt(Reason.PREEMPTED)
         case "vanished":
             return Declare(Reason.MACHINE_GONE)
+        case "bucket-gone":
+            return Declare(Reason.BUCKET_GONE, machine.leaving_facts)
         case "silent":
             return Declare(Reason.MACHINE_SILENT, machine.leaving_facts)
         case "never-spoke":
@@ -315,8 +325,12 @@ def _unclear(machine: Machine, cloud: MachineSeen | None, seen: Seen) -> Action:
     """Nobody knows whether the create call was carried out: the same call again is safe, another name is not."""
     if cloud is not None:
         return Accept(machine)
+    if seen.guard.spoke:  # it lived, and is gone already
+        return Accept(machine)
     if seen.stop:
         return Leave(machine, f"stopped-{seen.stop}")
+    if seen.now - (machine.asked or 0.0) >= REPEAT_S:
+        return Leave(machine, "lost")
     return Create(machine, repeat=True)
 
 
@@ -328,6 +342,8 @@ def _watch(machine: Machine, cloud: MachineSeen | None, seen: Seen, rules: Rules
         return Leave(machine, "preempted" if guard.preempted else "vanished")
     if cloud.state != machine.state or (cloud.created is not None and machine.created is None):
         return Notice(machine, cloud)
+    if seen.bucket_gone:
+        return Leave(machine, "bucket-gone", {"result": False})
     match cloud.state:
         case "preempted":
             return Leave(machine, "preempted")

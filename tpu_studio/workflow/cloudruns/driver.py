@@ -40,6 +40,7 @@ ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready, while watched and otherwise
 POLL_S = (2.0, 15.0)
 HEARTBEAT_EVERY_S = 30.0
+GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
 STOPS_TRIES = 4
 DELETE_FAILS_BEFORE_NOTICE = 2
 UPLOAD_TRIES = 6
@@ -59,8 +60,11 @@ class _Watched:
     state: State = field(default_factory=State)
     looks: dict[str, tuple[MachineSeen | None, float]] = field(default_factory=dict)
     heard: dict[int, tuple[int, float]] = field(default_factory=dict)
+    there_at: dict[str, float] = field(default_factory=dict)
     caught_up: bool = False
     foreign: bool = False
+    unheard: StudioError | None = None
+    bucket_gone: bool = False
     beat_at: float = float("-inf")
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
@@ -123,6 +127,8 @@ class Driver:
             raise RunError("folder-unwritable", folder=str(folder), raw=str(error)) from error
         watched.failures = 0
         self.problems.pop(run, None)
+        if watched.unheard is not None:
+            self.problems[run] = watched.unheard
         if watched.state.settled:
             self._runs.pop(run, None)
             return 0.0
@@ -212,7 +218,7 @@ class Driver:
             run.caught_up = not run.foreign
         if run.foreign:  # another desktop drives it: here it is only watched
             return POLL_S[0]
-        self._exchange(run)
+        self._try_exchange(run)
         limits = self._limits(run)
         rules = self._rules(run, limits)
         now = run.side.clock.now()
@@ -226,7 +232,7 @@ class Driver:
             action = self._decide(run, rules)
             self._say_phase(run, action)
             if isinstance(action, decide.Wait):
-                self._exchange(run, up_only=True)
+                self._try_exchange(run, up_only=True)
                 return action.seconds
             if isinstance(action, decide.Done):
                 self._tidy_journal(run, everything=True)
@@ -241,6 +247,8 @@ class Driver:
         seen = Seen(
             now=run.side.clock.now(),
             looks={name: look[0] for name, look in run.looks.items()},
+            heard=run.unheard is None,
+            bucket_gone=run.bucket_gone,
             guard=guard,
             stop=run.stop[0],
             stop_at=run.stop[1],
@@ -258,14 +266,29 @@ class Driver:
             run.heard[attempt] = (size, run.side.clock.now())
         return replace(guard, spoke=run.heard[attempt][1])
 
+    def _try_exchange(self, run: _Watched, *, up_only: bool = False) -> None:
+        """A mailbox that does not answer keeps no machine from being looked at and deleted."""
+        name = run.folder.name
+        try:
+            self._exchange(run, up_only=up_only)
+        except (CloudRefused, CloudUnclear) as error:
+            run.unheard = run.unheard or error
+            run.bucket_gone = isinstance(error, CloudRefused) and error.id == "not-found"
+            self._read_stop(run)
+            _log.info("run %s: the bucket does not answer: %s", name, error)
+        else:
+            run.unheard, run.bucket_gone = None if up_only is False else run.unheard, False
+
     def _exchange(self, run: _Watched, *, up_only: bool = False) -> None:
         """Events down; our events, controls and "somebody looks" up."""
         if not run.state.opened:
             self._read_stop(run)
             return
         machine = run.state.machine
-        if not up_only and machine is not None and (machine.accepted or machine.made):
+        if not up_only and machine is not None and machine.asked is not None:
             came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan))
+            if machine.unclear and not machine.outcome:
+                run.mirror.records(machine.attempt)
             now = run.side.clock.now()
             if not came and machine.ready is not None and now - run.beat_at >= HEARTBEAT_EVERY_S:
                 run.beat_at = now
@@ -323,7 +346,11 @@ class Driver:
             time.time(),
         )
         self._say(run, "intent", id=id, action=action, **facts)
-        run.mirror.push_desk()
+        try:
+            run.mirror.push_desk()
+        except (CloudRefused, CloudUnclear):
+            if action == "create":
+                raise
         return number
 
     def _end(self, run: _Watched, number: int, action: str, name: str, outcome: str, **more: Any) -> None:
@@ -372,6 +399,8 @@ class Driver:
             case decide.Look(machine):
                 cloud = self._machines(run, machine).look(machine.ref)
                 run.looks[machine.ref.name] = (cloud, run.side.clock.now())
+                if cloud is not None:
+                    run.there_at[machine.ref.name] = run.side.clock.now()
             case decide.Accept(machine):
                 self._say(run, "intent-closed", id=f"create/{machine.ref.name}", outcome="accepted")
             case decide.Notice(machine, seen):
@@ -547,18 +576,35 @@ class Driver:
 
     def _gone(self, run: _Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
         failing = machine.delete_failed >= DELETE_FAILS_BEFORE_NOTICE
+        if machine.accepted is not None or machine.made:
+            self._last_words(run)
+        guard = run.words.guard(machine.attempt)
+        created = machine.created
+        if created is None and guard.first and machine.outcome == "accepted":
+            created = guard.since or guard.first
+        until = self._billed_until(run, machine, guard, limits)
         self._say(
-            run, "deleted", name=machine.ref.name, zone=machine.ref.zone, proof="404", made=machine.made,
-            created=machine.created,
+            run, "deleted", name=machine.ref.name, zone=machine.ref.zone, proof="404",
+            made=machine.made or created is not None, created=created, billed_until=until,
         )  # fmt: skip
         if failing:
             self._say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})
         run.looks.pop(machine.ref.name, None)
-        if machine.created is not None and limits.usd_per_hour is not None:
+        if created is not None and limits.usd_per_hour is not None:
             self._money(run, limits)
         if run.state.end is None:
             self._say_waiting(run, rules)
         self._tidy_journal(run)
+
+    def _billed_until(self, run: _Watched, machine: Machine, guard: Guard, limits: Limits) -> float:
+        """Now where it was seen a moment ago; else what its last words, or the last stop from outside, allow."""
+        now = run.side.clock.now()
+        if now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0:
+            return now
+        if guard.end is not None:
+            return min(now, guard.end.t + GONE_AFTER_END_S)
+        last_stop = asking.lease_times(machine, run.state, limits, machine.created or machine.asked or now)[-1]
+        return min(now, last_stop + 120.0)
 
     def _money(self, run: _Watched, limits: Limits) -> None:
         now = run.side.clock.now()
@@ -585,15 +631,15 @@ class Driver:
 
     def _last_words(self, run: _Watched) -> None:
         """All that an attempt said, to the last byte."""
-        run.mirror.pull(run.state.attempt, asking.workers_of(run.plan), catch_up=True)
-        run.mirror.records(run.state.attempt)
+        try:
+            run.mirror.pull(run.state.attempt, asking.workers_of(run.plan), catch_up=True)
+            run.mirror.records(run.state.attempt)
+        except CloudRefused as error:  # the bucket is gone: what has come is all there is
+            _log.info("run %s: its last words cannot be read: %s", run.folder.name, error)
 
     def _declare(self, run: _Watched, reason: Reason, facts: Mapping[str, Any]) -> None:
         if run.state.opened and run.state.machines:
-            try:
-                self._last_words(run)
-            except CloudRefused:  # the bucket is gone: what has come is all there is
-                _log.info("run %s: its last words cannot be read", run.folder.name)
+            self._last_words(run)
         guard = run.words.guard(run.state.attempt)
         if guard.end is not None:  # it had said its end itself
             return

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -53,7 +54,8 @@ class Words:
             self._scan(attempt, worker)
         guard = self._guards.get(attempt, Guard())
         beat = _heartbeat(self._folder, attempt)
-        return guard if beat <= guard.spoke else Guard(beat, guard.preempted, guard.end)
+        claimed = 1.0 if claim_file(self._folder, attempt).exists() else 0.0
+        return replace(guard, spoke=max(guard.spoke, beat, claimed))
 
     def _scan(self, attempt: int, worker: int) -> None:
         path, start = events_file(self._folder, attempt, worker), self._read.get((attempt, worker), 0)
@@ -65,19 +67,21 @@ class Words:
             return
         self._read[attempt, worker] = start + used
         guard = self._guards.get(attempt, Guard())
-        spoke, preempted, end = guard.spoke, guard.preempted, guard.end
         for number, line in enumerate(lines):
-            last = number == len(lines) - 1
-            if not last and b'"end"' not in line and b'"preempted"' not in line:
+            matters = b'"end"' in line or b'"preempted"' in line or (not guard.since and b'"money"' in line)
+            if number != len(lines) - 1 and guard.first and not matters:
                 continue
             event = decode(line)
             if event is None:
                 continue
-            spoke = max(spoke, event.t)
-            preempted = preempted or (event.kind == "notice" and event.get("id") == "preempted")
-            if event.kind == "end" and worker == 0:
-                end = event
-        self._guards[attempt] = Guard(spoke, preempted, end)
+            guard = replace(guard, spoke=max(guard.spoke, event.t), first=guard.first or event.t)
+            if event.kind == "notice" and event.get("id") == "preempted":
+                guard = replace(guard, preempted=True)
+            elif event.kind == "end" and worker == 0:
+                guard = replace(guard, end=event)
+            elif event.kind == "money" and isinstance(event.get("since"), (int, float)):
+                guard = replace(guard, since=float(event.get("since")))
+        self._guards[attempt] = guard
 
 
 class Mirror:

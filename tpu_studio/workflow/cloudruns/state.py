@@ -5,7 +5,7 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
 
     intent {id, action, name, zone, backend, attempt, try, request_id}   intent-closed {id, outcome, error, facts}
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
-    deleted {name, proof, made, created, usd}   stops-removed {name, left}   attempt-over {attempt, reason}
+    deleted {name, proof, made, created, billed_until}   stops-removed {name, left}   attempt-over {attempt, reason}
     again {attempt}   settled {}
 """
 
@@ -32,6 +32,7 @@ class Machine:
         created: Node createTime: billed from here.
         leaving: Why it is to be deleted, "" while it is wanted.
         gone: GET by name has proved it absent.
+        billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         made: Something was really there.
     """
 
@@ -55,6 +56,7 @@ class Machine:
     delete_asked: float | None = None
     delete_failed: int = 0
     gone: float | None = None
+    billed_until: float | None = None
     made: bool = False
     stops_removed: bool = False
 
@@ -73,7 +75,8 @@ class Machine:
 
     def billed_s(self, now: float) -> float:
         """Seconds that are charged: from the node's creation to the proof of its deletion, or to now."""
-        return 0.0 if self.created is None else max(0.0, (now if self.gone is None else self.gone) - self.created)
+        until = now if self.gone is None else self.billed_until or self.gone
+        return 0.0 if self.created is None else max(0.0, until - self.created)
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,15 @@ class Guard:
         spoke: Time of its latest word, heartbeats included; 0: none yet.
         preempted: It said that the machine is being taken back.
         end: Its end event.
+        first: Time of its first word.
+        since: The node's creation as it tells it; 0: not told.
     """
 
     spoke: float = 0.0
     preempted: bool = False
     end: Event | None = None
+    first: float = 0.0
+    since: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -238,7 +245,19 @@ def _leaving(state: State, event: Event) -> State:
 
 def _deleted(state: State, event: Event) -> State:
     known = state.of(str(event.get("name") or ""))
-    return state if known is None or known.gone else _put(state, replace(known, gone=event.t))
+    if known is None or known.gone:
+        return state
+    created, until = event.get("created"), event.get("billed_until")
+    return _put(
+        state,
+        replace(
+            known,
+            gone=event.t,
+            made=known.made or bool(event.get("made")),
+            created=float(created) if known.created is None and isinstance(created, (int, float)) else known.created,
+            billed_until=float(until) if isinstance(until, (int, float)) else None,
+        ),
+    )
 
 
 def _stops_removed(state: State, event: Event) -> State:

@@ -276,3 +276,31 @@ def test_no_two_desktops_drive_a_run(tmp_path: Path, sky: Sky) -> None:
     assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
     first.die()
     second.die()
+
+
+def test_without_its_bucket_the_machine_is_deleted(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+
+    def gone(call: str, done: bool) -> None:
+        if call in ("put", "get", "list") and not done:
+            raise CloudRefused("not-found", raw="no such bucket")
+
+    sky.hook = gone
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "bucket-gone"
+    nothing_left(desk)
+
+
+def test_a_life_that_passed_while_the_desktop_was_off_is_known_and_paid_once(desk: CloudDesk, sky: Sky) -> None:
+    while not sky.nodes:
+        desk.turn()
+    desk.die()
+    sky.pass_time(9000.0)
+    desk.start()
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+    assert receipt(desk)["usd"] == pytest.approx(sky.usd_billed(), abs=RATE / 3600 * 40)
+    nothing_left(desk)
