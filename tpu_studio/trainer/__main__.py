@@ -24,6 +24,8 @@ def main(argv: list[str]) -> int:
     train.add_argument("--run", type=Path, required=True)
     train.add_argument("--attempt", type=int, default=1)
     train.add_argument("--worker", type=int, default=0)
+    train.add_argument("--data", type=Path, help="where the data stands, if not where the plan says")
+    train.add_argument("--model-file", type=Path, help="where the model of one's own stands")
     timing = verbs.add_parser("time", help="how long a step takes")
     timing.add_argument("--plan", type=Path, required=True)
     timing.add_argument("--seconds", type=float, default=5.0)
@@ -33,7 +35,7 @@ def main(argv: list[str]) -> int:
     if asked.verb == "train":
         from tpu_studio.trainer.program import train as run_training
 
-        return run_training(asked.run, asked.attempt, asked.worker)
+        return run_training(asked.run, asked.attempt, asked.worker, data=asked.data, model_file=asked.model_file)
     from tpu_studio.trainer import timing as timing_mode
 
     if asked.verb == "time":

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdou
 from tpu_studio.wire import controls
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN
@@ -30,10 +32,14 @@ from tpu_studio.wire.runfolder import PLAN
 DONE, REFUSED = 0, 3
 
 
-def train(run: Path, attempt: int, worker: int) -> int:
-    """Exit code: 0 finished or stopped as asked, 3 ended for another reason that the outcome names."""
+def train(run: Path, attempt: int, worker: int, *, data: Path | None = None, model_file: Path | None = None) -> int:
+    """Exit code: 0 finished or stopped as asked, 3 ended for another reason that the outcome names.
+
+    *data*, *model_file*: where they stand on this machine, when that is not where the plan was made.
+    """
     events = Events(take_stdout())
-    attempting = Attempt(run.resolve(), attempt, worker, events)
+    moved = {"data.path": data, "model.file": model_file}
+    attempting = Attempt(run.resolve(), attempt, worker, events, moved)
     try:
         outcome = attempting.go()
     except Exception as error:  # noqa: BLE001  the boundary: whatever it was becomes an outcome
@@ -58,7 +64,10 @@ def tell(events: Events, outcome: Outcome) -> int:
 class Attempt:
     """One attempt in the making."""
 
-    def __init__(self, run: Path, attempt: int, worker: int, events: Events) -> None:
+    def __init__(
+        self, run: Path, attempt: int, worker: int, events: Events, moved: Mapping[str, Path | None] | None = None
+    ) -> None:
+        self._moved = moved or {}
         self.run, self.attempt, self.worker, self.events = run, attempt, worker, events
         self._loop: Any = None
         self._may_leave_at_once = True  # until the first step is made there is nothing to save
@@ -77,7 +86,7 @@ class Attempt:
 
     def go(self) -> Outcome:
         self.events.send("phase", phase="setting-up", detail="engine")
-        plan = read_plan(self.run)
+        plan = moved_plan(read_plan(self.run), self._moved)
         backend.begin(plan)
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
@@ -181,6 +190,12 @@ def read_plan(run: Path) -> Plan:
         return plans.loads((run / PLAN).read_bytes())
     except OSError as error:
         raise RunError("plan-unreadable", raw=str(error)) from error
+
+
+def moved_plan(plan: Plan, moved: Mapping[str, Path | None]) -> Plan:
+    """*plan* with the paths of this machine: `table.key` → path, None where it stays."""
+    changes = {key: str(path) for key, path in moved.items() if path is not None}
+    return replace(plan, job=set_values(plan.job, changes)) if changes else plan
 
 
 def _extension_files(run: Path) -> dict[int, float]:

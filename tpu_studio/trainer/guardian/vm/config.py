@@ -34,12 +34,13 @@ class BadConfig(ValueError):
 
 @dataclass(frozen=True)
 class Piece:
-    """An object to fetch: checked by its sha256. *name*: what it is called here."""
+    """An object to fetch: checked by its sha256. *name*: what it is called here; *file*: which file in it is meant."""
 
     object: str
     sha256: str
     bytes: int
     name: str = ""
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,10 @@ def _piece(tree: Mapping[str, Any], name: str) -> Piece:
     if ".." in path.split("/") or path.startswith("/"):
         raise BadConfig(f"object {path!r}")
     size = int(_number("bytes", tree["bytes"], 0, 1 << 44))
-    return Piece(path, _matching("sha256", tree["sha256"], _SHA), size, _matching("as", name, _AS))
+    file = str(tree.get("file") or "")
+    if file in (".", "..") or any(bad in file for bad in "/\\\0"):
+        raise BadConfig(f"file {file!r}")
+    return Piece(path, _matching("sha256", tree["sha256"], _SHA), size, _matching("as", name, _AS), file)
 
 
 def _stops(tree: Any) -> Mapping[str, Any] | None:

@@ -27,7 +27,7 @@ from tpu_studio.trainer.guardian.vm.machine import Machine
 from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, fetch_history, spent_before
 from tpu_studio.trainer.guardian.vm.metadata import Authorized, Metadata
 from tpu_studio.trainer.guardian.vm.rented import LEAST_SILENCE_S, Rented
-from tpu_studio.trainer.guardian.vm.unpack import BadArchive, unpack
+from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable, Web, persist
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
@@ -241,17 +241,14 @@ class OnDuty:
     def _fetch_all(self, events: EventsFile) -> tuple[list[str], dict[str, str]]:
         config, attempt = self._config, self._config.attempt
         events.say("phase", phase="setting-up", detail="bundle", attempt=attempt)
-        code = self._unpacked(events, config.bundle, self._folder / "code")
+        code = self._folder / "code"
+        self._unpacked(events, config.bundle, code)
         plan = code / PLAN
         if plan.is_file():
             write_atomically(self._run / PLAN, plan.read_bytes())
-        paths = []
-        for number, piece in enumerate(config.data):
-            if number == 0:
-                events.say("phase", phase="setting-up", detail="data", attempt=attempt)
-            target = self._folder / "data" / piece.name
-            is_archive = piece.object.endswith((".tar", ".tar.gz"))
-            paths.append(self._unpacked(events, piece, target) if is_archive else self._fetched(events, piece, target))
+        if config.data:
+            events.say("phase", phase="setting-up", detail="data", attempt=attempt)
+        paths = [self._data(events, piece) for piece in config.data]
         self._check()
         if attempt > 1:
             persist(lambda: fetch_history(self._bucket, config, self._run), self._must_end)
@@ -269,10 +266,20 @@ class OnDuty:
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []
         return argv, environment.trainer_environment(ready, code)
 
-    def _unpacked(self, events: EventsFile, piece: Piece, folder: Path) -> Path:
+    def _data(self, events: EventsFile, piece: Piece) -> Path:
+        """Where the trainer finds it."""
+        target = self._folder / "data" / piece.name
+        if not piece.object.endswith((".tar", ".tar.gz")):
+            return self._fetched(events, piece, target)
+        self._unpacked(events, piece, target)
+        return target / piece.file if piece.file else target
+
+    def _unpacked(self, events: EventsFile, piece: Piece, folder: Path) -> None:
+        if is_unpacked(folder, piece.sha256):
+            return
         archive = self._fetched(events, piece, self._folder / "fetched" / piece.sha256)
-        limit = max(64 << 20, piece.bytes * _TIMES_ITS_BYTES)
-        return unpack(archive, folder, piece.sha256, limit_bytes=limit)
+        unpack(archive, folder, piece.sha256, limit_bytes=max(64 << 20, piece.bytes * _TIMES_ITS_BYTES))
+        archive.unlink()  # the disk may be small
 
     def _fetched(self, events: EventsFile, piece: Piece, path: Path) -> Path:
         what = "bundle" if piece is self._config.bundle else "data"

@@ -12,42 +12,43 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 _MEMBERS_AT_MOST = 20_000_000
-_IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)  # the same name twice
+_IN_THE_WAY = (FileExistsError, NotADirectoryError, IsADirectoryError)  # a name twice, a file where a folder should be
 
 
 class BadArchive(Exception):
     """What is wrong with it, in words."""
 
 
-def unpack(archive: Path, folder: Path, sha256: str, *, limit_bytes: int) -> Path:
-    """*folder* with what *archive* holds; done before for the same sum, it is left alone.
+def is_unpacked(folder: Path, sha256: str) -> bool:
+    mark = _mark(folder)
+    return folder.is_dir() and mark.exists() and sha256 in mark.read_text().split()
+
+
+def unpack(archive: Path, folder: Path, sha256: str, *, limit_bytes: int) -> None:
+    """Add what *archive* holds to *folder*; several archives may fill one. Once done, `is_unpacked` says so.
 
     Raises:
-        BadArchive: Refused; nothing of it stays.
+        BadArchive: Refused; what it held before the bad member stays, and is not used.
         OSError: Disk full.
     """
-    mark = folder.with_name(f".{folder.name}.unpacked")
-    if mark.exists() and mark.read_text() == sha256 and folder.is_dir():
-        return folder
-    making = folder.with_name(f".{folder.name}.unpacking")
-    for old in (making, folder):
-        shutil.rmtree(old, ignore_errors=True)
-    making.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        _all_members(archive, making, limit_bytes)
+        _all_members(archive, folder, limit_bytes)
     except (tarfile.TarError, zlib.error, EOFError, ValueError, *_IN_THE_WAY) as error:
-        shutil.rmtree(making, ignore_errors=True)
         raise BadArchive(f"{archive.name}: {error}") from error
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        raise
-    os.replace(making, folder)
-    mark.write_text(sha256)
-    return folder
+    with open(_mark(folder), "a") as mark:
+        mark.write(f"{sha256}\n")
+        mark.flush()
+        os.fsync(mark.fileno())
+
+
+def _mark(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.unpacked")
 
 
 def _all_members(archive: Path, folder: Path, limit_bytes: int) -> None:
     total = 0
+    seen: set[Path] = set()
     with tarfile.open(archive, "r:*") as tar:
         for number, member in enumerate(tar):
             total += member.size
@@ -57,10 +58,13 @@ def _all_members(archive: Path, folder: Path, limit_bytes: int) -> None:
             if member.isdir():
                 target.mkdir(parents=True, exist_ok=True)
             elif member.isreg():
+                if target in seen or target == folder:
+                    raise BadArchive(f"{member.name!r} is there twice")
+                seen.add(target)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source = tar.extractfile(member)
                 assert source is not None
-                with open(target, "xb") as file:
+                with open(target, "wb") as file:
                     shutil.copyfileobj(source, file, 1 << 20)
                 os.utime(target, (member.mtime, member.mtime))
             else:
