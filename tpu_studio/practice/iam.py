@@ -168,9 +168,7 @@ def install(router: Router, cloud: Cloud) -> None:
             raise GoogleError(400, "INVALID_ARGUMENT", "The role_id must be 3 to 64 of a-z, A-Z, 0-9, _ and .")
         name = f"projects/{request.match['project']}/roles/{wanted['roleId']}"
         role = wanted.get("role", {})
-        for permission in role.get("includedPermissions", []):
-            if permission not in roles.KNOWN:
-                raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid.")
+        _check_permissions(role)
         with cloud.db.transaction():
             if cloud.db.get("role", name):
                 text = f"A role named {wanted['roleId']} in projects/{request.match['project']} already exists."
@@ -179,13 +177,26 @@ def install(router: Router, cloud: Cloud) -> None:
             cloud.db.put("role", name, record)
         return record
 
-    @router.route("GET", rf"{custom}/(?P<role>[^/:]+)", permission="iam.roles.get", service=_IAM)
+    one_custom = rf"{custom}/(?P<role>[^/:]+)"
+
+    @router.route("GET", one_custom, permission="iam.roles.get", service=_IAM)
     def get_custom(request: Request) -> dict[str, Any]:
-        name = f"projects/{request.match['project']}/roles/{request.match['role']}"
-        record = cloud.db.get("role", name)
-        if record is None:
-            raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
+        return _custom_role(cloud, request)
+
+    @router.route("PATCH", one_custom, schema="iam.v1:Role", permission="iam.roles.update", service=_IAM)
+    def patch_custom(request: Request) -> dict[str, Any]:
+        record, wanted = _custom_role(cloud, request), request.json()
+        _check_permissions(wanted)
+        mask = [field for field in request.one("updateMask").split(",") if field] or list(wanted)
+        record |= {field: wanted[field] for field in mask if field in wanted and field not in ("name", "etag")}
+        cloud.db.put("role", record["name"], record)
         return record
+
+    @router.route("DELETE", one_custom, permission="iam.roles.delete", service=_IAM)
+    def delete_custom(request: Request) -> dict[str, Any]:
+        record = _custom_role(cloud, request)
+        cloud.db.delete("role", record["name"])
+        return {**record, "deleted": True}
 
 
 def prepare(cloud: Cloud) -> None:
@@ -195,6 +206,8 @@ def prepare(cloud: Cloud) -> None:
     if settings.ready:
         make_account(cloud, settings.project, default_account(cloud), displayName="Compute Engine default account")
         make_account(cloud, settings.project, settings.runner, displayName="TPU Studio runner")
+        runner = f"serviceAccount:{settings.runner}"  # which sets the later outside stops as itself
+        cloud.principals.grant(f"serviceAccounts/{settings.runner}", "roles/iam.serviceAccountUser", runner)
 
 
 def default_account(cloud: Cloud) -> str:
@@ -243,6 +256,20 @@ def make_key(cloud: Cloud, email: str) -> tuple[dict[str, Any], str]:
         "token_uri": f"{cloud.url}/token", "universe_domain": "googleapis.com",
     }  # fmt: skip
     return shown, json.dumps(file, indent=2)
+
+
+def _custom_role(cloud: Cloud, request: Request) -> dict[str, Any]:
+    name = f"projects/{request.match['project']}/roles/{request.match['role']}"
+    record = cloud.db.get("role", name)
+    if record is None:
+        raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
+    return record
+
+
+def _check_permissions(role: dict[str, Any]) -> None:
+    for permission in role.get("includedPermissions", []):
+        if permission not in roles.KNOWN:
+            raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid.")
 
 
 def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:

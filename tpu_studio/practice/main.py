@@ -30,6 +30,7 @@ SERVICES = (
     "tpu",
     "compute",
     "oauth",
+    "network",
 )
 
 

@@ -122,6 +122,12 @@ def install(router: Router, cloud: Cloud) -> None:
         return page(request, "metrics", _metrics(cloud, project, request.match["service"]), most=200, usual=50)
 
 
+def prepare(cloud: Cloud) -> None:
+    """What is on in any project."""
+    for service in FRESH:
+        cloud.db.put("service", f"{cloud.settings.project}/{service}", {"enabled": True})
+
+
 def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:
     """Seconds until it is on. Needs a paying project where the service costs."""
     key = f"{project['projectId']}/{service}"

@@ -1,0 +1,198 @@
+"""Compute Engine's project, networks, subnetworks and regions; disks and addresses, of which there are never any here.
+
+A project that is ready has the network ``default``. Under the fault ``org-policy:constraint=
+compute.skipDefaultNetworkCreation`` it has none until somebody makes one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any
+
+from tpu_studio.practice import orgpolicy, quota_limits
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.iam import default_account
+from tpu_studio.practice.resourcemanager import need_project
+from tpu_studio.practice.routing import Request, Router
+
+HOME = "https://www.googleapis.com/compute/v1"
+_API = "compute.googleapis.com"
+_GENERATIONS = ("v2", "v3", "v4", "v5e", "v5p", "v6e", "tpu7x")
+_SKIP = "compute.skipDefaultNetworkCreation"
+
+
+def install(router: Router, cloud: Cloud) -> None:
+    project = r"/compute/v1/projects/(?P<project>[^/]+)"
+    networks = rf"{project}/global/networks"
+    regions = rf"{project}/regions"
+
+    @router.route("GET", project, permission="compute.projects.get", service=_API)
+    def get_project(request: Request) -> dict[str, Any]:
+        record = need_project(cloud, request)
+        return {"kind": "compute#project", "id": record["number"], "name": record["projectId"],
+                "creationTimestamp": record["createTime"], "defaultServiceAccount": default_account(cloud),
+                "defaultNetworkTier": "PREMIUM", "commonInstanceMetadata": {"kind": "compute#metadata"},
+                "selfLink": f"{HOME}/projects/{record['projectId']}"}  # fmt: skip
+
+    @router.route("GET", networks, permission="compute.networks.list", service=_API)
+    def list_networks(request: Request) -> dict[str, Any]:
+        found = [_network(request, record) for record in _networks(cloud, request.match["project"])]
+        return _list("compute#networkList", found)
+
+    @router.route("GET", rf"{networks}/(?P<network>[^/]+)", permission="compute.networks.get", service=_API)
+    def get_network(request: Request) -> dict[str, Any]:
+        return _network(request, _one(cloud, request))
+
+    @router.route("POST", networks, schema="compute.v1:Network", permission="compute.networks.create", service=_API)
+    def make_network(request: Request) -> dict[str, Any]:
+        wanted = request.json()
+        name, project_id = wanted.get("name", ""), request.match["project"]
+        with cloud.db.transaction():
+            if any(record["name"] == name for record in _networks(cloud, project_id)):
+                raise GoogleError(409, "ALREADY_EXISTS", f"The resource 'projects/{project_id}/global/networks/{name}' "
+                                  "already exists", reason="alreadyExists")  # fmt: skip
+            record = {"name": name, "auto": wanted.get("autoCreateSubnetworks", True), "made": cloud.clock.rfc3339(),
+                      "by_hand": True}  # fmt: skip
+            cloud.db.put("network", f"{project_id}/{name}", record)
+        return _operation(cloud, request, "insert", f"global/networks/{name}")
+
+    @router.route("DELETE", rf"{networks}/(?P<network>[^/]+)", permission="compute.networks.delete", service=_API)
+    def delete_network(request: Request) -> dict[str, Any]:
+        name = _one(cloud, request)["name"]
+        cloud.db.delete("network", f"{request.match['project']}/{name}")
+        return _operation(cloud, request, "delete", f"global/networks/{name}")
+
+    operation = rf"{project}/global/operations/(?P<operation>[^/]+)"
+
+    @router.route("GET", operation, permission="compute.globalOperations.get", service=_API)
+    @router.route("POST", rf"{operation}/wait", permission="compute.globalOperations.get", service=_API)
+    def get_operation(request: Request) -> dict[str, Any]:
+        record = cloud.db.get("network-operation", f"{request.match['project']}/{request.match['operation']}")
+        if record is None:
+            raise _missing(request, f"global/operations/{request.match['operation']}")
+        return record
+
+    @router.route("GET", rf"{regions}/(?P<region>[^/]+)/subnetworks", permission="compute.subnetworks.list",
+                  service=_API)  # fmt: skip
+    def list_subnetworks(request: Request) -> dict[str, Any]:
+        _region(request)
+        found = [_subnetwork(request, r, request.match["region"]) for r in _networks(cloud, request.match["project"])]
+        return _list("compute#subnetworkList", found)
+
+    @router.route("GET", rf"{regions}/(?P<region>[^/]+)/subnetworks/(?P<network>[^/]+)",
+                  permission="compute.subnetworks.get", service=_API)  # fmt: skip
+    def get_subnetwork(request: Request) -> dict[str, Any]:
+        _region(request)
+        return _subnetwork(request, _one(cloud, request), request.match["region"])
+
+    @router.route("GET", regions, permission="compute.regions.list", service=_API)
+    def list_regions(request: Request) -> dict[str, Any]:
+        return _list("compute#regionList", [_shown_region(request, one) for one in known_regions()])
+
+    @router.route("GET", rf"{regions}/(?P<region>[^/]+)", permission="compute.regions.get", service=_API)
+    def get_region(request: Request) -> dict[str, Any]:
+        return _shown_region(request, _region(request))
+
+    @router.route("GET", rf"{project}/aggregated/disks", permission="compute.disks.list", service=_API)
+    def disks(request: Request) -> dict[str, Any]:
+        return {"kind": "compute#diskAggregatedList"}
+
+    @router.route("GET", rf"{project}/aggregated/addresses", permission="compute.addresses.list", service=_API)
+    def addresses(request: Request) -> dict[str, Any]:
+        return {"kind": "compute#addressAggregatedList"}
+
+    @router.route("GET", rf"{project}/global/firewalls", permission="compute.firewalls.list", service=_API)
+    def firewalls(request: Request) -> dict[str, Any]:
+        return {"kind": "compute#firewallList"}
+
+
+def prepare(cloud: Cloud) -> None:
+    if cloud.settings.ready:
+        record = {"name": "default", "auto": True, "made": cloud.clock.rfc3339()}
+        cloud.db.put("network", f"{cloud.settings.project}/default", record)
+
+
+def known_regions() -> list[str]:
+    """Where any generation is offered."""
+    return sorted({region for one in _GENERATIONS for region in quota_limits.places(one, "region")})
+
+
+def _networks(cloud: Cloud, project: str) -> list[dict[str, Any]]:
+    found = [record for _, record in cloud.db.list("network", f"{project}/")]
+    if orgpolicy.enforced(cloud, _SKIP):
+        found = [record for record in found if record.get("by_hand")]
+    return found
+
+
+def _one(cloud: Cloud, request: Request) -> dict[str, Any]:
+    name = request.match["network"]
+    for record in _networks(cloud, request.match["project"]):
+        if record["name"] == name:
+            return record
+    raise _missing(request, f"global/networks/{name}")
+
+
+def _network(request: Request, record: dict[str, Any]) -> dict[str, Any]:
+    home = f"{HOME}/projects/{request.match['project']}"
+    shown = {
+        "kind": "compute#network", "id": _id(f"{home}/{record['name']}"), "name": record["name"],
+        "creationTimestamp": record["made"], "autoCreateSubnetworks": record["auto"],
+        "selfLink": f"{home}/global/networks/{record['name']}", "routingConfig": {"routingMode": "REGIONAL"},
+    }  # fmt: skip
+    if record["auto"]:
+        shown["subnetworks"] = [f"{home}/regions/{one}/subnetworks/{record['name']}" for one in known_regions()]
+    return shown
+
+
+def _subnetwork(request: Request, record: dict[str, Any], region: str) -> dict[str, Any]:
+    home = f"{HOME}/projects/{request.match['project']}"
+    link = f"{home}/regions/{region}/subnetworks/{record['name']}"
+    return {
+        "kind": "compute#subnetwork", "id": _id(link), "name": record["name"], "region": f"{home}/regions/{region}",
+        "creationTimestamp": record["made"], "network": f"{home}/global/networks/{record['name']}", "selfLink": link,
+        "ipCidrRange": f"10.{128 + known_regions().index(region)}.0.0/20", "privateIpGoogleAccess": False,
+        "purpose": "PRIVATE", "stackType": "IPV4_ONLY",
+    }  # fmt: skip
+
+
+def _shown_region(request: Request, region: str) -> dict[str, Any]:
+    home = f"{HOME}/projects/{request.match['project']}"
+    zones = sorted({zone for one in _GENERATIONS for zone in quota_limits.places(one, "zone")
+                    if zone.rpartition("-")[0] == region})  # fmt: skip
+    return {"kind": "compute#region", "id": _id(region), "name": region, "status": "UP",
+            "zones": [f"{home}/zones/{zone}" for zone in zones], "selfLink": f"{home}/regions/{region}"}  # fmt: skip
+
+
+def _region(request: Request) -> str:
+    if request.match["region"] not in known_regions():
+        raise _missing(request, f"regions/{request.match['region']}")
+    return request.match["region"]
+
+
+def _operation(cloud: Cloud, request: Request, kind: str, target: str) -> dict[str, Any]:
+    """A global operation that is done at once."""
+    project, now = request.match["project"], cloud.clock.rfc3339()
+    name = f"operation-{secrets.token_hex(10)}"
+    home = f"{HOME}/projects/{project}"
+    record = {
+        "kind": "compute#operation", "id": _id(name), "name": name, "operationType": kind, "status": "DONE",
+        "progress": 100, "insertTime": now, "startTime": now, "endTime": now, "user": request.principal.email,
+        "targetLink": f"{home}/{target}", "targetId": _id(target), "selfLink": f"{home}/global/operations/{name}",
+    }  # fmt: skip
+    cloud.db.put("network-operation", f"{project}/{name}", record)
+    return record
+
+
+def _list(kind: str, items: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"kind": kind, **({"items": items} if items else {})}
+
+
+def _missing(request: Request, what: str) -> GoogleError:
+    text = f"The resource 'projects/{request.match['project']}/{what}' was not found"
+    return GoogleError(404, "NOT_FOUND", text, reason="notFound")
+
+
+def _id(text: str) -> str:
+    return str(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1)
