@@ -144,7 +144,7 @@ class Life:
         operation = self._operations.begin(name.partition("/nodes/")[0], name, "delete", version)
         record["operation"] = operation
         self._db.put(NODE, name, record)
-        self._to_delete(name, self._clock.now())
+        self._to_delete(name, self._clock.now(), "USER")
         return operation
 
     def reset(self, name: str, version: str) -> str:
@@ -189,10 +189,10 @@ class Life:
         self._operations.finish(operation, now, self.answer(NODE, name, record, version))
         return operation
 
-    def _to_delete(self, name: str, at: float) -> None:
+    def _to_delete(self, name: str, at: float, by: str = "SERVICE") -> None:
         record = self._db.get(NODE, name)
         if record is not None and record["state"] != "DELETING":
-            record.update(state="DELETING", since=at)
+            record.update(state="DELETING", since=at, ended_by=by)
             self._db.put(NODE, name, record)
 
     # ----------------------------------------------------------------------------------------------------------- time
@@ -235,7 +235,7 @@ class Life:
         if state == "ACTIVE":
             lost = [node for node in record["nodes"] if self._state(node) in ("", "PREEMPTED", "DELETING")]
             if lost:
-                by_user = any(self._state(node) == "DELETING" for node in lost)
+                by_user = any((self._db.get(NODE, node) or {}).get("ended_by") == "USER" for node in lost)
                 record["initiator"] = "USER" if by_user else "SERVICE"
                 return self._step(name, record, "SUSPENDING", now)
         if state == "SUSPENDING" and since + SUSPEND_S <= now:
@@ -351,7 +351,7 @@ class Life:
         gone = self._faults.armed("node-gone", **about)
         if gone is not None and record["ready"] + gone["seconds"] <= now:
             self._faults.take("node-gone", **about)
-            record.update(state="DELETING", since=now - DELETE_S, vanished=True)
+            record.update(state="DELETING", since=now - DELETE_S, ended_by="SERVICE")
             self._db.put(NODE, name, record)
             return True
         soon = self._faults.armed("preempted", **about)

@@ -10,7 +10,7 @@ ERRORS: dict[str, Entry] = {
     "practice-running": lambda f: Sentence(
         "The practice cloud runs already",
         f"It has these files and listens at {f.text('url', 'another port')}. {_FREE}",
-        "Use that one, or end it with: tpu-studio practice --stop",
+        "Use that one, or end it with “tpu-studio practice --stop”.",
     ),
     "practice-failed": Sentence(
         "The practice cloud did not start",
@@ -18,7 +18,7 @@ ERRORS: dict[str, Entry] = {
         "Try again; if it stays, the details show what it said.",
     ),
     "practice-port-taken": lambda f: Sentence(
-        f"Port {f.text('port')} cannot be used",
+        f"Port {f.text('port', '--port')} cannot be used",
         f"Another program has it, or it needs more rights. {_FREE}",
         "Choose another with --port, or leave it out and any free port is taken.",
     ),
@@ -28,17 +28,17 @@ ERRORS: dict[str, Entry] = {
         "Wait a moment and try again.",
     ),
     "practice-fault-unknown": lambda f: Sentence(
-        f"There is no fault called “{f.text('fault')}”",
-        f"The practice cloud can do these: {f.text('known')}. {_FREE}",
+        f"There is no fault called “{f.text('fault', 'that')}”",
+        f"The practice cloud can do these: {f.text('known', 'those in its list')}. {_FREE}",
         "Choose one of them.",
     ),
     "practice-fault-wrong": lambda f: Sentence(
         "A fault is written wrongly",
-        f"{f.text('raw')}. {_FREE}",
+        f"{f.text('raw', 'A value is missing')}. {_FREE}",
         "Write it as NAME or NAME:key=value,key=value, for example preempted-at-step:step=40.",
     ),
     "practice-speed": lambda f: Sentence(
-        f"Practice time cannot run {f.text('speed')} times as fast as real time",
+        f"Practice time cannot run {f.text('speed', 'that many')} times as fast as real time",
         f"The speed must be above 0; 1 is real time. {_FREE}",
         "Choose a number above 0.",
     ),
