@@ -28,6 +28,7 @@ class Seen:
         reason: Why, when over.
         has_checkpoint: A committed checkpoint is there.
         used_s: Seconds that all attempts took.
+        rented: On a rented machine; alive until it is proved gone.
     """
 
     run: str
@@ -44,6 +45,7 @@ class Seen:
     plan_hours: float | None = None
     plan_steps: int = 1
     steps_per_epoch: float = 1.0
+    rented: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ def extend(
     controls = [record for record in controls if record]
     if seen.alive and not seen.over:
         return tuple(SendControl(record) for record in controls)
+    if seen.alive and seen.rented:
+        raise RunError("run-busy", run=seen.run)
     if not seen.has_checkpoint:
         raise RunError("no-checkpoint", run=seen.run, reason=seen.reason)
     _refuse_spent(seen, money_usd)
@@ -115,7 +119,7 @@ def resume(seen: Seen, *, hours: float | None = None, money_usd: float | None = 
     _check_limits(hours, money_usd)
     if seen.elsewhere:
         raise RunError("run-elsewhere", run=seen.run)
-    if seen.alive and not seen.over:
+    if seen.alive and (not seen.over or seen.rented):
         raise RunError("run-goes-on", run=seen.run)
     if seen.over and seen.reason in (Reason.COMPLETED.value, Reason.EARLY_STOPPED.value):
         raise RunError("run-complete", run=seen.run)
@@ -130,7 +134,7 @@ def resume(seen: Seen, *, hours: float | None = None, money_usd: float | None = 
 
 def delete(seen: Seen) -> None:
     """Raises RunError while it goes on."""
-    if seen.alive and not seen.over:
+    if seen.alive and (not seen.over or seen.rented):
         raise RunError("run-goes-on", run=seen.run)
     if seen.elsewhere and not seen.over:
         raise RunError("run-elsewhere", run=seen.run)

@@ -23,9 +23,14 @@ from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once
 from tpu_studio.workflow import bringing, decide, desk, trash
+from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
 from tpu_studio.workflow.systemclock import SystemClock
+
+CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
 
 
 class Runs:
@@ -33,13 +38,23 @@ class Runs:
 
     Args:
         home: Folder of ``runs/`` and ``trash/`` (docs/architecture.md).
-        places: Place by its name in a plan; for now ``computer``.
+        places: Place by its name in a plan: ``computer``.
+        driver: Drives runs at the rented places; None: there are none.
     """
 
     def __init__(
-        self, home: Path, *, places: Mapping[str, Place], journal: Journal, index: RunIndex, clock: Clock | None = None
+        self,
+        home: Path,
+        *,
+        places: Mapping[str, Place],
+        journal: Journal,
+        index: RunIndex,
+        clock: Clock | None = None,
+        driver: Driver | None = None,
     ) -> None:
         self.home = home
+        self.driver = driver
+        self._cloud = CloudVerbs(home, driver, journal) if driver is not None else None
         self._places, self._journal, self._index = dict(places), journal, index
         self._clock = clock or SystemClock()
 
@@ -62,13 +77,17 @@ class Runs:
             NotReady: the place is not ready.
             RunError: ``folder-unwritable`` or ``disk-full``; in each case nothing was left behind.
         """
-        place = self._place(plan.place)
+        rents = plan.place in RENTED and self._cloud is not None
+        place = None if rents else self._place(plan.place)
         if plan.blocking:
             raise BadInput("plan-has-errors", checks=[check.title for check in plan.blocking])
         if plan.job.model == "file" and not plan.consent:
             raise ModelError("model-no-consent", file=str(plan.job["model.file"]))
-        place.check_ready()
         now = self._clock.now()
+        if place is not None:
+            place.check_ready()
+        elif self._cloud is not None:
+            now = self._cloud.check_ready(plan)  # events carry the cloud's time
         try:
             folder = self._new_folder(plan.job.name)
         except OSError as error:
@@ -82,6 +101,13 @@ class Runs:
             trash.remove(folder)
             self._journal.close(intent, "failed", self._clock.now())
             raise _disk_error(error, folder) from error
+        if place is None:
+            desk.write_event(folder, self._install, "target", t=now, steps=plan.steps)
+            desk.write_event(
+                folder, self._install, "phase", t=now, phase=Phase.QUEUED.value, detail="submitted", attempt=1
+            )
+            self._journal.close(intent, "frozen", self._clock.now())
+            return run
         with desk.driving(folder):
             outcome = self._start(place, folder, 1, beside, steps=plan.steps)
         self._journal.close(intent, outcome, self._clock.now())
@@ -94,6 +120,9 @@ class Runs:
             RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``.
         """
         folder = self.folder(run)
+        if self._rents(folder) is not None:
+            self._rents_or_refuse(folder).stop(folder, keep)
+            return
         action = decide.stop(self._seen(folder), keep)
         if isinstance(action, SendControl):
             self._send(folder, "stop", [action.record])
@@ -112,6 +141,13 @@ class Runs:
         """
         folder = self.folder(run)
         action = decide.extend(self._seen(folder), epochs, hours=hours, money_usd=money_usd)
+        if self._rents(folder) is not None:
+            cloud = self._rents_or_refuse(folder)
+            if isinstance(action, NewAttempt):
+                cloud.again(folder, action)
+            else:
+                cloud.extend(folder, action)
+            return
         if isinstance(action, NewAttempt):
             self._new_attempt(folder, action, "extend")
         else:
@@ -125,6 +161,9 @@ class Runs:
         """
         folder = self.folder(run)
         action = decide.resume(self._seen(folder), hours=hours, money_usd=money_usd)
+        if self._rents(folder) is not None:
+            self._rents_or_refuse(folder).again(folder, action)
+            return
         self._new_attempt(folder, action, "resume")
 
     # -------------------------------------------------------------------------------------------- delete and bring in
@@ -167,6 +206,16 @@ class Runs:
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
         """Copy the result of a run to *destination*; the folder it is in now. Raises RunError."""
         return bringing.export(self.folder(run), destination, progress)
+
+    def take_over(self, plan: Plan, run: str) -> str:
+        """Drive a rented run of another computer from here on. Raises RunError, NotReady, errors of the cloud."""
+        if self._cloud is None:
+            raise NotReady("place-not-available", place=plan.place)
+        return self._cloud.take_over(plan, run).name
+
+    def unsettled(self) -> Sequence[str]:
+        """Rented runs that are not proved to be over: what the driver has to see to."""
+        return [row.run for row in self.list() if row.place in RENTED and not row.settled and not row.problem]
 
     # ------------------------------------------------------------------------------------------------------- looking
 
@@ -214,6 +263,8 @@ class Runs:
         Safe beside other desktops and any number of times.
         """
         for intent in self._journal.open_intents():
+            if intent.action in CLOUD_INTENTS:
+                continue  # the driver closes them when the cloud has been looked at
             self._close_intent(intent.action, intent.run)
             self._journal.close(intent.number, "reconciled", self._clock.now())
         return [folder.name for folder in self._folders() if (folder / PLAN).exists() and self._declare(folder)]
@@ -233,6 +284,16 @@ class Runs:
             return self._places[name]
         except KeyError:
             raise NotReady("place-not-available", place=name) from None
+
+    def _rents(self, folder: Path) -> str | None:
+        """The rented place of a run, None for one on this computer."""
+        place = loads((folder / PLAN).read_bytes()).place
+        return place if place in RENTED else None
+
+    def _rents_or_refuse(self, folder: Path) -> CloudVerbs:
+        if self._cloud is None:
+            raise NotReady("place-not-available", place=self._rents(folder))
+        return self._cloud
 
     def _folders(self) -> Sequence[Path]:
         if not self.runs_folder.is_dir():
@@ -254,6 +315,15 @@ class Runs:
 
     def _seen(self, folder: Path) -> Seen:
         """What is true of a run now. Life is looked at before the events: who is dead writes no more."""
+        if self._rents(folder) is not None:
+            known = self._index.summary(folder)
+            following = self._index.follow(folder)
+            try:
+                following.poll()
+                copied = following.view.checkpoint_step is not None
+            finally:
+                following.close()
+            return self._rents_or_refuse(folder).seen(folder, copied, known.usd)
         attempt = max((int(path.stem[1:]) for path in (folder / "claims").glob("a[0-9]*.json")), default=0)
         owner = desk.read_owner(folder)
         plan = loads((folder / PLAN).read_bytes())
@@ -331,6 +401,8 @@ class Runs:
     def _declare(self, folder: Path) -> bool:
         """Write the end that a lost run never wrote; True when this call wrote it."""
         try:
+            if self._rents(folder) is not None:
+                return False  # its driver looks at the cloud first
             with desk.driving(folder) as alone:
                 action = decide.lost(self._seen(folder)) if alone else None
                 if action is None:

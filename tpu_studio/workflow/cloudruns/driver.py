@@ -116,10 +116,12 @@ class Driver:
             if known is not None:
                 known.failures += 1
                 known.looks.clear()
+                if known.failures % 3 == 0:
+                    self._runs.pop(run)  # connect anew: credentials, or the practice cloud's port, may have changed
             if self.problems.get(run) is None or self.problems[run].id != error.id:
                 _log.info("run %s: %s", run, error)
             self.problems[run] = error
-            failures = known.failures if known is not None else 1
+            failures = known.failures if known is not None else 3
             speed = known.side.speed if known is not None else 1.0
             return max(0.2, float(2 ** min(failures, 6)) / speed)
         except OSError as error:

@@ -1,0 +1,155 @@
+"""What a person does with a rented run: launch, stop, extend, resume, take over. `workflow.runs` calls it.
+
+Nothing here waits for a machine: the verbs write what is wanted into the run folder, and the driver sees to it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path, PurePosixPath
+
+from tpu_studio.wire import controls
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
+from tpu_studio.wire.limits import limits_of
+from tpu_studio.wire.plan import Plan, loads
+from tpu_studio.wire.runfolder import OWNER, PLAN, create_once
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
+from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
+from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
+from tpu_studio.workflow.ports import Journal
+
+__all__ = ["PLACES", "CloudVerbs"]
+
+
+class CloudVerbs:
+    """Args:
+    driver: Knows the places and the records.
+    """
+
+    def __init__(self, home: Path, driver: Driver, journal: Journal) -> None:
+        self._home, self.driver, self._journal = home, driver, journal
+
+    def check_ready(self, plan: Plan) -> float:
+        """Connect; the cloud's time. Raises NotReady, SignedOut, CloudUnclear."""
+        return self.driver.side(plan).clock.now()
+
+    def stop(self, folder: Path, keep: bool) -> None:
+        """Raises RunError ``run-is-over``."""
+        state = self.driver.state(folder.name)
+        if state.end is not None:
+            raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
+        controls.send(folder, {"verb": "stop", "keep": keep, "attempt": state.attempt})
+
+    def extend(self, folder: Path, action: tuple[SendControl, ...]) -> None:
+        """Of a machine that trains: stops at Google first, then the word to the guardian.
+
+        Raises:
+            RunError: ``stops-not-moved``, ``past-platform-limit``; nothing was changed then.
+        """
+        run = folder.name
+        state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
+        records = [one.record for one in action]
+        machine = state.machine
+        if machine is not None and machine.maybe_there and machine.accepted is not None:
+            self._move_stops(folder, plan, state, machine, records)
+        for record in records:
+            controls.send(folder, record)
+
+    def again(self, folder: Path, action: NewAttempt) -> None:
+        """A new attempt of a run that is over, from its last copy."""
+        plan = loads((folder / PLAN).read_bytes())
+        now = self.check_ready(plan)
+        state = self.driver.state(folder.name)
+        if state.end is not None:
+            now = max(now, state.end.t + 0.01)
+        with desk.driving(folder) as alone:
+            if not alone:
+                raise RunError("run-busy", run=folder.name)
+            for record in action.controls:
+                controls.send(folder, record)
+            install = desk.install_id(self._home)
+            number = state.attempt + 1
+            desk.write_event(folder, install, "again", t=now, attempt=number)
+            desk.write_event(folder, install, "phase", t=now, phase="queued", detail="submitted", attempt=number)
+
+    def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
+        """What the decisions about verbs need to know."""
+        run = folder.name
+        state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
+        limits, plain = limits_of(plan, controls.Controls(folder).read()), limits_of(plan)
+        end = state.end
+        return Seen(
+            run=run,
+            attempt=state.attempt,
+            alive=not state.settled,
+            over=end is not None,
+            reason=str(end.get("reason")) if end else "",
+            has_checkpoint=checkpoint,
+            used_s=state.used_s(state.machines[-1].gone or 0.0) if state.machines else 0.0,
+            usd=usd,
+            limit_hours=limits.hours,
+            limit_usd=limits.money_usd,
+            plan_hours=plain.hours,
+            plan_steps=plan.steps,
+            steps_per_epoch=plan.steps_per_epoch,
+            rented=True,
+        )
+
+    def take_over(self, plan: Plan, run: str) -> Path:
+        """Drive a run of another computer from here on; its folder is made from the bucket where it is not here.
+
+        Args:
+            plan: Any plan of that place: it tells project and bucket.
+
+        Raises:
+            RunError: ``run-unknown``, ``run-busy`` when the owner changed meanwhile; errors of the cloud.
+        """
+        side = self.driver.side(plan)
+        folder, prefix = self._home / "runs" / run, prefix_of(run)
+        if "/" in run or run in ("", ".", ".."):
+            raise RunError("run-unknown", run=run)
+        frozen = side.mailbox.read(prefix + PLAN)
+        if frozen is None:
+            raise RunError("run-unknown", run=run)
+        loads(frozen)
+        create_once(folder / PLAN, frozen)
+        install = desk.install_id(self._home)
+        mirror = Mirror(folder, install, side.mailbox)
+        desk.write_owner(folder, install, t=side.clock.now())
+        owner = json.loads((folder / OWNER).read_bytes())
+        if not mirror.open(owner, take_over=True):
+            raise RunError("run-busy", run=run)
+        mirror.desk_files()
+        mirror.pull_controls()
+        return folder
+
+    def in_bucket(self, plan: Plan) -> list[str]:
+        """Runs that the bucket holds."""
+        side = self.driver.side(plan)
+        names = {PurePosixPath(one.name).parts[1] for one in side.mailbox.list("runs/") if one.name.endswith(PLAN)}
+        return sorted(names)
+
+    def _move_stops(
+        self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]
+    ) -> None:
+        """New tasks set and read back, then the old ones proved gone; else refused."""
+        if plan.limits.get("without_outside_stop"):
+            return
+        side = self.driver.side(plan)
+        if str(plan.job["where.tier"]) == "flex-start" or machine.ref.backend == "compute":
+            raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
+        limits = limits_of(plan, [*controls.Controls(folder).read(), *records])
+        number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
+        try:
+            old = list(side.stops.of(machine.ref))
+            side.stops.set(machine.ref, "l", asking.lease_times(machine, state, limits, side.clock.now()))
+            side.stops.remove(old)
+            if set(side.stops.of(machine.ref)) & set(old):
+                raise CloudUnclear("precondition", raw="the old stops are still there")
+        except (CloudRefused, CloudUnclear) as error:
+            self._journal.close(number, "refused", side.clock.now())
+            raise RunError("stops-not-moved", run=folder.name, raw=error.facts.get("raw", error.id)) from error
+        self._journal.close(number, "moved", side.clock.now())
