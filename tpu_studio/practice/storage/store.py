@@ -90,7 +90,8 @@ class ObjectStore:
 
     def __init__(self, folder: Path, now: Callable[[], float]) -> None:
         self._content = folder / "content"
-        self._content.mkdir(parents=True, exist_ok=True)
+        for number in range(256):
+            (self._content / f"{number:02x}").mkdir(parents=True, exist_ok=True)
         self._now = now
         self._lock = threading.RLock()
         self._depth = 0
@@ -321,9 +322,7 @@ class ObjectStore:
     # ------------------------------------------------------------------------------------------------------------
 
     def _path(self, content: str) -> Path:
-        folder = self._content / content[:2]
-        folder.mkdir(exist_ok=True)
-        return folder / content
+        return self._content / content[:2] / content
 
     def _write(self, stored: StoredObject) -> None:
         self._db.execute(
