@@ -54,7 +54,8 @@ def _queued_resource(wanted: Wanted, project: str, files: Mapping[str, str]) -> 
         "gcloud", *alpha, "compute", "tpus", "queued-resources", "create", ref.name, f"--node-id={ref.name}",
         f"--project={project}", f"--zone={ref.zone}", f"--accelerator-type={wanted.accelerator}",
         f"--runtime-version={wanted.runtime}", f"--service-account={wanted.service_account}", f"--scopes={_SCOPE}",
-        f"--network={wanted.network}", f"--valid-until-duration={round(wanted.valid_for_s)}s", f"--labels={_pairs(wanted)}",
+        f"--network={wanted.network}", f"--valid-until-duration={round(wanted.valid_for_s)}s",
+        f"--labels={_pairs(wanted)}",
         f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
     ]  # fmt: skip
     if wanted.tier == "spot":
@@ -72,18 +73,18 @@ def _instance(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[st
     disk = body["disks"][0]["initializeParams"]
     image = disk["sourceImage"].split("/")
     words = [
-        "gcloud", "compute", "instances", "create", wanted.ref.name, f"--project={project}", f"--zone={wanted.ref.zone}",
+        "gcloud", "compute", "instances", "create", wanted.ref.name, f"--project={project}",
+        f"--zone={wanted.ref.zone}",
         f"--machine-type={body['machineType'].rpartition('/')[2]}", f"--image-project={image[1]}",
         f"--image-family={image[-1]}", f"--boot-disk-size={disk['diskSizeGb']}GB",
         f"--boot-disk-type={disk['diskType'].rpartition('/')[2]}", f"--service-account={wanted.service_account}",
-        f"--scopes={_SCOPE}", f"--network={wanted.network}", "--maintenance-policy=TERMINATE", "--no-restart-on-failure",
+        f"--scopes={_SCOPE}", f"--network={wanted.network}", "--maintenance-policy=TERMINATE",
+        "--no-restart-on-failure",
         f"--provisioning-model={body['scheduling']['provisioningModel']}", f"--labels={_pairs(wanted)}",
         f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
     ]  # fmt: skip
     if wanted.run_s is not None:
         words += [f"--max-run-duration={round(wanted.run_s)}s", "--instance-termination-action=DELETE"]
-    if wanted.tier == "flex-start":
-        words.append(f"--request-valid-for-duration={round(wanted.valid_for_s)}s")
     return words
 
 
