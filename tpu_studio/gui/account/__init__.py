@@ -1,0 +1,1 @@
+"""The Account page: checklist, repairs, quota map, requests to Google."""

@@ -1,0 +1,240 @@
+"""Account & quota: what Google Cloud needs before it lends a TPU, at the left; what may be used where, at the right.
+
+Draws `AccountView`; questions with an answer to give stand in ``gui.account.sheets``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.account import sheets
+from tpu_studio.gui.account.quota import QuotaCard
+from tpu_studio.gui.kit.bars import ProgressBar
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, PageHeader, Scroll, Strip, clear_layout
+from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.rows import CheckRow, Note
+from tpu_studio.gui.kit.states import Skeleton
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.viewmodels.account import AccountView, AccountViewModel, QuotaRow, Row
+from tpu_studio.viewmodels.shell import ShellViewModel
+
+CONSOLE = "https://console.cloud.google.com/"
+TWO_COLUMNS_FROM = 960
+_LOOK = {
+    "pass": ("circle-check", "ok", "Done"),
+    "fail": ("circle-x", "bad", ""),
+    "unknown": ("circle-question-mark", "warn", "Cannot tell"),
+    "waiting": ("circle-dashed", "text_2", "Not yet"),
+    "optional": ("triangle-alert", "warn", ""),
+}
+PRACTICE = "Practice: nothing here is real. Prices say what it would cost."
+
+
+class AccountPage(QWidget):
+    def __init__(self, model: AccountViewModel, shell: ShellViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model, self._shell = model, shell
+        self.test_loan: Callable[[str], None] = lambda place: None
+        self._drawn: tuple[Row, ...] | None = None
+        self.strip = Strip(PRACTICE)
+        self.strip.hide()
+        self.places = Segmented([("cloud", "Google Cloud"), ("practice", "Practice")], "cloud", name="Which cloud")
+        self.places.changed.connect(model.show)
+        self.console = Button("Open Google Cloud", "quiet", icon="external-link")
+        self.console.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(CONSOLE)))
+        self.again = Button("Check again", icon="refresh-cw")
+        self.again.clicked.connect(model.look)
+        header = PageHeader(
+            "Account & quota",
+            "Everything Google Cloud needs before it can lend you a TPU. Checking is free and changes nothing.",
+            self.places, self.console, self.again,
+        )  # fmt: skip
+        self.problem = Note("", "", "bad", action="Close")
+        self.problem.acted.connect(model.dismiss)
+        self.undo = Note("That is done", "", "ok", action="Take it back")
+        self.undo.acted.connect(model.undo)
+
+        self.list = Card(margins=(0, 0, 0, 0), spacing=0)
+        head = QVBoxLayout()
+        head.setContentsMargins(Space.card, Space.gap, Space.card, Space.gap)
+        head.setSpacing(Space.m)
+        line = QHBoxLayout()
+        self.heading = Text("", "section", align=Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.count = Line("", "secondary", "text_2", fit=True)
+        line.addWidget(self.heading, 1)
+        line.addWidget(self.count)
+        self.bar = ProgressBar(0.0, name="Steps that are done", tone="ok_bar")
+        head.addLayout(line)
+        head.addWidget(self.bar)
+        self.list.body.addLayout(head)
+        self.rows = QVBoxLayout()
+        self.rows.setSpacing(0)
+        self.list.body.addLayout(self.rows)
+        self.skeleton = Skeleton(8, (0.6, 0.2))
+        self.list.body.addWidget(self.skeleton)
+        self.people = QVBoxLayout()
+        self.people.setContentsMargins(Space.card, Space.l, Space.card, Space.gap)
+        self.people.setSpacing(Space.m)
+        self.list.body.addLayout(self.people)
+        self.list.body.addStretch(1)
+
+        self.quota = QuotaCard(model, self._ask_quota, self._start_today)
+
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
+        column.setSpacing(Space.gap)
+        for widget in (header, self.problem, self.undo):
+            column.addWidget(widget)
+        self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._sides.setSpacing(Space.xl)
+        self._sides.addWidget(self.list, 11)
+        self._sides.addWidget(self.quota, 10)
+        column.addLayout(self._sides, 1)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self.strip)
+        whole.addWidget(Scroll(inside), 1)
+        self._end = model.state.subscribe(self._draw)
+        self.destroyed.connect(lambda: self._end())
+        self._shown_sheet = ""
+
+    def refresh(self) -> None:
+        """F5."""
+        self.model.look()
+
+    # ---------------------------------------------------------------------------------------------------------- draw
+
+    def _draw(self, view: AccountView) -> None:
+        practice = view.place == "practice"
+        self.strip.setVisible(practice)
+        self.console.setVisible(not practice)
+        self.places.set_value(view.place)
+        self.again.setEnabled(view.connected and not view.checking)
+        self.again.setText("Checking …" if view.checking else "Check again")
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.undo.setVisible(bool(view.undo))
+        self.heading.setText(view.heading)
+        self.count.setText(f"{view.passed} of {len(view.needed)} done" if view.rows else "")
+        self.bar.setVisible(bool(view.rows))
+        self.bar.set_share(view.passed / len(view.needed) if view.needed else 0.0, self.count.text())
+        self.skeleton.setVisible(not view.rows)
+        if view.rows != self._drawn:
+            self._drawn = view.rows
+            self._draw_rows(view)
+        self._draw_people(view)
+        self.quota.draw(view)
+        self._open_what_came(view)
+
+    def _draw_rows(self, view: AccountView) -> None:
+        focus: QWidget | None = self.window().focusWidget()
+        had = focus.accessibleName() if focus is not None and self.list.isAncestorOf(focus) else ""
+        clear_layout(self.rows)
+        for row in view.rows:
+            icon, tone, word = _LOOK[row.state]
+            if row.id == "test-loan" and row.state == "optional":
+                icon, tone = "circle-dashed", "text_2"
+            shown = CheckRow(
+                row.title, row.text, icon=icon, tone=tone,
+                state="Working …" if row.busy else word,
+                action="" if row.busy else row.button, blocking=row.state == "fail" and row.primary,
+            )  # fmt: skip
+            if row.action or row.details:
+                shown.setToolTip("\n\n".join(part for part in (row.action, row.details) if part))
+            if shown.button is not None:
+                shown.button.setAccessibleName(f"{row.button}: {row.title}")
+                if not row.primary:
+                    shown.button.set_kind("secondary")
+                shown.acted.connect(lambda row=row: self._mend(row))
+                if shown.button.accessibleName() == had:
+                    QTimer.singleShot(0, shown.button, shown.button.setFocus)
+            self.rows.addWidget(shown)
+
+    def _draw_people(self, view: AccountView) -> None:
+        clear_layout(self.people)
+        for person in view.people:
+            line = QHBoxLayout()
+            line.setSpacing(Space.m)
+            how = {"oauth": "signed in here", "gcloud": "credentials of gcloud", "key": "key file"}[person.kind]
+            name = person.email or "Google account"
+            line.addWidget(Text(f"{name} · {how}", "secondary", "text_2"), 1)
+            if not person.active:
+                use = Button("Use it", "quiet", size="small", name=f"Use {name}")
+                use.clicked.connect(lambda _=False, id=person.id: self.model.use(id))
+                line.addWidget(use)
+            out = Button("Sign out" if person.kind == "oauth" else "Forget it", "quiet", size="small",
+                         name=f"Sign out {name}")  # fmt: skip
+            out.clicked.connect(lambda _=False, person=person: sheets.ask_sign_out(self, self.model, person))
+            line.addWidget(out)
+            self.people.addLayout(line)
+        if view.people:
+            other = Button("Sign in with another account", "quiet", size="small", icon="plus")
+            other.clicked.connect(lambda: sheets.ask_sign_in(self, self.model))
+            self.people.addWidget(other, 0, Qt.AlignmentFlag.AlignLeft)
+        if view.secrets_where == "file":
+            words = "This computer offers no keyring: the sign-in lies in a file that only you can read."
+            self.people.addWidget(Text(words, "caption", "text_2"))
+        if view.checked_at is not None:
+            when = time.strftime("%H:%M", time.localtime(view.checked_at))
+            self.people.addWidget(Text(f"Looked at {when}. Area: {view.choices.region}.", "caption", "text_2"))
+
+    # ------------------------------------------------------------------------------------------------------- commands
+
+    def _mend(self, row: Row) -> None:
+        model = self.model
+        match row.fix:
+            case "sign-in":
+                sheets.ask_sign_in(self, model)
+            case "choose-project":
+                sheets.ask_project(self, model)
+            case "link-billing":
+                sheets.ask_billing(self, model)
+            case "request-permissions":
+                model.write_request()
+            case "ask-quota":
+                self.quota.ask_best()
+            case "make-alert":
+                sheets.ask_alert(self, model)
+            case "test-loan":
+                self.test_loan(model.state.value.place)
+            case "make-bucket" | "make-runner" | "make-network" | "make-queue" | "enable-services":
+                model.fix(row.fix)
+
+    def _ask_quota(self, row: QuotaRow) -> None:
+        sheets.ask_quota(self, self.model, row)
+
+    def _start_today(self) -> None:
+        self._shell.go("home")
+
+    def _open_what_came(self, view: AccountView) -> None:
+        """A sheet for what was asked for and has arrived."""
+        wanted = "request" if view.request_text else "sign-in" if view.signing_in else ""
+        if wanted and wanted != self._shown_sheet:
+            self._shown_sheet = wanted
+            if wanted == "request":
+                sheets.show_request(self, self.model, view.request_text)
+            else:
+                sheets.show_waiting(self, self.model)
+        elif not wanted:
+            self._shown_sheet = ""
+
+    # --------------------------------------------------------------------------------------------------------- layout
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        wide = self.width() >= soft_px(TWO_COLUMNS_FROM)
+        way = QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
+        if self._sides.direction() != way:
+            self._sides.setDirection(way)

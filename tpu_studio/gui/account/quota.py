@@ -1,0 +1,150 @@
+"""The map of quota: by generation, area and tier; zeros are "none allowed", not empty bars. And what was asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.bars import QuotaBar
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, Divider, clear_layout
+from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.pill import Icon, Pill
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Line, Text
+from tpu_studio.gui.kit.theme import px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.viewmodels.account import AccountView, AccountViewModel, QuotaGroup, QuotaRow
+from tpu_studio.workflow.account.ports import QuotaRequest
+
+NEAR = 3
+USUAL = 8
+_STATES = {
+    "waiting": ("Waiting", "neutral"),
+    "granted": ("Granted", "ok"),
+    "partly": ("Partly granted", "warn"),
+    "denied": ("Denied", "bad"),
+}
+
+
+class QuotaCard(Card):
+    """*ask* gets the `QuotaRow` that more is wanted of; *start_today* is the way on while Google has not answered."""
+
+    def __init__(
+        self,
+        model: AccountViewModel,
+        ask: Callable[[QuotaRow], None],
+        start_today: Callable[[], None],
+        *,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent=parent)
+        self._model, self._ask = model, ask
+        self._view = AccountView()
+        self._drawn: object = None
+        self.extent = Segmented([("near", "Best areas"), ("all", "All areas")], "near", name="Which areas", small=True)
+        self.extent.changed.connect(lambda _: self.draw(self._view))
+        self.title("How many TPU chips you may use", self.extent)
+        self.body.addWidget(
+            Text(
+                "Google sets this per generation and area. “Spot” is spare capacity: cheaper, and may be taken back.",
+                "secondary",
+                "text_2",
+            )
+        )
+        self.groups = QVBoxLayout()
+        self.groups.setSpacing(Space.l)
+        self.body.addLayout(self.groups)
+        self.body.addStretch(1)
+        self.today = Note(
+            "You can start today", "Practice costs nothing; so does a TPU in Colab.", "accent", action="Ways to run"
+        )
+        self.today.acted.connect(start_today)
+        self.body.addWidget(self.today)
+
+    def draw(self, view: AccountView) -> None:
+        self._view = view
+        self.today.setVisible(not view.ready)
+        state = (view.quota, view.requests, view.quota_reading, view.signed_in, self.extent.value, view.choices)
+        if state == self._drawn:
+            return
+        self._drawn = state
+        clear_layout(self.groups)
+        if not view.quota:
+            self.groups.addWidget(Text(self._why_empty(view), "body", "text_2"))
+        for number, group in enumerate(view.quota):
+            if number:
+                self.groups.addWidget(Divider())
+            self._group(group)
+        if view.requests:
+            self.groups.addWidget(Divider())
+            self.groups.addWidget(Line("Your requests to Google", "row-title"))
+            for request in view.requests:
+                self.groups.addLayout(_request(request))
+            words = "Most answers arrive within two working days, by email."
+            self.groups.addWidget(Text(words, "caption", "text_2"))
+
+    def ask_best(self) -> None:
+        """Ask for what a beginner needs first: the first generation's first area that takes requests."""
+        rows = [row for group in self._view.quota for row in group.rows if row.allowance.can_ask]
+        mine = [row for row in rows if row.zone.startswith(self._view.choices.region)]
+        if mine or rows:
+            self._ask((mine or rows)[0])
+
+    def _why_empty(self, view: AccountView) -> str:
+        if view.quota_reading:
+            return "Reading what Google allows you …"
+        if not view.signed_in:
+            return "Shown once you are signed in."
+        if not view.choices.project:
+            return "Shown once a project is chosen."
+        return "Google does not tell yet. The list at the left says what is missing."
+
+    def _group(self, group: QuotaGroup) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(Space.m)
+        head.addWidget(Line(group.generation, "section", fit=True))
+        head.addWidget(Line(group.about, "secondary", "text_2"), 1)
+        if group.left:
+            head.addWidget(Pill(f"{group.left:,} {group.unit} left", "ok"))
+        else:
+            best = next((row for row in group.rows if row.allowance.can_ask), None)
+            if best is not None:
+                button = Button(f"Ask for {USUAL} {group.unit}", size="small")
+                button.clicked.connect(lambda: self._ask(best))
+                head.addWidget(button)
+        self.groups.addLayout(head)
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(Space.gap)
+        grid.setVerticalSpacing(Space.s)
+        grid.setColumnStretch(2, 1)
+        rows = group.rows if self.extent.value == "all" else group.rows[:NEAR]
+        for number, row in enumerate(rows):
+            self._row(grid, number, row)
+        self.groups.addLayout(grid)
+
+    def _row(self, grid: QGridLayout, number: int, row: QuotaRow) -> None:
+        one = row.allowance
+        zone = Line(row.zone, "label")
+        zone.setMinimumWidth(px(96))
+        grid.addWidget(zone, number, 0)
+        grid.addWidget(Line(row.tier, "caption", "text_2", fit=True), number, 1)
+        name = f"{one.generation} {row.tier} in {row.zone}"
+        grid.addWidget(QuotaBar(one.used or 0, one.limit or 0, name=name), number, 2)
+        words = Line(row.words, "label", "text" if one.limit else "text_2", fit=True)
+        grid.addWidget(words, number, 3, Qt.AlignmentFlag.AlignRight)
+
+
+def _request(request: QuotaRequest) -> QHBoxLayout:
+    line = QHBoxLayout()
+    line.setSpacing(Space.m)
+    where = next(iter(request.dimensions.values()), "")
+    line.addWidget(Icon("mail", "text_2", size=16))
+    line.addWidget(Line(f"{request.wanted:,} in {where}", "label"), 1)
+    word, kind = _STATES[request.state]
+    since = time.strftime(" since %d %b", time.localtime(request.asked)) if request.asked else ""
+    line.addWidget(Pill(word + (since if request.state == "waiting" else ""), kind))  # type: ignore[arg-type]
+    return line

@@ -1,0 +1,273 @@
+"""What the Account page asks: how to sign in, which project, who pays, how much quota; and the text for the owner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.fields import Field, LineEdit, SpinBox
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import px
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.account import AccountView, AccountViewModel, Person, QuotaRow
+
+
+def ask_sign_in(over: QWidget, model: AccountViewModel) -> Sheet:
+    """The ways in, simplest first."""
+    view = model.state.value
+    sheet = Sheet(
+        over,
+        "How do you want to sign in?",
+        "TPU Studio asks for the right to use Google Cloud in your name. It never sees your password.",
+        width=560,
+    )
+    if view.offers_gcloud:
+        _way(sheet, "Use the credentials that gcloud made", "They are on this computer already.", model.use_gcloud)
+    if view.needs_client:
+        words = (
+            "Needs a sign-in client of your own: in the Google console make an OAuth client of the type “Desktop app” "
+            "and download its file. This is done once."
+        )
+        _way(sheet, "Sign in in the browser …", words, lambda: _choose(over, "The client's file", _with_client(model)))
+    else:
+        _way(sheet, "Sign in in the browser", "Your browser opens; confirm there and come back.", model.sign_in)
+    _way(
+        sheet,
+        "Use a service-account key file …",
+        "For machines and companies. The file stays where it is.",
+        lambda: _choose(over, "The key file", model.use_key),
+    )
+    sheet.answer("Not now", safe=True)
+    sheet.open()
+    return sheet
+
+
+def show_waiting(over: QWidget, model: AccountViewModel) -> Sheet:
+    """While the browser is open."""
+    sheet = Sheet(over, "Confirm in your browser", "This goes on by itself once you have. Nothing is charged.")
+    sheet.answer("Stop waiting", model.cancel_sign_in, safe=True)
+
+    def draw(view: AccountView) -> None:
+        if not view.signing_in:
+            sheet.close()
+
+    sheet.closed = model.state.subscribe(draw)
+    sheet.open()
+    return sheet
+
+
+def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Sheet:
+    ours = person.kind == "oauth"
+    sheet = Sheet(over, f"{'Sign out' if ours else 'Forget'} {person.email or 'this account'}?")
+    sheet.facts(
+        [
+            "What you granted to TPU Studio is taken back at Google."
+            if ours
+            else "The credentials themselves stay where they are; they are not ours.",
+            "Runs that go on are not stopped: they end at their limits.",
+            "Runs, models and plans on this computer stay.",
+        ]
+    )
+    sheet.answer("Stay signed in", safe=True)
+    sheet.answer("Sign out" if ours else "Forget it", lambda: model.sign_out(person.id), kind="danger")
+    sheet.open()
+    return sheet
+
+
+def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
+    """A project from the list, found by typing, or a new one."""
+    sheet = Sheet(
+        over, "Which project shall pay and hold the TPUs?", "Choosing costs nothing. Making a new one is free too."
+    )
+    search = LineEdit(placeholder="Search by name or id", name="Search projects")
+    found = QListWidget()
+    found.setAccessibleName("Projects")
+    found.setMinimumHeight(px(180))
+    use = sheet.answer("Use this project", lambda: model.choose_project(_picked(found)), kind="primary")
+    use.setEnabled(False)
+    sheet.body.addWidget(search)
+    sheet.body.addWidget(found)
+    name = LineEdit(placeholder="For example: learning TPUs", name="Name of a new project")
+    make = Button("Make a new project", size="small")
+
+    def create() -> None:
+        sheet.close()
+        model.create_project(name.text().strip() or "Learning TPUs")
+
+    make.clicked.connect(create)
+    sheet.body.addWidget(Field("Or a new one, called", name))
+    sheet.body.addWidget(make)
+
+    def draw(view: AccountView) -> None:
+        before = _picked(found)
+        found.clear()
+        word = search.text().casefold()
+        for project in view.projects or ():
+            if word in project.id.casefold() or word in project.name.casefold():
+                item = QListWidgetItem(f"{project.name or project.id}   {project.id}")
+                item.setData(256, project.id)
+                found.addItem(item)
+                if project.id == before:
+                    found.setCurrentItem(item)
+        if view.projects == ():
+            found.addItem("There is none yet: make one below.")
+        elif view.projects is None:
+            found.addItem("Looking …")
+
+    found.itemSelectionChanged.connect(lambda: use.setEnabled(bool(_picked(found))))
+    found.itemActivated.connect(lambda _: use.click() if use.isEnabled() else None)
+    search.textChanged.connect(lambda _: draw(model.state.value))
+    end = model.state.subscribe(draw)
+    sheet.closed = end
+    sheet.answer("Not now", safe=True, left=True)
+    model.search_projects()
+    sheet.open()
+    search.setFocus()
+    return sheet
+
+
+def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
+    """Which billing account pays."""
+    sheet = Sheet(
+        over,
+        "Which account shall pay?",
+        "Turning billing on costs nothing by itself. Every run says its price first and has a cap.",
+    )
+    found = QListWidget()
+    found.setAccessibleName("Billing accounts")
+    found.setMinimumHeight(px(120))
+    sheet.body.addWidget(found)
+    link = sheet.answer("Turn billing on", lambda: model.fix("link-billing", account=_picked(found)), kind="primary")
+    link.setEnabled(False)
+    found.itemSelectionChanged.connect(lambda: link.setEnabled(bool(_picked(found))))
+
+    def draw(view: AccountView) -> None:
+        found.clear()
+        for account in view.billing_accounts or ():
+            item = QListWidgetItem(account.title or account.name)
+            if account.open:
+                item.setData(256, account.name)
+            else:
+                item.setText(f"{account.title} (closed)")
+            found.addItem(item)
+        if view.billing_accounts == ():
+            found.addItem("You have none. Make one in the Google console, under Billing.")
+        elif view.billing_accounts is None:
+            found.addItem("Looking …")
+        elif found.count() == 1:
+            found.setCurrentRow(0)
+
+    end = model.state.subscribe(draw)
+    sheet.closed = end
+    sheet.answer("Not now", safe=True, left=True)
+    model.list_billing_accounts()
+    sheet.open()
+    return sheet
+
+
+def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
+    choices = model.state.value.choices
+    sheet = Sheet(
+        over,
+        "Shall Google mail you about spending?",
+        "At 50, 90 and 100 % of a monthly amount. Mails come hours late and stop nothing; the caps of your runs do.",
+    )
+    amount = SpinBox(round(choices.monthly_usd), 1, 100_000, step=5, name="Monthly amount", suffix="$ a month")
+    sheet.body.addWidget(Field("Monthly amount", amount))
+
+    def add() -> None:
+        model.set_monthly(float(amount.value()))
+        model.fix("make-alert")
+
+    sheet.answer("Not now", safe=True)
+    sheet.answer("Add alert", add, kind="primary")
+    sheet.open()
+    return sheet
+
+
+def ask_quota(over: QWidget, model: AccountViewModel, row: QuotaRow) -> Sheet:
+    """How much, and why: Google reads it."""
+    one = row.allowance
+    unit = one.unit
+    sheet = Sheet(
+        over,
+        f"Ask Google for more {one.generation}?",
+        f"In {next(iter(one.dimensions.values()), row.zone)}, {row.tier.lower()}. Asking is free; most answers come "
+        "within two working days, by email.",
+    )
+    wanted = SpinBox(max(8, (one.limit or 0) + 8), (one.limit or 0) + 1, 100_000, name="How many in all", suffix=unit)
+    why = LineEdit("I am learning to train models on Cloud TPUs.", name="What it is for")
+    mail = LineEdit(model.state.value.who, name="Where to answer")
+    sheet.body.addWidget(Field("How many in all", wanted, help=f"Allowed now: {one.limit or 'none'}."))
+    sheet.body.addWidget(Field("What it is for", why))
+    sheet.body.addWidget(Field("Where Google shall answer", mail))
+    if not one.can_ask:
+        words = {
+            "no-billing": "Google takes requests only with a valid billing account.",
+            "no-history": "Google takes no requests from an account this new; use it for something small first.",
+        }.get(one.why_not, "Google takes no requests for this limit.")
+        sheet.body.addWidget(Text(words, "secondary", "warn"))
+    sheet.answer("Not now", safe=True)
+    ask = sheet.answer(
+        "Send the request",
+        lambda: model.ask_quota(one, wanted.value(), why.text(), mail.text()),
+        kind="primary",
+    )
+    ask.setEnabled(one.can_ask)
+    sheet.open()
+    return sheet
+
+
+def show_request(over: QWidget, model: AccountViewModel, text: str) -> Sheet:
+    """The text for the project's owner, to copy."""
+    sheet = Sheet(over, "Send this to the project's owner", "They grant the role; then check again.", width=640)
+    box = QPlainTextEdit(text)
+    box.setReadOnly(True)
+    box.setMinimumHeight(px(240))
+    box.setAccessibleName("The request")
+    sheet.body.addWidget(box)
+    sheet.closed = model.dismiss
+    sheet.answer("Close", safe=True)
+    sheet.answer("Copy it", lambda: QGuiApplication.clipboard().setText(text), kind="primary", stays=True)
+    sheet.open()
+    return sheet
+
+
+def _way(sheet: Sheet, title: str, words: str, act: Any) -> None:
+    button = Button(title).stretch()
+
+    def go() -> None:
+        sheet.close()
+        act()
+
+    button.clicked.connect(go)
+    sheet.body.addWidget(button)
+    sheet.body.addWidget(Text(words, "caption", "text_2"))
+
+
+def _choose(over: QWidget, title: str, then: Any) -> None:
+    dialog = QFileDialog(over, title)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    dialog.setNameFilter("JSON (*.json)")
+    dialog.fileSelected.connect(lambda path: then(Path(path)))
+    dialog.open()
+
+
+def _with_client(model: AccountViewModel) -> Any:
+    def read(path: Path) -> None:
+        try:
+            text = path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError):
+            text = ""  # told as a file that is no client
+        model.sign_in(text or "{}")
+
+    return read
+
+
+def _picked(found: QListWidget) -> str:
+    chosen = found.selectedItems()
+    return str(chosen[0].data(256) or "") if chosen else ""
