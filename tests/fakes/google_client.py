@@ -23,6 +23,11 @@ def google_client(practice: Practice, document: str, token: str = "") -> Iterato
     text = json.loads(resource_path("discovery", f"{document}.json").read_text("utf-8"))
     root = f"{practice.url}/cloudtasks/" if document.startswith("cloudtasks") else f"{practice.url}/"
     text |= {"rootUrl": root, "baseUrl": root + text.get("servicePath", "")}
+    for dotted in [name for name in text.get("methods", {}) if "." in name]:  # the derived document's way
+        place, (*path, last) = text, dotted.split(".")
+        for resource in path:
+            place = place.setdefault("resources", {}).setdefault(resource, {})
+        place.setdefault("methods", {})[last] = text["methods"].pop(dotted)
     line = google_auth_httplib2.AuthorizedHttp(
         Credentials(token or practice.token), http=httplib2.Http(timeout=20, proxy_info=None)
     )
