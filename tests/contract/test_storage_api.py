@@ -357,6 +357,22 @@ def test_who_may_what_comes_from_the_buckets_own_policy(call: Call, practice: Pr
     assert as_someone("GET", one("p")) == 403
 
 
+def test_a_right_on_the_source_of_a_copy_is_none_on_its_target(call: Call, practice: Practice) -> None:
+    someone = practice.cloud.principals.issue("someone@elsewhere.example")
+    call("POST", "/storage/v1/b?project=practice-project", {"name": "other-bucket"})
+    practice.cloud.principals.grant(f"buckets/{BUCKET}", "roles/storage.objectAdmin", "user:someone@elsewhere.example")
+    put(call, "o")
+    assert call("POST", f"{one('o')}/copyTo/b/{BUCKET}/o/p", {}, token=someone).status == 200
+    assert call("POST", f"{one('o')}/copyTo/b/other-bucket/o/p", {}, token=someone).status == 403
+
+
+def test_a_token_without_a_storage_scope_is_told_so(call: Call, practice: Practice) -> None:
+    scopes = ("https://www.googleapis.com/auth/userinfo.email",)
+    token = practice.cloud.principals.issue(practice.cloud.settings.owner, scopes=scopes)
+    refused = call("GET", OBJECTS, token=token)
+    assert (refused.status, refused.error["errors"][0]["reason"]) == (403, "insufficientPermissions")
+
+
 def test_the_runner_may_write_to_the_bucket_that_is_ready(call: Call, practice: Practice) -> None:
     runner = practice.cloud.principals.issue(practice.cloud.settings.runner, "serviceAccount")
     assert call("POST", f"{UPLOAD}?uploadType=media&name=p", b"x", token=runner).status == 200

@@ -17,8 +17,8 @@ from typing import Any
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.practice.routing import Handler, Reply, Request, Router
-from tpu_studio.practice.server import require
 from tpu_studio.practice.storage import conditions, fields
 from tpu_studio.practice.storage.resources import Resources
 from tpu_studio.practice.storage.store import BLOCK, BucketMissing, Facts, ObjectStore, StoredObject
@@ -28,6 +28,7 @@ from tpu_studio.practice.storage.store import BLOCK, BucketMissing, Facts, Objec
 USD = {"A": 0.005 / 1000, "B": 0.0004 / 1000}
 SKU = {"A": "Regional Standard Class A Operations", "B": "Regional Standard Class B Operations"}
 
+STORAGE_SCOPES = (CLOUD_PLATFORM, "https://www.googleapis.com/auth/devstorage.")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -61,8 +62,13 @@ class Service:
         return self.cloud.principals.may(request.principal, permission, *resources)
 
     def need(self, request: Request, permission: str, bucket: Facts) -> None:
-        """Raises: GoogleError 403."""
-        require(self.cloud, request, permission, f"projects/{bucket['project']}", f"buckets/{bucket['name']}")
+        """On *bucket* itself: a copy names two. Raises: GoogleError 403."""
+        if self.may(request, permission, bucket):
+            return
+        if not any(scope.startswith(STORAGE_SCOPES) for scope in request.principal.scopes):
+            message = "Request had insufficient authentication scopes."
+            raise GoogleError(403, message=message, reason="insufficientPermissions")
+        raise _denied(request, permission, "bucket")
 
     def admit_write(self, request: Request, bucket: Facts, name: str) -> None:
         """The right to create, and the faults that hit writes, before a byte of the body is kept.
@@ -76,11 +82,7 @@ class Service:
             number = self._writes
         about: dict[str, Any] = {"call": request.call, "bucket": bucket["name"], "object": name, "write": number}
         if self.cloud.faults.take("object-write-refused", **about) is not None:
-            raise GoogleError(
-                403,
-                message=f"{request.principal.email} does not have storage.objects.create access to the Google Cloud "
-                "Storage object. Permission 'storage.objects.create' denied on resource (or it may not exist).",
-            )
+            raise _denied(request, "storage.objects.create", "object")
         if self.cloud.faults.take("storage-full", **about) is not None:
             raise out_of_space()
         if self.cloud.faults.take("storage-write-unavailable", **about) is not None:
@@ -125,6 +127,14 @@ class Service:
                 raise  # the client has hung up
 
         return guarded
+
+
+def _denied(request: Request, permission: str, kind: str) -> GoogleError:
+    return GoogleError(
+        403,
+        message=f"{request.principal.email} does not have {permission} access to the Google Cloud Storage {kind}. "
+        f"Permission '{permission}' denied on resource (or it may not exist).",
+    )
 
 
 def pieces(request: Request) -> Iterator[bytes]:
