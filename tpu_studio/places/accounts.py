@@ -1,0 +1,89 @@
+"""The two sides of the account page and of ``doctor``: Google Cloud, and the practice cloud of this home."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.cloud.doctor.doctor import GoogleDoctor
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.signin import secrets
+from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.browser import Client
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.workflow.account.remembering import ChoicesFile
+
+# Any client id of this form is good at the practice cloud, and no other cloud knows it.
+PRACTICE_CLIENT = Client("tpu-studio-practice.apps.googleusercontent.com", "practice-is-no-secret")
+
+
+class Side:
+    """Implements ``viewmodels.account.AccountSide``.
+
+    Args:
+        place: ``cloud`` or ``practice``.
+        open_browser: Opens an address; False when it could not.
+    """
+
+    def __init__(
+        self, place: str, home: Path, endpoints: Endpoints, open_browser: Callable[[str], bool] = webbrowser.open
+    ) -> None:
+        folder = home if place == "cloud" else home / "practice" / "account"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.place, self.endpoints, self._folder, self._browse = place, endpoints, folder, open_browser
+        self.signing = Accounts(folder, endpoints, self._secrets)
+        self.choices = ChoicesFile(folder)
+        self._doctor: tuple[str, GoogleDoctor] | None = None
+
+    def _secrets(self) -> secrets.Secrets:
+        if self.place == "practice":  # worth nothing, so the keyring is not bothered with it
+            return secrets.PrivateFile(self._folder / "private" / "secrets.json")
+        return secrets.choose(self._folder)
+
+    def doctor(self) -> GoogleDoctor:
+        """Of the active account; it asks anew when another has become active."""
+        active = self.signing.active()
+        name = active.id if active else ""
+        if self._doctor is None or self._doctor[0] != name:
+            self._doctor = (name, GoogleDoctor(self._credentials, self.endpoints, self._offers))
+        return self._doctor[1]
+
+    def _credentials(self) -> Any:
+        return self.signing.credentials()
+
+    @cached_property
+    def _offers(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for generation in catalogue().offered():
+            for zone in generation.zones:
+                found.setdefault(zone.zone, set()).add(generation.id)
+        return found
+
+    def parse_client(self, text: str) -> Client:
+        return Client.parse(text)
+
+    def own_client(self) -> Client | None:
+        if self.place == "practice":
+            return PRACTICE_CLIENT
+        known = next((one.client_id for one in self.signing.all() if one.client_id), "")
+        return self.signing.client(known) if known else None
+
+    def open_browser(self, url: str) -> bool:
+        return self._browse(url)
+
+    def secrets_where(self) -> str:
+        return self.signing.secrets.where
+
+
+def cloud_side(home: Path) -> Side:
+    return Side("cloud", home, Endpoints())
+
+
+def practice_side(home: Path, open_browser: Callable[[str], bool] = webbrowser.open) -> Side:
+    """Starts the practice cloud of *home* if it does not run. Raises NotReady ``practice-failed``."""
+    from tpu_studio.practice import daemon
+
+    return Side("practice", home, Endpoints.at(daemon.start_or_join(home)["url"]), open_browser)

@@ -1,0 +1,81 @@
+"""Who we are at a cloud, for a launch, a sweep, or a run that goes on: credentials, project, area, bucket.
+
+At the practice cloud without a sign-in we are its owner. At Google the account page's choices count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tpu_studio.wire.errors import NotReady, SignedOut
+
+if TYPE_CHECKING:
+    from tpu_studio.cloud.endpoints import Endpoints
+    from tpu_studio.workflow.cloudruns.ports import CloudSide
+
+
+@dataclass(frozen=True)
+class Reached:
+    """*bucket*, *runner*: "" where none is known."""
+
+    place: str
+    credentials: Any
+    project: str
+    region: str
+    bucket: str
+    runner: str
+    endpoints: Endpoints
+
+
+def reach(place: str, home: Path) -> Reached:
+    """Raises SignedOut; NotReady ``cloud-not-ready`` (facts: raw), ``practice-failed``."""
+    from tpu_studio.cloud.connection import bearer, runner_account
+    from tpu_studio.places.accounts import cloud_side, practice_side
+
+    side = practice_side(home) if place == "practice" else cloud_side(home)
+    active = side.signing.active()
+    if active is None and place == "practice":
+        from tpu_studio.practice import daemon
+
+        found = daemon.start_or_join(home)
+        zone = str(found["zone"])
+        return Reached(
+            place,
+            bearer(found["token"]),
+            found["project"],
+            zone.rpartition("-")[0],
+            found["bucket"],
+            runner_account(found["project"]),
+            side.endpoints,
+        )
+    if active is None:
+        raise SignedOut("signed-out")
+    choices = side.choices.of(active.id)
+    if not choices.project:
+        raise NotReady("cloud-not-ready", raw="No project is chosen")
+    return Reached(
+        place,
+        side.signing.credentials(active),
+        choices.project,
+        choices.region,
+        choices.bucket,
+        choices.runner or runner_account(choices.project),
+        side.endpoints,
+    )
+
+
+def connected(place: str, home: Path) -> CloudSide:
+    """Everything a run at *place* uses.
+
+    Raises:
+        NotReady: ``cloud-not-ready`` also where there is no place for results yet.
+        CloudUnclear: The cloud was not reached.
+    """
+    from tpu_studio.cloud.connection import connect
+
+    who = reach(place, home)
+    if not who.bucket:
+        raise NotReady("cloud-not-ready", raw="There is no place for results")
+    return connect(who.credentials, who.project, who.bucket, runner=who.runner, endpoints=who.endpoints, place=place)
