@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.cloud.places import rented_places
 from tpu_studio.local.computer import Computer
 from tpu_studio.local.consents import Consents
 from tpu_studio.local.engine import Engine, engine_root
 from tpu_studio.local.stopwatch import Stopwatch
+from tpu_studio.practice import daemon
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
+from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.runs import Runs
 
 TRASH_KEPT_S = 7 * 86_400.0
@@ -30,6 +33,7 @@ class Services:
     runs: Runs
     consents: Consents
     stopwatch: Stopwatch
+    driver: Driver
 
     def settle(self) -> None:
         """Once at each start: give lost runs their end, and empty what has been in the trash for a week."""
@@ -46,5 +50,6 @@ def compose(home: Path) -> Services:
     engine = Engine(engine_root())
     index = Index(home)
     journal = JournalFile(home / "journal.db")
-    runs = Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index)
-    return Services(home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine))
+    driver = Driver(home, places=rented_places(home, lambda: daemon.start_or_join(home)), journal=journal)
+    runs = Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index, driver=driver)
+    return Services(home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver)

@@ -104,6 +104,7 @@ def as_json(row: RunSummary) -> dict[str, Any]:
         "status": row.status, "reason": row.reason or None, "alive": row.alive, "steps": row.step,
         "steps_planned": row.steps_planned, "metric": metric, "time_s": round(row.duration_s, 3), "cost_usd": row.usd,
         "attempt": row.attempt, "created": row.created, "folder": str(row.folder), "problem": row.problem or None,
+        "settled": row.settled,
     }  # fmt: skip
 
 
@@ -147,13 +148,14 @@ def _as_text(row: RunSummary, following: Any) -> str:
         ["Time", figures.duration(row.duration_s)],
     ]
     if row.usd:
-        lines.append(["Cost", f"{figures.money(row.usd)}, pretended"])
+        told = {"cloud": "", "practice": " in practice dollars"}.get(row.place, ", pretended")
+        lines.append(["Cost", f"{figures.money(row.usd)}{told}"])
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])
     text = table(lines)
     if view.end is not None:
         try:
-            text += f"\n{say_reason(Reason(view.end.reason), view.end.facts)}"
+            text += f"\n{say_reason(Reason(view.end.reason), view.end.facts, place=row.place, usd=row.usd)}"
         except ValueError:  # a reason of a newer version
             text += f"\n{view.end.reason}"
         if raw := str(view.end.facts.get("raw") or ""):

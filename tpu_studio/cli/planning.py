@@ -16,6 +16,7 @@ from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
 
 MEASURE_S = 4.0
+RENTED = ("practice", "cloud")
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗"}
 
 
@@ -48,7 +49,8 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         changes["where.place"] = arguments.on
     if changes:
         job = set_values(job, changes)
-    if job["where.place"] != "computer":
+    rents = job["where.place"] in RENTED
+    if job["where.place"] != "computer" and not rents:
         raise BadInput("place-not-available", place=job["where.place"])
     output.progress(None, "Looking at the data …")
     draft = _Draft(job, _look(job), _own_model(services, job, trusted=arguments.trust_code, output=output))
@@ -58,9 +60,11 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if draft.own.sha256 and draft.own.consent:
         draft.facts = _inspected(services, made, draft.own, output)
         made = draft.plan()
+    if rents and job["where.place"] == "cloud":
+        return made  # what steps take here tells nothing about a TPU
     timing = services.stopwatch.known(made)
     may_build = draft.own.consent or not draft.own.sha256
-    if timing is None and measure and may_build and not made.blocking:
+    if timing is None and measure and may_build and not made.blocking and not rents:
         timing = _timed(services, made, output)
     return draft.plan(timing) if timing is not None else made
 
@@ -183,22 +187,50 @@ def as_text(made: Plan) -> str:
     memory = made.memory
     need, there = memory.get("device_bytes"), memory.get("limit_bytes")
     price = (made.price or {}).get("usd_per_hour")
+    rents = made.place in RENTED
+    cost = between(made.cost_usd, figures.money)
+    if price:
+        cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
     rows = [
         ["Model", f"{made.job.model}, {made.framework}, {made.accelerator}"],
         ["Steps", f"{made.steps:,} of {made.job['training.global_batch']} {figures.noun(str(made.job['data.kind']))}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
         ["Memory", "not known" if need is None or there is None else f"{figures.size(need)} of {figures.size(there)}"],
-        ["Cost", between(made.cost_usd, figures.money) + " (pretended)" if price else "nothing, it is this computer"],
+        ["Cost", cost if price or rents else "nothing, it is this computer"],
         [
             "Stops after",
             f"{figures.duration(float(made.limits['hours']) * 3600)}" if made.limits.get("hours") else "never",
         ],
     ]
+    if rents:
+        rows += _rented_rows(made)
     lines = [f"{made.job.name}", table(rows)]
     for check in made.checks:
         if check.level != "ok":
             lines += note(check)
     if not made.fits:
-        lines.append("✗ It does not fit into the memory of this computer.")
+        lines.append(f"✗ It does not fit into the memory of {'this TPU' if rents else 'this computer'}.")
     return "\n".join(lines)
+
+
+def _rented_rows(made: Plan) -> list[list[str]]:
+    """What is rented, at what price, how the bill is capped, and what happens at the end."""
+    from tpu_studio.domain import figures
+
+    price, limits = made.price or {}, made.limits
+    rate = f"{figures.money(price['usd_per_hour'])} an hour" if price else "not known"
+    if price.get("as_of"):
+        rate += f" (as of {price['as_of']})"
+    cap = f"{figures.money(limits['money_usd'])}, and up to " if limits.get("money_usd") else "none, and "
+    cap += f"{figures.duration(float(limits['margin_s']))} of margin"
+    nets = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
+    spot = " Taken back, it waits at $0 an hour until this computer is on." if made.job["where.tier"] == "spot" else ""
+    return [
+        ["Machine", f"{made.accelerator} {made.job['where.tier']} in {', '.join(made.job['where.zones'])}"],
+        ["Price", rate],
+        ["Cap", cap],
+        ["Waits", f"{figures.duration(float(limits['wait_hours']) * 3600)} for a machine at most, at no cost"],
+        ["Ended by", f"{nets}, and this computer while it is on"],
+        ["At the end", f"model in the bucket and here, machine deleted, deletion proved.{spot}"],
+    ]

@@ -11,10 +11,12 @@ from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.phases import Status
-from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import PLAN
 
 POLL_S = 0.2
+RENTED = ("practice", "cloud")
 LINE_EVERY_S = 1.0
 LOST_AFTER_S = 2.0
 DETACHED = 130
@@ -42,7 +44,10 @@ def run(arguments: Arguments, output: Output) -> int:
             for check in made.blocking:
                 output.say("\n".join(note(check)))
             raise BadInput("plan-has-errors", checks=[check.title for check in made.blocking])
-        _need_engine(services, output)
+        if made.place != "cloud":
+            _need_engine(services, output)
+        if made.place in RENTED:
+            _agree(made, arguments, output)
         with cancelling() as pressed:  # half a launch would leave a run that nobody was told of
             started = services.runs.launch(made, beside=arguments.beside)
         output.say(f"{started} has started. {_promise(made)}")
@@ -89,7 +94,7 @@ def _detach(services: Studio, name: str, output: Output) -> int:
     following = services.runs.follow(name)
     try:
         following.poll()
-        output.say(_goes_on(following.folder.name, following.view))
+        output.say(_goes_on(following.folder.name, following.view, following.plan.place))
     finally:
         following.close()
     output.answer(result(services, name))
@@ -129,14 +134,16 @@ def exit_code(view: RunView) -> int:
 
 
 def _until_over(services: Studio, name: str, following: Any, output: Output) -> None:
-    line_at = changed_at = 0.0
+    line_at = changed_at = turn_at = 0.0
     last_line: dict[str, Any] = {}
     while True:
         changes = following.poll()
         view, now = following.view, time.monotonic()
-        if view.over:
+        if view.settled:
             return
-        if changes:
+        if following.plan.place in RENTED:
+            turn_at = _drive(services, following.folder.name, turn_at, output)
+        elif changes:
             changed_at = now
         elif now - changed_at > LOST_AFTER_S:
             changed_at = now
@@ -147,8 +154,43 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
             if line != last_line:
                 output.answer({"t": round(time.time(), 3), **line})
                 last_line = line
-        output.progress(view.progress if view.step else None, _words(view))
+        output.progress(_share(view), _words(view))
         time.sleep(POLL_S)
+
+
+def _drive(services: Studio, run_id: str, turn_at: float, output: Output) -> float:
+    """See to the rented machine; when to do so again. A cloud that cannot be reached is told and asked again."""
+    now = time.monotonic()
+    if now < turn_at:
+        return turn_at
+    driver = services.driver
+    driver.watch(run_id)
+    wait = driver.turn(run_id)
+    problem = driver.problems.get(run_id)
+    if problem is not None:
+        from tpu_studio.domain.sentences import say
+
+        output.progress(None, f"{say(problem).title} …")
+    return time.monotonic() + wait
+
+
+def _share(view: RunView) -> float | None:
+    if view.step:
+        return view.progress
+    done, total = view.uploaded
+    return done / total if total and done < total else None
+
+
+def _agree(made: Plan, arguments: Arguments, output: Output) -> None:
+    """The plan, then a yes: on the cloud always, unless --yes said so. Practice costs nothing."""
+    from tpu_studio.cli.planning import as_text
+
+    output.say(as_text(made))
+    if made.place == "practice" or arguments.yes:
+        return
+    cap = made.limits.get("money_usd")
+    if output.as_json or not output.ask("Rent it?"):
+        raise BadInput("needs-yes", usd=cap)
 
 
 def _line(run_id: str, view: RunView) -> dict[str, Any]:
@@ -163,12 +205,30 @@ def _line(run_id: str, view: RunView) -> dict[str, Any]:
         "examples_per_s": view.examples_per_s,
         "time_left_s": view.time_left_s(),
         "cost_usd": view.usd,
+        **_rented_line(view),
+    }
+
+
+def _rented_line(view: RunView) -> dict[str, Any]:
+    if not view.rented:
+        return {}
+    return {
+        "attempt": max(1, view.attempt),
+        "zone": view.machine.get("zone"),
+        "machine": view.machine.get("state"),
+        "waiting": dict(view.waiting) or None,
+        "forecast_usd": view.forecast_usd(),
+        "unproved": list(view.unproved),
     }
 
 
 def _words(view: RunView) -> str:
     from tpu_studio.domain import figures
 
+    if view.over and view.rented:
+        return "Cleaning up: the result is fetched, and that the machine is gone is being proved …"
+    if view.waiting and not view.step:
+        return _waiting_words(view)
     if not view.step:
         return _PHASES.get(view.phase.value, view.phase.value) + (f": {view.detail}" if view.detail else " …")
     parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]
@@ -187,17 +247,29 @@ def _words(view: RunView) -> str:
     return " · ".join(parts)
 
 
+def _waiting_words(view: RunView) -> str:
+    """14 min, asked us-west4-a and us-east5-b: nothing free."""
+    from tpu_studio.domain import figures
+    from tpu_studio.domain.sentences import say
+
+    zones = ", ".join(str(zone) for zone in view.waiting.get("zones") or [])
+    since = float(view.waiting.get("since") or view.seen_t)
+    why = say(StudioError(str(view.waiting.get("why") or "no-capacity"))).title
+    return f"Waiting {figures.duration(max(0.0, view.seen_t - since))}, asked {zones}: {why} …"
+
+
 def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
     from tpu_studio.domain.sentences import say, say_reason
     from tpu_studio.domain.sentences.sentence import Sentence
 
     assert view.end is not None
     cause = view.end.facts.get("error")
+    place = loads((folder / PLAN).read_bytes()).place
     try:
-        said = say_reason(Reason(view.end.reason), view.end.facts)
+        said = say_reason(Reason(view.end.reason), view.end.facts, place=place, usd=view.usd)
     except ValueError:  # a reason of a newer version
         said = Sentence(f"It ended: {view.end.reason}")
-    if isinstance(cause, str):  # the reason is a kind of trouble; this is the trouble itself
+    if isinstance(cause, str) and place not in RENTED:  # the reason is a kind of trouble; this is the trouble itself
         said = say(StudioError(cause, **{name: fact for name, fact in view.end.facts.items() if name != "id"}))
     output.say(f"{run_id}: {said.title} after {view.end.steps:,} steps.")
     for line in (said.meaning, said.action):
@@ -211,10 +283,21 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
     output.say(f"  {folder}")
 
 
-def _goes_on(run_id: str, view: RunView) -> str:
+def _rented_rate(view: RunView, place: str) -> str:
+    from tpu_studio.domain import figures
+
+    if not view.unproved or not view.usd_per_hour:
+        return "and costs nothing while it waits for a machine"
+    practice = ", in practice dollars" if place == "practice" else ""
+    return f"at {figures.money(view.usd_per_hour)} an hour{practice}; it ends at its limits also with this computer off"
+
+
+def _goes_on(run_id: str, view: RunView, place: str = "computer") -> str:
     from tpu_studio.domain import figures
 
     rate = f"at {figures.money(view.usd_per_hour)} an hour, pretended" if view.usd_per_hour else "and costs nothing"
+    if view.rented:
+        rate = _rented_rate(view, place)
     return (
         f"{run_id} goes on without this window, {rate}.\n  Watch it: tpu-studio watch {run_id}\n"
         f"  Stop it:  tpu-studio stop {run_id}"

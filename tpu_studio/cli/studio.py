@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.wire.homes import home_folder
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tpu_studio.local.stopwatch import Stopwatch
     from tpu_studio.store.index import Index
     from tpu_studio.store.journal import JournalFile
+    from tpu_studio.workflow.cloudruns.driver import Driver
     from tpu_studio.workflow.runs import Runs
 
 
@@ -56,13 +57,30 @@ class Studio:
         return JournalFile(self.home / "journal.db")
 
     @cached_property
+    def driver(self) -> Driver:
+        """Drives runs on rented machines."""
+        from tpu_studio.cloud.places import rented_places
+        from tpu_studio.workflow.cloudruns.driver import Driver
+
+        def start_practice() -> Mapping[str, Any]:
+            from tpu_studio.practice import daemon
+
+            return daemon.start_or_join(self.home)
+
+        return Driver(self.home, places=rented_places(self.home, start_practice), journal=self.journal)
+
+    @cached_property
     def runs(self) -> Runs:
         """With what a crash left behind put in order."""
         from tpu_studio.local.computer import Computer
         from tpu_studio.workflow.runs import Runs
 
         made = Runs(
-            self.home, places={"computer": Computer(self.home, self.engine)}, journal=self.journal, index=self.index
+            self.home,
+            places={"computer": Computer(self.home, self.engine)},
+            journal=self.journal,
+            index=self.index,
+            driver=self.driver,
         )
         made.reconcile()
         return made

@@ -127,6 +127,7 @@ def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, .
         for zone in known.generation(part.generation).zones
         if zone.min_chips <= part.chips <= zone.max_chips and (tier == "on-demand" or tier in zone.tiers)
     ]
+    lending = [zone for zone in lending if zone.listed] or lending  # Google's own list of zones before hearsay
     if place == "practice" and any(zone.zone == PRACTICE_ZONE for zone in lending):
         return (PRACTICE_ZONE,)
 
