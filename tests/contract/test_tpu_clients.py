@@ -1,4 +1,4 @@
-"""Google's own clients against the practice TPU API: tpu_v2 over REST, and the generic client on the discovery files."""
+"""Google's own clients against the practice TPU API: tpu_v2 over REST, the generic client on the discovery files."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def test_tpu_v2_understands_a_refusal_with_its_details(start_practice: Start):
 
 
 def test_tpu_v2_gets_a_stockout_from_the_operation(start_practice: Start):
-    with client_of(start_practice("stockout-in-operation", speed=20.0)) as client:
-        with pytest.raises(exceptions.ResourceExhausted, match="no more capacity"):
-            create(client).result(timeout=15)
+    short = pytest.raises(exceptions.ResourceExhausted, match="no more capacity")
+    with client_of(start_practice("stockout-in-operation", speed=20.0)) as client, short:
+        create(client).result(timeout=15)
 
 
 def test_tpu_v2_survives_a_foreign_metadata_type_once_that_is_imported(start_practice: Start):
