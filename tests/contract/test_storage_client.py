@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 from collections.abc import Iterator
 
@@ -11,8 +12,10 @@ import pytest
 from google.api_core import exceptions
 from google.cloud import storage
 from google.oauth2.credentials import Credentials
+from googleapiclient import discovery, errors, http
 
 from tpu_studio.practice.main import Practice
+from tpu_studio.wire.resources import resource_path
 
 
 def client_of(practice: Practice, token: str) -> storage.Client:
@@ -149,3 +152,25 @@ def test_a_revoked_token_is_told_apart(practice: Practice) -> None:
         client.get_bucket(practice.cloud.settings.bucket)
     assert "401" in str(refused.value) or "refresh" in str(refused.value)
     client.close()
+
+
+def test_googles_generic_client_uploads_in_parts_and_in_chunks(practice: Practice) -> None:
+    """google-api-python-client, made from Google's discovery document: bare line feeds, and its own resumable loop."""
+    document = json.loads(resource_path("discovery", "storage.v1.json").read_text("utf-8"))
+    document |= {"rootUrl": practice.url + "/", "baseUrl": f"{practice.url}/storage/v1/", "mtlsRootUrl": ""}
+    credentials = Credentials(practice.token)  # type: ignore[no-untyped-call]
+    service = discovery.build_from_document(document, credentials=credentials)
+    name, data = practice.cloud.settings.bucket, os.urandom(600 * 1024)
+    small = http.MediaIoBaseUpload(io.BytesIO(b"ends in CR\r"), "text/plain")
+    made = service.objects().insert(bucket=name, body={"name": "small"}, media_body=small).execute()
+    assert made["size"] == "11"
+    assert service.objects().get_media(bucket=name, object="small").execute() == b"ends in CR\r"
+    big = http.MediaIoBaseUpload(io.BytesIO(data), "a/b", chunksize=256 * 1024, resumable=True)
+    assert service.objects().insert(bucket=name, name="big", media_body=big).execute()["size"] == str(len(data))
+    assert service.objects().get_media(bucket=name, object="big").execute() == data
+    listed = service.objects().list(bucket=name, fields="items(name)").execute()
+    assert listed == {"items": [{"name": "big"}, {"name": "small"}]}
+    with pytest.raises(errors.HttpError) as refused:
+        service.objects().get(bucket=name, object="nope").execute()
+    assert (refused.value.status_code, refused.value.reason) == (404, f"No such object: {name}/nope")
+    service.close()
