@@ -1,0 +1,265 @@
+"""What travels to the bucket: what the trainer needs, the same bytes each time, and data that arrives unchanged."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.plans import plan
+from tpu_studio.cloud.bundle import bundle, data_pieces
+from tpu_studio.cloud.preparing import Preparation
+from tpu_studio.cloud.startup import LIMIT_BYTES, environment, guardian_sha256, metadata, one_line, runtime
+from tpu_studio.data.fingerprints import fingerprint_of
+from tpu_studio.trainer.guardian.vm import config as vm_config
+from tpu_studio.trainer.guardian.vm.unpack import unpack
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import CloudRefused, DataError, ModelError
+from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.resources import resource_path
+from tpu_studio.workflow.cloudruns.ports import CloudSide, Progress
+
+
+def job_of(kind: str, path: Path, **data: Any) -> Job:
+    return parse(
+        {"format": 1, "name": "x", "model": {"name": "mlp"}, "data": {"kind": kind, "path": str(path), **data}}
+    )
+
+
+def names_in(packed: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(packed), mode="r:gz") as archive:
+        found = {}
+        for member in archive:
+            file = archive.extractfile(member)
+            assert member.isreg() and file is not None
+            found[member.name] = file.read()
+    return found
+
+
+# --------------------------------------------------------------------------------------------------------- bundle
+
+
+def test_the_bundle_holds_the_trainer_and_the_plan_and_nothing_else() -> None:
+    made = plan()
+    held = names_in(bundle(made))
+    assert plans.loads(held["plan.json"]) == plans.loads(plans.dumps(made))
+    assert {name.split("/")[1] for name in held if name.startswith("tpu_studio/")} == {
+        "__init__.py", "wire", "data", "trainer", "resources",
+    }  # fmt: skip
+    assert "tpu_studio/trainer/__main__.py" in held and "tpu_studio/resources/samples/digits/digits.csv.gz" in held
+    assert all(name.endswith((".py", ".json", ".csv.gz")) for name in held)
+    assert "model/model.py" not in held
+
+
+def test_the_same_plan_gives_the_same_bytes() -> None:
+    assert bundle(plan()) == bundle(plan())
+
+
+def test_a_model_of_ones_own_travels_only_as_it_was_agreed_to(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text("def build(): ...\n")
+    job = parse(
+        {"format": 1, "name": "x", "model": {"file": "model.py"}, "data": {"kind": "digits"}}, base=str(tmp_path)
+    )
+    agreed = hashlib.sha256((tmp_path / "model.py").read_bytes()).hexdigest()
+    made = replace(plan(), job=job, consent=agreed)
+    assert names_in(bundle(made))["model/model.py"] == b"def build(): ...\n"
+    for consent in ("", "0" * 64):
+        with pytest.raises(ModelError) as raised:
+            bundle(replace(made, consent=consent))
+        assert raised.value.id == "model-no-consent"
+    (tmp_path / "model.py").unlink()
+    with pytest.raises(ModelError):
+        bundle(made)
+
+
+# ----------------------------------------------------------------------------------------------------------- data
+
+
+def carried(job: Job, there: Path, piece_bytes: int = 64_000_000) -> Path:
+    """The data after its way through the pieces, as the machine finds it."""
+    for number, piece in enumerate(data_pieces(job, piece_bytes)):
+        buffer = io.BytesIO()
+        sha256 = piece.write(buffer)
+        assert hashlib.sha256(buffer.getvalue()).hexdigest() == sha256
+        target = there / piece.folder
+        if piece.suffix == ".tar":
+            archive = there / f"{number}.tar"
+            archive.parent.mkdir(parents=True, exist_ok=True)
+            archive.write_bytes(buffer.getvalue())
+            unpack(archive, target, sha256, limit_bytes=1 << 30)
+            target = target / piece.file if piece.file else target
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(buffer.getvalue())
+    return target
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "more"),
+    [
+        ("table", ("samples", "diamonds", "diamonds.csv"), {"target": "price"}),
+        ("text", ("samples", "shakespeare", "shakespeare.txt"), {}),
+        ("images", ("samples", "sign-digits"), {}),
+    ],
+)
+def test_data_arrives_with_the_fingerprint_that_it_was_planned_with(
+    kind: str, path: tuple[str, ...], more: dict[str, Any], tmp_path: Path
+) -> None:
+    job = job_of(kind, resource_path(*path), **more)
+    arrived = carried(job, tmp_path / "vm", piece_bytes=200_000)
+    assert fingerprint_of(job_of(kind, arrived, **more)) == fingerprint_of(job)
+
+
+def test_a_file_whose_name_cannot_travel_goes_in_a_tar_and_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "meine Größen (1).csv"
+    path.write_text("a,b\n1,2\n")
+    job = job_of("table", path, target="b")
+    (piece,) = data_pieces(job)
+    assert (piece.folder, piece.file, piece.suffix) == ("data", path.name, ".tar")
+    assert fingerprint_of(job_of("table", carried(job, tmp_path / "vm"), target="b")) == fingerprint_of(job)
+
+
+def test_texts_of_a_folder_keep_their_tree(tmp_path: Path) -> None:
+    for name in ("a.txt", "deep/b.md", "deep/er/c.txt", "deep/left.out"):
+        (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "texts" / name).write_text(name * 50)
+    job = job_of("text", tmp_path / "texts")
+    arrived = carried(job, tmp_path / "vm", piece_bytes=300)
+    assert sorted(one.relative_to(arrived).as_posix() for one in arrived.rglob("*") if one.is_file()) == [
+        "a.txt", "deep/b.md", "deep/er/c.txt",
+    ]  # fmt: skip
+
+
+def test_pieces_are_no_larger_than_asked_and_the_same_each_time(tmp_path: Path) -> None:
+    job = job_of("images", resource_path("samples", "sign-digits"))
+    pieces = data_pieces(job, 100_000)
+    assert len(pieces) > 3 and all(piece.size <= 100_000 for piece in pieces)
+    assert pieces[0].write(io.BytesIO()) == data_pieces(job, 100_000)[0].write(io.BytesIO())
+
+
+def test_digits_bring_no_data() -> None:
+    assert data_pieces(plan().job) == []
+
+
+def test_a_file_that_changes_on_the_way_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("a,b\n1,2\n")
+    (piece,) = data_pieces(job_of("table", path, target="b"))
+    for text in ("a,b\n", "a,b\n1,2\n3,4\n"):
+        path.write_text(text)
+        with pytest.raises(DataError) as raised:
+            piece.write(io.BytesIO())
+        assert raised.value.id == "data-changed"
+
+
+def test_a_file_that_is_called_an_archive_is_not_unpacked(tmp_path: Path) -> None:
+    (tmp_path / "x.tar").write_text("a,b\n1,2\n")
+    (piece,) = data_pieces(job_of("table", tmp_path / "x.tar", target="b"))
+    assert piece.single and not piece.suffix.endswith((".tar", ".gz"))
+
+
+# ------------------------------------------------------------------------------------------------------ preparing
+
+
+class Box:
+    """A bucket that remembers what was sent."""
+
+    bucket = "tpu-studio-0123456789ab"
+
+    def __init__(self) -> None:
+        self.held: dict[str, bytes] = {}
+        self.sent = 0
+
+    def create(self, name: str, data: bytes) -> bool:
+        return self.held.setdefault(name, data) == data
+
+    def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
+        if name not in self.held:
+            self.held[name] = path.read_bytes()
+            self.sent += 1
+        if progress is not None:
+            progress(path.stat().st_size, path.stat().st_size)
+
+
+def side(box: Any) -> CloudSide:
+    nothing: Any = None
+    return CloudSide("practice", "p", "r@p", {}, nothing, box, nothing, {})
+
+
+def test_all_is_brought_once_and_told_as_it_goes(tmp_path: Path) -> None:
+    box, told = Box(), list[tuple[int, int]]()
+    job = job_of("table", resource_path("samples", "diamonds", "diamonds.csv"), target="price")
+    made = replace(plan(), job=job, framework="jax", accelerator="v5litepod-1", run="diamonds-k3f7")
+    preparing = Preparation(tmp_path)
+    pieces = preparing.upload(side(box), made, "diamonds-k3f7", lambda done, total: told.append((done, total)))
+    assert preparing.upload(side(box), made, "diamonds-k3f7", lambda done, total: None) == pieces
+    assert box.sent == 1 and not list(tmp_path.iterdir())
+    assert told == sorted(told) and told[-1][0] == told[-1][1] > 500_000
+    assert pieces["environment"]["framework"] == "jax" and pieces["runtime"] == "v2-alpha-tpuv5-lite"
+    assert pieces["data"][0]["as"] == "diamonds.csv"
+    for one in (pieces["bundle"], *pieces["data"]):
+        data = box.held[one["object"]]
+        assert (hashlib.sha256(data).hexdigest(), len(data)) == (one["sha256"], one["bytes"])
+    assert plans.loads(box.held["runs/diamonds-k3f7/plan.json"]) == plans.loads(plans.dumps(made))
+
+
+def test_what_progress_raises_cancels(tmp_path: Path) -> None:
+    def stop(done: int, total: int) -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        Preparation(tmp_path).upload(side(Box()), replace(plan(), accelerator="v6e-1"), "digits-k3f7", stop)
+
+
+# ------------------------------------------------------------------------------------------------------- metadata
+
+CONFIG: dict[str, Any] = {
+    "format": 1, "run": "digits-k3f7", "attempt": 1, "try": 1, "name": "ts-digits-k3f7-a1-t1", "install": "i",
+    "backend": "tpu", "resource": "v2/projects/P/locations/Z/queuedResources/ts-digits-k3f7-a1-t1?force=true",
+    "node": "v2/projects/P/locations/Z/nodes/ts-digits-k3f7-a1-t1", "project": "P", "zone": "Z", "region": "R",
+    "workers": 1, "chips": 1, "bucket": "tpu-studio-0123456789ab", "prefix": "runs/digits-k3f7/",
+    "endpoints": dict.fromkeys(("storage", "tpu", "compute", "tasks"), "https://x.googleapis.com"),
+    "outside_stops": None, "lease_s": 3600, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0,
+    "idle_minutes": 15, "silence_s": 900, "trust_code": False,
+}  # fmt: skip
+
+
+def finished(**more: Any) -> dict[str, Any]:
+    box = Box()
+    made = replace(plan(), framework="jax", accelerator="v6e-1", run="digits-k3f7")
+    return {**CONFIG, **Preparation().upload(side(box), made, "digits-k3f7", lambda done, total: None), **more}
+
+
+def test_the_machine_reads_the_config_that_the_desktop_wrote() -> None:
+    made = metadata(finished(), 1_800_000_000.4)
+    assert set(made) == {"startup-script", "ts-guardian", "ts-config", "ts-deadline"}
+    assert made["ts-deadline"] == "1800000000"
+    assert all(len(value.encode()) <= LIMIT_BYTES for value in made.values())
+    read = vm_config.load(made["ts-config"])
+    assert (read.name, read.environment.framework) == ("ts-digits-k3f7-a1-t1", "jax")
+    assert "\n" not in made["ts-config"] and json.loads(made["ts-config"])["guardian_sha256"] == guardian_sha256()
+
+
+def test_a_program_that_changed_after_preparing_is_not_started() -> None:
+    with pytest.raises(CloudRefused):
+        metadata(finished(guardian_sha256="0" * 64), 1.0)
+
+
+def test_what_the_shell_could_misread_is_refused() -> None:
+    for value in ('a"b', "a\\b", "a\nb"):
+        with pytest.raises(CloudRefused):
+            one_line({"run": value})
+
+
+def test_every_pair_that_the_catalogue_allows_has_an_environment() -> None:
+    assert environment("jax", "v6e")["packages"][0].startswith("jax[tpu]==")
+    assert "libtpu==0.0.29" in environment("tensorflow", "v5e")["packages"]
+    assert runtime("jax", "v5e") == "v2-alpha-tpuv5-lite" and runtime("jax", "tpu7x") == ""
+    with pytest.raises(CloudRefused):
+        environment("tensorflow", "tpu7x")
