@@ -5,6 +5,7 @@ Nothing here imports numpy, the store, pyqtgraph or a page other than Home befor
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from tpu_studio.gui.kit import icons, theme
 from tpu_studio.gui.kit.brand import app_icon
 from tpu_studio.gui.shell.window import MainWindow, Pages, reduced
 from tpu_studio.viewmodels import settings_file
+from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.engine import EngineViewModel
 from tpu_studio.viewmodels.home import HomeViewModel
 from tpu_studio.viewmodels.problem import problem_of
@@ -54,6 +56,7 @@ class Studio:
         self.engine = EngineViewModel(self.tasks)
         self.runs = RunsViewModel(self.tasks)
         self.settings = SettingsViewModel(home, loaded, self.tasks)
+        self.account = AccountViewModel(self.tasks)
         self.home_model = HomeViewModel(self.engine, self.runs)
         self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
         self.runs.opened = self._open_run
@@ -68,6 +71,7 @@ class Studio:
                 home=lambda: HomePage(self.home_model, self.shell),
                 runs=self._runs_page,
                 settings=self._settings_page,
+                account=self._account_page,
                 plan=self._plan_page,
                 run=self._run_page,
             ),
@@ -137,6 +141,7 @@ class Studio:
         self.engine.connect(services.engine)
         self.runs.connect(services.runs)
         self.settings.connect(services.consents)
+        self.account.connect({place: functools.partial(_side, place, self.home) for place in ("cloud", "practice")})
         self.shell.runs_ready(self.runs.open_folder)
         waiting, self._when_composed = self._when_composed, []
         for then in waiting:
@@ -181,6 +186,19 @@ class Studio:
 
         return SettingsPage(self.settings, self.engine, self.shell)
 
+    def _account_page(self) -> QWidget:
+        from tpu_studio.gui.account.page import AccountPage
+
+        page = AccountPage(self.account, self.shell)
+        page.test_loan = self._test_loan
+        return page
+
+    def _test_loan(self, place: str) -> None:
+        """A plan for one minute on the smallest TPU; starting it shows what it costs first."""
+        from tpu_studio.viewmodels.account import test_loan
+
+        self.shell.plan_again(test_loan(place))
+
     def _plan_page(self) -> QWidget:
         from tpu_studio.app.holders import PlanHolder
 
@@ -218,6 +236,12 @@ def _compose(home: Path) -> Any:
     from tpu_studio.app.compose import compose
 
     return compose(home)
+
+
+def _side(place: str, home: Path) -> Any:
+    from tpu_studio.places import accounts
+
+    return accounts.practice_side(home) if place == "practice" else accounts.cloud_side(home)
 
 
 def _import_pages() -> None:

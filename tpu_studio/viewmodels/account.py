@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.sentences.account import FIXES, say_account
+from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire.errors import SignedOut
+from tpu_studio.wire.job import Job
 from tpu_studio.workflow.account.ports import (
     Allowance,
     BillingAccount,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Handle, Tasks
 
 OPTIONAL = ("alert", "test-loan")
+FRESH_S = 60.0
 GENERATIONS = {
     "v5e": "best for learning",
     "v6e": "fast",
@@ -232,8 +235,9 @@ class AccountView:
 
 
 class AccountViewModel:
-    """Commands: `show`, `look`, `sign_in`, `cancel_sign_in`, `use_gcloud`, `use_key`, `use`, `sign_out`, `fix`, `undo`,
-    `choose_project`, `search_projects`, `create_project`, `choose_region`, `write_request`, `ask_quota`, `dismiss`."""
+    """Commands: `open`, `show`, `look`, `sign_in`, `cancel_sign_in`, `use_gcloud`, `use_key`, `use`, `sign_out`,
+    `fix`, `undo`, `choose_project`, `search_projects`, `create_project`, `choose_region`, `write_request`,
+    `ask_quota`, `dismiss`."""
 
     def __init__(self, tasks: Tasks, *, now: Callable[[], float] = time.time) -> None:
         self.state = Observable(AccountView())
@@ -247,9 +251,19 @@ class AccountViewModel:
         self._fixing = ""
 
     def connect(self, makers: dict[str, Callable[[], AccountSide]]) -> None:
-        """What makes a side by its place; making one may start the practice cloud, so it is done when first shown."""
+        """What makes a side by its place; making one may start the practice cloud, so it is done when first shown.
+
+        Nothing is asked of any cloud before `open`.
+        """
         self._make = dict(makers)
-        self.show(self.state.value.place)
+
+    def open(self) -> None:
+        """The page is shown: look, unless that was done a moment ago."""
+        view = self.state.value
+        if not view.connected:
+            self.show(view.place)
+        elif view.checked_at is None or self._now() - view.checked_at > FRESH_S:
+            self.look()
 
     def show(self, place: str) -> None:
         """Turn to the other cloud."""
@@ -592,3 +606,19 @@ def project_id(name: str) -> str:
     if not stem or not stem[0].isalpha():
         stem = f"tpu-{stem}".strip("-")
     return f"{stem}-{secrets.token_hex(3)}"
+
+
+def test_loan(place: str) -> Job:
+    """The job of "borrow a TPU for one minute": the built-in sample on the smallest slice."""
+    return draft.edited(
+        draft.empty(),
+        {
+            "name": "test-loan",
+            "model.name": "small-cnn",
+            "data.kind": "digits",
+            "training.steps": 60,
+            "where.place": place,
+            "where.accelerator": "v5litepod-1",
+            "limits.money_usd": 0.5,
+        },
+    )

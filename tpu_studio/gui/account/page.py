@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, QUrl
-from PySide6.QtGui import QDesktopServices, QResizeEvent
+from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.account import sheets
@@ -108,6 +108,10 @@ class AccountPage(QWidget):
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
         self._shown_sheet = ""
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.model.open()
 
     def refresh(self) -> None:
         """F5."""

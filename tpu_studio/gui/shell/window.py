@@ -43,6 +43,7 @@ class Pages:
     home: Callable[[], QWidget]
     runs: Callable[[], QWidget]
     settings: Callable[[], QWidget]
+    account: Callable[[], QWidget]
     plan: Callable[[], QWidget]
     run: Callable[[str], QWidget]
     kept: dict[str, QWidget] = field(default_factory=dict)
@@ -72,7 +73,11 @@ class MainWindow(QMainWindow):
 
         self.actions_by_key = Actions(self, self.act)
         self.sidebar = Sidebar(
-            [NavItem("home", "Home", "house", "Ctrl+1"), NavItem("runs", "Runs", "activity", "Ctrl+2")]
+            [
+                NavItem("home", "Home", "house", "Ctrl+1"),
+                NavItem("runs", "Runs", "activity", "Ctrl+2"),
+                NavItem("account", "Account & quota", "shield-check", "Ctrl+5"),
+            ]
         )
         self.sidebar.page_chosen.connect(self.act)
         self.sidebar.new_run.connect(shell.new_run)
@@ -137,7 +142,7 @@ class MainWindow(QMainWindow):
             self.stack.show_page(page)
             if before is not None:  # a page's own keys work at once; at the start nothing has the focus
                 page.setFocus(Qt.FocusReason.OtherFocusReason)
-        self.sidebar.select(view.section if view.section in ("home", "runs") else "")
+        self.sidebar.select(view.section if view.section in ("home", "runs", "account") else "")
         self.footer.show_settings(view.section == "settings")
         self.setWindowTitle(f"{view.run_name} – TPU Studio" if view.page == "run" and view.run_name else "TPU Studio")
 
@@ -170,7 +175,7 @@ class MainWindow(QMainWindow):
     def act(self, name: str) -> None:
         """Do the command *name* (see `actions`)."""
         match name:
-            case "home" | "runs":
+            case "home" | "runs" | "account":
                 self.shell.go(name)
             case "settings" | "settings-page":
                 self.shell.go("settings")
