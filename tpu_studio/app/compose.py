@@ -16,7 +16,8 @@ from tpu_studio.local.stopwatch import Stopwatch
 from tpu_studio.practice import daemon
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
+from tpu_studio.workflow.cloudruns.steward import Steward
 from tpu_studio.workflow.runs import Runs
 
 TRASH_KEPT_S = 7 * 86_400.0
@@ -34,6 +35,7 @@ class Services:
     consents: Consents
     stopwatch: Stopwatch
     driver: Driver
+    steward: Steward
 
     def settle(self) -> None:
         """Once at each start: give lost runs their end, and empty what has been in the trash for a week."""
@@ -52,4 +54,15 @@ def compose(home: Path) -> Services:
     journal = JournalFile(home / "journal.db")
     driver = Driver(home, places=rented_places(home, lambda: daemon.start_or_join(home)), journal=journal)
     runs = Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index, driver=driver)
-    return Services(home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver)
+    steward = Steward(driver, lambda: unsettled(runs))
+    return Services(home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver, steward)
+
+
+def unsettled(runs: Runs) -> list[str]:
+    """Rented runs that go on, or are over without a proof that nothing of theirs is left."""
+    return [
+        row.run
+        for row in runs.list()
+        if row.place in PLACES and not row.problem
+        and not (row.settled and (row.folder / "result" / "receipt.json").exists())
+    ]  # fmt: skip

@@ -116,7 +116,12 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
             argv += ["--consent", plan.consent]  # the run's own Python file, agreed to on this computer
         return PredictorProcess(argv, trainer_environment(), studio.tasks.post)
 
-    return RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
+    model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
+    if plan.place != "computer":
+        model.looked = lambda: services.steward.watch(run)
+        model.changed = lambda: services.steward.hurry(run)
+        model.trouble = lambda: services.driver.problems.get(run)
+    return model
 
 
 class PlanHolder(Holder):
@@ -148,5 +153,7 @@ class PlanHolder(Holder):
             self.start(self._request)
 
     def _started(self, run: str, name: str) -> None:
+        if self._studio.services is not None:
+            self._studio.services.steward.hurry(run)
         self._studio.runs.look()
         self._studio.window.open_run(run, name)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.background import BackgroundLoop
 
 IDLE_MS = 400
+LAST_TURN_S = 3.0  # for a turn of a rented run that is under way when the window closes; the next start goes on
 _log = logging.getLogger(__name__)
 
 
@@ -50,7 +51,8 @@ class Studio:
         chosen = loaded.settings
         dress = theme.install(app, mode=chosen.theme, text_scale=chosen.text_size / 100)  # type: ignore[arg-type]
         dress.set_reduce_motion(reduced(chosen))
-        self.tasks = QtTasks(_background_loop, app)
+        self._loop: BackgroundLoop | None = None
+        self.tasks = QtTasks(self._make_loop, app)
         self.tasks.unexpected = self._tell
         self.shell = ShellViewModel()
         self.engine = EngineViewModel(self.tasks)
@@ -102,6 +104,12 @@ class Studio:
             icons.read_all()
         self._start_services()
 
+    def _make_loop(self) -> BackgroundLoop:
+        from tpu_studio.workflow.background import BackgroundLoop
+
+        self._loop = BackgroundLoop()
+        return self._loop
+
     def _start_services(self) -> None:
         self.tasks.submit(lambda: _compose(self.home), done=self._composed, failed=self._not_composed)
 
@@ -122,6 +130,8 @@ class Studio:
         self.window.hide()  # Qt crashes when a window that is shown is destroyed under its own focus
         self.engine.cancel()  # what was downloaded is kept
         clean = self.tasks.stop()
+        if self.services is not None:
+            clean = self.services.steward.rest(LAST_TURN_S) and clean
         if not clean:
             _log.warning("something was still going on in the background when the window closed")
         if self.services is not None:
@@ -147,6 +157,8 @@ class Studio:
         for then in waiting:
             then(services)
         self.tasks.submit(services.settle, done=lambda _: self.runs.look())
+        if self._loop is not None:
+            self._loop.run(services.steward.keep())
         QTimer.singleShot(IDLE_MS, self.window, self._warm_up)
 
     def _not_composed(self, error: Exception) -> None:
@@ -224,12 +236,6 @@ class Studio:
 
     def _tell(self, error: BaseException) -> None:
         self.shell.tell_problem(problem_of(error))
-
-
-def _background_loop() -> BackgroundLoop:
-    from tpu_studio.workflow.background import BackgroundLoop
-
-    return BackgroundLoop()
 
 
 def _compose(home: Path) -> Any:

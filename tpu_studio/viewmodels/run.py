@@ -176,6 +176,9 @@ class RunViewModel:
     ) -> None:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
+        self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
+        self.changed: Callable[[], None] = lambda: None  # a command was given
+        self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
         self.state = Observable(RunPageState(run, runwords.facts_of(plan), folder, RunView(), clock()))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
         self._make_predictor = predictor
