@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from tpu_studio.wire.runfolder import claim_file, events_file, heartbeat_file, w
 
 _HELD_BYTES = 1 << 20
 _RESERVE_BYTES = 64 << 10
+_TIME = re.compile(rb'\{"t": ?([0-9]{1,12}(?:\.[0-9]+)?)')
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HEARTBEAT_S = 30.0
 
@@ -32,7 +35,11 @@ class EventsFile:
         had_lines: Whether an earlier guardian of the attempt has written lines.
     """
 
-    def __init__(self, run: Path, attempt: int, worker: int = 0) -> None:
+    def __init__(
+        self, run: Path, attempt: int, worker: int = 0, *, at: Callable[[float], float] = lambda wall: wall
+    ) -> None:
+        """*at*: what a time of this machine's clock is by the clock that counts."""
+        self._at = at
         path = events_file(run, attempt, worker)
         path.parent.mkdir(parents=True, exist_ok=True)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
@@ -49,7 +56,20 @@ class EventsFile:
         self._make_reserve()
 
     def say(self, kind: str, **fields: Any) -> None:
-        self.append(encode(event(kind, **fields)))
+        self.append(self.line(kind, **fields))
+
+    def line(self, kind: str, **fields: Any) -> bytes:
+        """An event of now, encoded."""
+        return encode(event(kind, t=self._at(time.time()), **fields))
+
+    def stamped(self, line: bytes) -> bytes:
+        """The trainer's *line* with its time by the clock that counts."""
+        found = _TIME.match(line)
+        if found is None:
+            return line
+        said = float(found[1])
+        counts = self._at(said)
+        return line if counts == said else b'{"t":%.3f' % counts + line[found.end() :]
 
     def append(self, line: bytes) -> None:
         """Append one whole line; hold it if the disk refuses."""
@@ -83,7 +103,7 @@ class EventsFile:
             return
         self._beaten_at = now
         try:
-            write_atomically(self._heartbeat, encode({"t": round(time.time(), 3)}))
+            write_atomically(self._heartbeat, encode({"t": round(self._at(time.time()), 3)}))
         except OSError as error:
             self.problem = error
 

@@ -24,7 +24,7 @@ from tpu_studio.trainer.guardian.side import Side
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
-from tpu_studio.wire.events import Event, decode, encode, event
+from tpu_studio.wire.events import Event, decode, encode
 from tpu_studio.wire.limits import Limits, changed, limits_of, used_before
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import loads
@@ -255,7 +255,7 @@ class Keeper:
             self._deadline = now + _AFTER_OUTCOME_S
             return
         self._note(said)
-        self._events.append(line + b"\n")
+        self._events.append(self._events.stamped(line) + b"\n")
         if said.kind == "checkpoint":
             self._saved_since_start = True
             self._events.sync()
@@ -299,9 +299,7 @@ class Keeper:
                 self._side.changed(control)
             if verb != "stop" and trainer is None:
                 continue  # there before the trainer is: it counts extensions itself
-            self._events.append(
-                encode(event("control", **{name: value for name, value in control.items() if name != "t"}))
-            )
+            self._events.say("control", **{name: value for name, value in control.items() if name != "t"})
             if verb == "stop":
                 keep = bool(control.get("keep", True))
                 if self._asked is None or not keep:
@@ -390,7 +388,7 @@ class Keeper:
         self._write_ledger(force=True)
         if self._side is not None:
             end = self._side.before_end(end)
-        if self._events.close_with(encode(event("end", attempt=self._attempt, **end.fields()))):
+        if self._events.close_with(self._events.line("end", attempt=self._attempt, **end.fields())):
             return True
         print(
             f"guardian: the end could not be written: {end.status}, {end.reason}: {self._events.problem}",

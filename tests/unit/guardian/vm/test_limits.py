@@ -122,3 +122,12 @@ def test_a_lease_ends_with_time_or_money_whichever_is_first() -> None:
     assert richer.over(richer.end) == (Reason.TIME_LIMIT, {"hours": 2.5})
     assert Lease(0.0, 10.0).money_end == math.inf
     assert lease.changed({"verb": "stop"}) == lease
+
+
+def test_events_carry_the_time_of_the_cloud_not_that_of_the_machine(cloud: Cloud, machine: Machine) -> None:
+    cloud.ahead_s = 5000.0
+    cloud.config()
+    machine().boot().to_its_deletion()
+    began = cloud.create_time
+    assert all(4990 < event["t"] - began < 5100 for event in cloud.events())
+    assert {event["kind"] for event in cloud.events()} >= {"metric", "phase", "money", "end"}

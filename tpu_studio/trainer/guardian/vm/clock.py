@@ -46,6 +46,10 @@ class CloudClock:
             self._latest = max(self._latest, self._shown())
             return self._latest
 
+    def at(self, wall: float) -> float:
+        """What this clock said when the machine's own clock said *wall*, a moment ago."""
+        return self.now() - (self._wall() - wall) * self.speed
+
     def _shown(self) -> float:
         return 0.0 if self._base is None else self._base + (self._monotonic() - self._at) * self.speed
 

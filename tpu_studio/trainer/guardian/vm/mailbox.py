@@ -120,7 +120,7 @@ class Ranges:
 class Mailbox:
     """Args:
     ledger: What the ledger says now; None for a worker that keeps none.
-    speed: Of the cloud's clock.
+    speed, now: Of the cloud's clock.
     """
 
     def __init__(
@@ -132,9 +132,10 @@ class Mailbox:
         *,
         ledger: Callable[[], dict[str, Any]] | None,
         speed: Callable[[], float],
+        now: Callable[[], float],
     ) -> None:
         self._bucket, self._config, self._run, self._worker = bucket, config, run, worker
-        self._ledger, self._speed = ledger, speed
+        self._ledger, self._speed, self._now = ledger, speed, now
         self.ranges = Ranges(bucket, config, run, worker)
         self.copies = Copies(bucket, config, run)
         self.problem: BaseException | None = None
@@ -255,7 +256,7 @@ class Mailbox:
         if time.monotonic() - self._wrote_at < max(1.0, HEARTBEAT_S / self._speed()):
             return
         name = events_name(self._config.attempt, self._worker)
-        self._bucket.write(f"{self._config.prefix}heartbeat/{name}.json", encode({"t": round(time.time(), 3)}))
+        self._bucket.write(f"{self._config.prefix}heartbeat/{name}.json", encode({"t": round(self._now(), 3)}))
         self._wrote_at = time.monotonic()
 
 

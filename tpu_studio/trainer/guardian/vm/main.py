@@ -31,7 +31,7 @@ from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpac
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable, Web, persist
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
-from tpu_studio.wire.events import decode, encode, event
+from tpu_studio.wire.events import decode, encode
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN, events_file, write_atomically
 
@@ -82,7 +82,9 @@ class OnDuty:
         self._bucket = Bucket(self._api, config.storage, config.bucket)
         self._rented = Rented(config, clock, self._run, worker)
         ledger = self._rented.ledger if worker == 0 else None
-        self._box = Mailbox(self._bucket, config, self._run, worker, ledger=ledger, speed=lambda: self._clock.speed)
+        self._box = Mailbox(
+            self._bucket, config, self._run, worker, ledger=ledger, speed=lambda: clock.speed, now=clock.now
+        )
         self._rented.mailbox, self._rented.bucket = self._box, self._bucket
         self._obeyed = Controls(self._run, config.attempt)
 
@@ -103,7 +105,7 @@ class OnDuty:
             self._delete(f"the bucket cannot be used: {error}")
         if self._is_over():
             self._finish()
-        events = EventsFile(self._run, self._config.attempt, self._worker)
+        events = EventsFile(self._run, self._config.attempt, self._worker, at=self._clock.at)
         self._rented.events = events
         try:
             argv, env = self._set_up(events)
@@ -326,7 +328,7 @@ class OnDuty:
         end = Ending(over.reason.status.value, over.reason.value, facts={**over.facts, "result": False})
         if over.reason is not Reason.CANNOT_DELETE_ITSELF:
             end = self._rented.before_end(end)
-        events.close_with(encode(event("end", attempt=self._config.attempt, **end.fields())))
+        events.close_with(events.line("end", attempt=self._config.attempt, **end.fields()))
         return self._after(True)
 
     def _after(self, ended: bool) -> int:
