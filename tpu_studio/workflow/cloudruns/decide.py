@@ -19,6 +19,7 @@ ELSEWHERE = ("no-capacity", "quota-exceeded", "type-not-in-zone", "zone-not-allo
 """Refusals that another zone may not repeat."""
 AGAIN = ("no-capacity", "create-rate")
 """Refusals that time may heal."""
+SUBMITTED_S = 30.0
 REPEAT_S = 600.0
 """For so long the same create call may be repeated: later, a machine of that name could have come and gone."""
 
@@ -362,6 +363,8 @@ def _watch(machine: Machine, cloud: MachineSeen | None, seen: Seen, rules: Rules
                 return Leave(machine, "waited", {"waited_s": waited, "zones": list(rules.zones)})
             if len(rules.zones) > 1 and machine.accepted is not None and now - machine.accepted >= rules.hunt_s:
                 return Leave(machine, "hunt", {"error": "no-capacity"})
+            if machine.accepted is not None and now - machine.accepted < SUBMITTED_S:
+                return Wait(3.0)  # it is being looked at: not a shortage yet
             return Wait(10.0, "waiting-for-capacity")
         case "provisioning":
             if now - max(state.since, machine.accepted or 0.0) >= rules.wait_s + rules.boot_s:

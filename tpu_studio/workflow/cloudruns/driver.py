@@ -234,6 +234,8 @@ class Driver:
             action = self._decide(run, rules)
             self._say_phase(run, action)
             if isinstance(action, decide.Wait):
+                if action.why:
+                    self._say_waiting(run, rules)
                 self._try_exchange(run, up_only=True)
                 return action.seconds
             if isinstance(action, decide.Done):
@@ -410,8 +412,6 @@ class Driver:
                     run, "cloud", name=machine.ref.name, zone=machine.ref.zone, state=seen.state, raw=seen.raw,
                     created=seen.created,
                 )  # fmt: skip
-                if seen.state == "waiting":
-                    self._say_waiting(run, rules)
             case decide.SetLeaseStops(machine):
                 return self._set_lease_stops(run, machine, limits)
             case decide.Leave(machine, why, facts):
@@ -594,13 +594,17 @@ class Driver:
         run.looks.pop(machine.ref.name, None)
         if created is not None and limits.usd_per_hour is not None:
             self._money(run, limits)
-        if run.state.end is None:
+        if run.state.end is None and created is None and (machine.refusal or machine.leaving == "hunt"):
             self._say_waiting(run, rules)
         self._tidy_journal(run)
 
     def _billed_until(self, run: _Watched, machine: Machine, guard: Guard, limits: Limits) -> float:
         """Now where it was seen a moment ago; else what its last words, or the last stop from outside, allow."""
         now = run.side.clock.now()
+        if guard.preempted:
+            return min(now, run.words.guard(machine.attempt).spoke + GONE_AFTER_END_S)
+        if machine.preempted is not None:
+            return min(now, machine.preempted)
         if now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0:
             return now
         if guard.end is not None:
@@ -697,7 +701,7 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
     if guard.spoke and machine is not None and machine.gone is None and not machine.leaving:
         return None
     if machine is not None and machine.leaving == "preempted":
-        return Phase.QUEUED, "preempted"
+        return Phase.QUEUED, "waiting-for-a-computer"
     if machine is None or machine.gone is not None or machine.outcome != "accepted":
         if isinstance(action, decide.Prepare):
             return Phase.QUEUED, "uploading"
@@ -706,10 +710,11 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
         return None
     if machine.state in ("provisioning", "ready"):
         return Phase.PROVISIONING, "starting" if machine.state == "ready" else ""
-    return Phase.QUEUED, "waiting-for-capacity" if machine.state == "waiting" else "submitted"
+    return Phase.QUEUED, action.why if isinstance(action, decide.Wait) and action.why else "submitted"
 
 
 def _queued(state: State) -> tuple[Phase, str] | None:
+    """A wait that is over between two calls is not worth a word."""
     return None if state.phase[0] == Phase.QUEUED.value else (Phase.QUEUED, "submitted")
 
 

@@ -50,6 +50,7 @@ class Machine:
     state: str = ""
     created: float | None = None
     ready: float | None = None
+    preempted: float | None = None
     lease_stops: bool = False
     leaving: str = ""
     leaving_facts: Mapping[str, Any] = field(default_factory=dict)
@@ -227,6 +228,7 @@ def _cloud(state: State, event: Event) -> State:
             made=True,
             state=seen,
             created=float(created) if isinstance(created, (int, float)) and known.created is None else known.created,
+            preempted=event.t if seen == "preempted" and known.preempted is None else known.preempted,
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),
     )
