@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tpu_studio.cloud.connection import practice_side
-from tpu_studio.cloud.session import Patience
+from tpu_studio.cloud.connection import bearer, practice_side
+from tpu_studio.cloud.session import Api, Patience
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen, Ref, Wanted
@@ -113,6 +113,38 @@ def test_a_file_that_is_not_there_is_refused(side: CloudSide, tmp_path: Path) ->
     assert not (tmp_path / "x").exists()
 
 
+def test_a_write_whose_answer_is_lost_counts_once(start_practice: Start, tmp_path: Path) -> None:
+    practice = start_practice()
+    box, lost = side_of(practice).mailbox, r"apply-then-fail:match=^POST .*/upload/"
+    practice.cloud.faults.arm_text(lost)
+    assert box.create("runs/a/x", b"one")
+    first = box.stat("runs/a/x")
+    assert first is not None
+    practice.cloud.faults.arm_text(lost)
+    second = box.write("runs/a/x", b"two", generation=first.generation)
+    assert second is not None and box.read("runs/a/x") == b"two"
+    practice.cloud.faults.arm_text(lost)
+    (tmp_path / "up").write_bytes(b"file")
+    box.upload(tmp_path / "up", "data/f")
+    assert box.read("data/f") == b"file"
+
+
+def test_a_bucket_that_is_busy_is_asked_again_and_one_that_refuses_is_told(start_practice: Start) -> None:
+    practice = start_practice("storage-unavailable:times=2")
+    box = side_of(practice).mailbox
+    assert box.create("runs/a/x", b"one") and box.read("runs/a/x") == b"one"
+    practice.cloud.faults.arm_text("object-write-refused")
+    with pytest.raises(CloudRefused) as raised:
+        box.create("runs/a/y", b"two")
+    assert raised.value.id == "permission-missing"
+    assert box.read("runs/a/x") == b"one"
+    practice.cloud.faults.arm_text("bucket-gone")
+    for call in (lambda: box.list("runs/"), lambda: box.create("runs/a/z", b"")):
+        with pytest.raises(CloudRefused) as raised:
+            call()
+        assert raised.value.id == "not-found"
+
+
 # ---------------------------------------------------------------------------------------------------------- stops
 
 
@@ -135,6 +167,32 @@ def test_a_name_is_never_used_twice(side: CloudSide) -> None:
     side.stops.remove(first)
     second = side.stops.set(REF, "l", at)
     assert not set(first) & set(second)
+
+
+def test_a_stop_whose_answer_is_lost_stands_once(start_practice: Start) -> None:
+    side = side_of(start_practice(r"apply-then-fail:times=2,match=^POST .*/tasks$"))
+    at = [side.clock.now() + 3600, side.clock.now() + 4200]
+    assert sorted(side.stops.set(REF, "b", at)) == sorted(side.stops.of(REF))
+    assert len(side.stops.of(REF)) == 2
+
+
+def test_a_refused_stop_is_a_refusal(start_practice: Start) -> None:
+    side = side_of(start_practice("tasks-refused:times=0"))
+    with pytest.raises(CloudRefused):
+        side.stops.set(REF, "b", [side.clock.now() + 3600])
+    assert dict(side.stops.of(REF)) == {}
+
+
+def test_a_queue_is_made_in_another_region_and_a_paused_one_set_going(practice: Practice) -> None:
+    side = side_of(practice)
+    there = replace(REF, zone="us-east5-a")
+    first = side.stops.set(there, "b", [side.clock.now() + 3600])
+    assert list(side.stops.of(there)) == list(first)
+    queue = first[0].rpartition("/tasks/")[0]
+    api = Api(f"{practice.url}/cloudtasks", bearer(practice.token), patience=QUICK)
+    assert api.post(f"/v2/{queue}:pause")["state"] == "PAUSED"
+    side.stops.set(there, "b", [side.clock.now() + 7200])
+    assert api.get(f"/v2/{queue}")["state"] == "RUNNING"
 
 
 def test_no_stops_stand_where_there_is_no_queue(side: CloudSide) -> None:
