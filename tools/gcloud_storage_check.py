@@ -33,7 +33,7 @@ def environment(folder: Path, url: str, token: str, project: str) -> dict[str, s
     config.mkdir(parents=True, exist_ok=True)
     token_file = config / "token"
     token_file.write_text(token)
-    services = ("TPU", "SERVICEUSAGE", "CLOUDBILLING", "CLOUDRESOURCEMANAGER", "CLOUDQUOTAS")
+    services = ("TPU", "SERVICEUSAGE", "CLOUDBILLING", "CLOUDRESOURCEMANAGER", "CLOUDQUOTAS", "IAM", "ORGPOLICY")
     return {
         **{key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")},
         "CLOUDSDK_CONFIG": str(config),
@@ -44,6 +44,8 @@ def environment(folder: Path, url: str, token: str, project: str) -> dict[str, s
         "CLOUDSDK_CORE_DISABLE_FILE_LOGGING": "true",
         "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(token_file),
         "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": f"{url}/storage/v1/",
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{url}/compute/v1/",
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDTASKS": f"{url}/cloudtasks/",
         **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}": f"{url}/" for service in services},
     }
 

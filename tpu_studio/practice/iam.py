@@ -23,8 +23,7 @@ _IAM = "iam.googleapis.com"
 
 def install(router: Router, cloud: Cloud) -> None:
     accounts = r"/v1/projects/(?P<project>[^/:]+)/serviceAccounts"
-    account_path = rf"{accounts}/(?P<account>[^/:]+)"
-    any_account = r"/v1/projects/-/serviceAccounts/(?P<account>[^/:]+)"
+    account_path = r"/v1/projects/(?P<home>[^/:]+)/serviceAccounts/(?P<account>[^/:]+)"  # home may be "-": any
 
     @router.route("GET", accounts, service=_IAM)
     def list_accounts(request: Request) -> dict[str, Any]:
@@ -123,7 +122,7 @@ def install(router: Router, cloud: Cloud) -> None:
             raise GoogleError(404, "NOT_FOUND", f"Service account key {request.match['key']} does not exist.")
         return {}
 
-    @router.route("POST", rf"{any_account}:generateAccessToken")
+    @router.route("POST", rf"{account_path}:generateAccessToken")
     def generate_token(request: Request) -> dict[str, Any]:
         email = request.match["account"]
         body = request.json()
@@ -274,9 +273,10 @@ def _check_permissions(role: dict[str, Any]) -> None:
 
 def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
     """By e-mail or unique id. Raises GoogleError 403, 404."""
-    wanted = request.match["account"]
+    wanted, home = request.match["account"], request.match["home"]
     for _, record in cloud.db.list("account"):
-        if wanted in (record["email"], record.get("uniqueId")):
+        number = (cloud.db.get("project", record["projectId"]) or {}).get("number")
+        if wanted in (record["email"], record.get("uniqueId")) and home in ("-", record["projectId"], number):
             if permission and not may_on_account(cloud, request.principal, permission, record["email"]):
                 require(cloud, request, permission)
             return record

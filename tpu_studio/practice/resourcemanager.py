@@ -41,7 +41,7 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project")
     def create(request: Request) -> dict[str, Any]:
-        record = _create(cloud, request)
+        record = _create(cloud, request, request.json())
         metadata = {"@type": f"{_TYPE}.CreateProjectMetadata", "createTime": record["createTime"], "gettable": True}
         return account_operations.begin(
             cloud, "operations/cp", metadata, {"@type": f"{_TYPE}.Project", **_v3(record)}, takes_s=_CREATE_S
@@ -69,6 +69,19 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", rf"/v1/projects/{project}")
     def get_v1(request: Request) -> dict[str, Any]:
         return _v1(need_project(cloud, request, "resourcemanager.projects.get"))
+
+    @router.route("POST", r"/v1/projects")
+    def create_v1(request: Request) -> dict[str, Any]:
+        wanted = request.json()
+        if unknown := sorted(set(wanted) - {"projectId", "name", "labels", "parent"}):
+            raise GoogleError(400, "INVALID_ARGUMENT", "Invalid JSON payload received. Unknown name "
+                              f'"{unknown[0]}": Cannot find field.')  # fmt: skip
+        record = _create(cloud, request, {**wanted, "displayName": wanted.get("name", ""), "parent": ""})
+        v1 = "type.googleapis.com/google.cloudresourcemanager.v1"
+        metadata = {"@type": f"{v1}.ProjectCreationStatus", "createTime": record["createTime"], "gettable": True}
+        return account_operations.begin(
+            cloud, "operations/cp", metadata, {"@type": f"{v1}.Project", **_v1(record)}, takes_s=_CREATE_S
+        )
 
     @router.route("POST", rf"/v[13]/projects/{project}:testIamPermissions",
                   schema="cloudresourcemanager.v3:TestIamPermissionsRequest")  # fmt: skip
@@ -171,13 +184,12 @@ def _fits(project: dict[str, Any], key: str, value: str) -> bool:
     return bool(re.fullmatch(re.escape(value).replace(r"\*", ".*"), have, re.IGNORECASE))
 
 
-def _create(cloud: Cloud, request: Request) -> dict[str, Any]:
+def _create(cloud: Cloud, request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
     """A bare project: no billing, few services. Raises GoogleError 400, 403 (service account), 409, 429."""
     from tpu_studio.practice.serviceusage import FRESH  # which asks this module for projects
 
     if request.principal.kind == "serviceAccount":
         raise GoogleError(403, "PERMISSION_DENIED", "Service accounts cannot create projects without a parent.")
-    wanted = request.json()
     project = wanted.get("projectId", "")
     if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", project):
         raise GoogleError(400, "INVALID_ARGUMENT", "field [project_id] has issue [project_id contains invalid "

@@ -18,6 +18,7 @@ from tpu_studio.practice.routing import Request, Router
 TITLES = {
     "bigquery.googleapis.com": "BigQuery API",
     "billingbudgets.googleapis.com": "Cloud Billing Budget API",
+    "cloudapis.googleapis.com": "Google Cloud APIs",
     "cloudbilling.googleapis.com": "Cloud Billing API",
     "cloudquotas.googleapis.com": "Cloud Quotas API",
     "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",

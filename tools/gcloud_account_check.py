@@ -1,0 +1,161 @@
+"""Hold the practice cloud's account services and Cloud Tasks to the real `gcloud`: exit codes and output.
+
+    python tools/gcloud_account_check.py
+
+It starts a practice cloud of its own in a temporary folder and gives gcloud a configuration of its own. Exit 0: all is
+right. The suite runs a few of these (tests/contract/test_gcloud_account.py).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from gcloud_check import COMMAND_S, Gcloud
+from gcloud_storage_check import environment
+
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.settings import Settings
+
+BILLING = "0A1B2C-3D4E5F-678901"
+RUNNER = "tpu-studio-runner@practice-project.iam.gserviceaccount.com"
+TPU = "tpu.googleapis.com"
+HERE = "--location=us-west4"
+V6E = "TPUV6EPerProjectPerZoneForTPUAPI"
+
+
+def services(gcloud: Gcloud) -> None:
+    listed = ("services", "list", "--enabled", "--format=value(config.name)")
+    assert {TPU, "cloudtasks.googleapis.com"} <= set(gcloud(*listed).split())
+    gcloud("services", "disable", TPU)
+    assert TPU not in gcloud(*listed).split()
+    assert "SERVICE_DISABLED" in gcloud("compute", "tpus", "tpu-vm", "list", "--zone=us-west4-a", fails=True)
+    gcloud("services", "enable", TPU, "compute.googleapis.com")
+    assert TPU in gcloud(*listed).split()
+    assert "Not found or permission denied" in gcloud("services", "enable", "no.googleapis.com", fails=True)
+
+
+def projects(gcloud: Gcloud) -> None:
+    listed = ("projects", "list", "--format=value(projectId)")
+    assert gcloud(*listed).split() == ["practice-project"]
+    assert gcloud.read("projects", "describe", "practice-project")["projectNumber"] == "481516234200"
+    gcloud("projects", "create", "my-own-project", "--name=Mine")
+    assert sorted(gcloud(*listed).split()) == ["my-own-project", "practice-project"]
+    policy = ("practice-project", "--member=user:friend@practice.example", "--role=roles/viewer", "--condition=None")
+    assert "friend@practice.example" in gcloud("projects", "add-iam-policy-binding", *policy)
+    assert "friend@practice.example" not in gcloud("projects", "remove-iam-policy-binding", *policy)
+
+
+def billing(gcloud: Gcloud) -> None:
+    """After `projects`: its project has no account yet."""
+    assert BILLING in gcloud("billing", "accounts", "list", "--format=value(name)")
+    assert gcloud.read("billing", "projects", "describe", "practice-project")["billingEnabled"] is True
+    assert "billingEnabled" not in gcloud.read("billing", "projects", "describe", "my-own-project")
+    gcloud("billing", "projects", "link", "my-own-project", f"--billing-account={BILLING}")
+    assert gcloud.read("billing", "projects", "describe", "my-own-project")["billingEnabled"] is True
+    gcloud("billing", "projects", "unlink", "my-own-project")
+
+
+def quotas(gcloud: Gcloud) -> None:
+    of_tpu = (f"--service={TPU}", "--project=practice-project")
+    infos = gcloud.read("beta", "quotas", "info", "list", *of_tpu)
+    assert {V6E, "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI"} <= {info["quotaId"] for info in infos}
+    one = gcloud.read("beta", "quotas", "info", "describe", V6E, *of_tpu)
+    assert one["dimensionsInfos"][-1]["details"] == {"value": "64"}, one
+    gcloud("beta", "quotas", "preferences", "create", *of_tpu, f"--quota-id={V6E}", "--preferred-value=80",
+           "--dimensions=zone=us-east5-b", "--email=you@practice.example", "--preference-id=mine")  # fmt: skip
+    asked = ("beta", "quotas", "preferences", "describe", "mine", "--project=practice-project")
+    gcloud.until("80", *asked, "--format=value(quotaConfig.grantedValue)")
+    one = gcloud.read("beta", "quotas", "info", "describe", V6E, *of_tpu)
+    assert one["dimensionsInfos"][0] == {
+        "applicableLocations": ["us-east5-b"], "details": {"value": "80"}, "dimensions": {"zone": "us-east5-b"},
+    }, one  # fmt: skip
+    old = gcloud("alpha", "services", "quota", "list", f"--service={TPU}", "--consumer=projects/practice-project")
+    assert "tpu-v6e" in old
+
+
+def accounts(gcloud: Gcloud, folder: Path, practice: Practice) -> None:
+    """With a key file gcloud signs in by itself, and may what that account may."""
+    assert RUNNER in gcloud("iam", "service-accounts", "list", "--format=value(email)").split()
+    gcloud("iam", "service-accounts", "create", "helper-two")
+    gcloud("iam", "service-accounts", "add-iam-policy-binding", RUNNER, "--member=user:friend@practice.example",
+           "--role=roles/iam.serviceAccountUser")  # fmt: skip
+    key = folder / "key.json"
+    gcloud("iam", "service-accounts", "keys", "create", str(key), f"--iam-account={RUNNER}")
+    signed_in = environment(folder / "signed-in", practice.url, "", practice.cloud.settings.project)
+    del signed_in["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"]
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["gcloud", *arguments], env=signed_in, capture_output=True, text=True, timeout=COMMAND_S,
+                              check=False)  # fmt: skip
+
+    done = run("auth", "activate-service-account", f"--key-file={key}")
+    assert done.returncode == 0, done.stderr
+    done = run("compute", "tpus", "queued-resources", "list", "--zone=us-west4-a")
+    assert done.returncode == 0, done.stderr
+    done = run("services", "disable", TPU)
+    assert done.returncode != 0 and "PERMISSION_DENIED" in done.stderr, done.stderr
+
+
+def tasks(gcloud: Gcloud) -> None:
+    queues = ("tasks", "queues")
+    assert gcloud(*queues, "list", HERE, "--format=value(state)").strip() == "RUNNING"
+    gcloud(*queues, "create", "other", HERE, "--max-attempts=3")
+    assert gcloud.read(*queues, "describe", "other", HERE)["retryConfig"]["maxAttempts"] == 3
+    url = "https://tpu.googleapis.com/v2/projects/practice-project/locations/us-west4-a/queuedResources/q?force=true"
+    create = ("tasks", "create-http-task", "stop-1", "--queue=other", HERE, f"--url={url}", "--method=DELETE",
+              f"--oauth-service-account-email={RUNNER}")  # fmt: skip
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 86400))
+    gcloud(*create, f"--schedule-time={when}")
+    assert "already exists" in gcloud(*create, f"--schedule-time={when}", fails=True)
+    seen = json.loads(gcloud("tasks", "describe", "stop-1", "--queue=other", HERE, "--format=json"))
+    assert seen["httpRequest"]["oauthToken"]["serviceAccountEmail"] == RUNNER, seen
+    assert len(gcloud("tasks", "list", "--queue=other", HERE, "--format=value(name)").split()) == 1
+    gcloud("tasks", "delete", "stop-1", "--queue=other", HERE, "--quiet")
+    gcloud(*queues, "delete", "other", HERE, "--quiet")
+
+
+def policies_and_networks(gcloud: Gcloud) -> None:
+    effective = ("org-policies", "describe", "gcp.resourceLocations", "--effective", "--project=practice-project")
+    assert gcloud.read(*effective)["spec"]["rules"] == [{"allowAll": True}]
+    assert gcloud("compute", "networks", "list", "--format=value(name)").split() == ["default"]
+
+
+def main() -> int:
+    if shutil.which("gcloud") is None:
+        print("gcloud is not installed")
+        return 1
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        with Practice(Settings(folder / "practice", machines=False, speed=20.0)) as practice:
+            gcloud = Gcloud(folder, practice)
+            for name, part in {
+                "services": lambda: services(gcloud),
+                "projects": lambda: projects(gcloud),
+                "billing": lambda: billing(gcloud),
+                "quota": lambda: quotas(gcloud),
+                "service accounts and key files": lambda: accounts(gcloud, folder, practice),
+                "Cloud Tasks": lambda: tasks(gcloud),
+                "policies, networks": lambda: policies_and_networks(gcloud),
+            }.items():
+                began = time.monotonic()
+                try:
+                    part()
+                    print(f"ok      {name}  ({time.monotonic() - began:.0f} s)")
+                except (AssertionError, ValueError, KeyError, IndexError) as error:
+                    failed += 1
+                    print(f"FAILED  {name}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
