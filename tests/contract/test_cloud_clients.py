@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -373,3 +374,16 @@ def test_a_wrong_token_is_signed_out_and_told_nowhere(practice: Practice) -> Non
         told = str(raised.value) + repr(raised.value) + json.dumps(raised.value.to_json()) + repr(side)
         assert secret not in told
         assert raised.value.__cause__ is None
+
+
+def test_no_log_line_holds_the_token(practice: Practice, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    side = side_of(practice)
+    side.mailbox.create("runs/a/x", b"one")
+    side.machines["tpu"].create(WANTED)
+    side.machines["tpu"].find(LABELS)
+    side.stops.set(REF, "b", [side.clock.now() + 3600])
+    practice.cloud.faults.arm_text("server-error:times=1,match=.")
+    assert side.machines["tpu"].look(REF) is not None
+    assert caplog.records, "urllib3 tells of its connections at this level"
+    assert practice.token not in caplog.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.contract.test_cloud_clients import LABELS, QUICK, REF, WANTED, side_of, until
+from tpu_studio.cli.main import main
 from tpu_studio.cloud.commands import script
 from tpu_studio.cloud.connection import bearer, runner_account
 from tpu_studio.cloud.endpoints import Endpoints
@@ -24,6 +26,7 @@ from tpu_studio.cloud.session import Api, session
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.sweep import Sweep
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.places import reaching
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -142,6 +145,36 @@ def test_a_sweep_finds_all_prices_it_and_deletes_only_ours(start_practice: Start
 def test_a_part_that_cannot_be_looked_at_is_said(start_practice: Start) -> None:
     swept = sweep_on(start_practice("partial-listing:times=0")).look()
     assert "node" in [kind for kind, _ in swept.unclear]
+
+
+def test_the_verb_tells_and_deletes(
+    start_practice: Start, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    practice = start_practice(speed=60)
+    settings = practice.cloud.settings
+    who = reaching.Reached(
+        place="practice",
+        credentials=bearer(practice.token),
+        project=settings.project,
+        region=settings.region,
+        bucket=settings.bucket,
+        runner=runner_account(settings.project),
+        endpoints=Endpoints.at(practice.url),
+    )
+    monkeypatch.setattr(reaching, "reach", lambda place, home: who)
+    side_of(practice).machines["tpu"].create(WANTED)
+    assert main(["sweep", "--on", "practice", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {item["kind"] for item in told["items"]} >= {"queued-resource", "bucket"}
+    assert set(told["items"][0]) >= {"kind", "name", "zone", "ours", "usd_per_hour", "usd_per_month"}
+    assert main(["sweep", "--on", "practice", "--json", "--delete"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {(item["kind"], item["outcome"]) for item in told["items"]} == {
+        *((item["kind"], "deleted") for item in told["items"] if item["kind"] != "bucket"),
+        ("bucket", "kept"),
+    }
+    assert main(["sweep", "--on", "practice", "--json"]) == 0
+    assert [item["kind"] for item in json.loads(capsys.readouterr().out)["items"]] == ["bucket"]
 
 
 # --------------------------------------------------------------------------------------------------------- prices
