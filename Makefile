@@ -2,6 +2,7 @@
 #
 #   make demo    train a small model from photographs, in the window; exits 0 when the run is finished
 #   make app     the window
+#   make practice  the practice cloud, in the foreground (ARGS="--fault stockout-at-submit --speed 10")
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
 #   make bench   the figures of the README, measured on this machine
 #   make pictures  docs/pictures, from the real window
@@ -14,7 +15,7 @@ BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 2
 
-.PHONY: env engine demo app test lint pytest bench pictures package clean
+.PHONY: env engine demo app practice test lint pytest bench pictures package clean
 
 env: .venv/.made
 
@@ -34,6 +35,9 @@ demo: env engine
 
 app: env
 	$(BIN)/tpu-studio
+
+practice: env
+	$(BIN)/tpu-studio practice $(ARGS)
 
 test: lint pytest
 

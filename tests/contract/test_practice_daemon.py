@@ -8,13 +8,17 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+from urllib import request
 
 import pytest
 
 from tpu_studio.practice import daemon
+from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.errors import NotReady
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no file locks here")
@@ -64,3 +68,37 @@ def test_a_program_that_does_not_start_is_told_with_its_own_words(home: Path):
 def test_a_wrong_fault_or_speed_is_bad_input(home: Path, wrong: list[str]):
     program = [sys.executable, "-m", "tpu_studio", "practice", "--json", *wrong]
     assert subprocess.run(program, capture_output=True, timeout=30, check=False).returncode == 2
+
+
+def test_a_detached_server_leaves_when_idle_but_not_while_a_request_waits(home: Path):
+    folder, ended = daemon.folder(home), threading.Event()
+    seen: list[bool] = []
+
+    def ready(line: dict[str, str]) -> None:
+        seen.append(daemon.running(home) is not None)
+
+    daemon.serve(Settings(folder, machines=False), (), 0, ready, ended, idle_s=0.1)
+    assert seen == [True] and daemon.running(home) is None
+
+    def make_busy(line: dict[str, str]) -> None:
+        record = {"url": line["url"], "token": line["token"]}
+        place = f"projects/{line['project']}/locations/{line['zone']}"
+        node = {"acceleratorType": "v5litepod-1", "runtimeVersion": "v2-alpha-tpuv5-lite"}
+        body = {"tpu": {"nodeSpec": [{"parent": place, "nodeId": "n", "node": node}]}}
+        answer = caller_of(record)("POST", f"/v2/{place}/queuedResources?queuedResourceId=q", body)
+        assert answer == 200
+        threading.Timer(1.0, ended.set).start()
+
+    began = time.monotonic()
+    daemon.serve(Settings(folder, machines=False), ("stockout-for-ever",), 0, make_busy, ended, idle_s=0.1)
+    assert time.monotonic() - began >= 1.0  # the timer ended it, not idleness
+
+
+def caller_of(record: dict[str, str]) -> Callable[[str, str, Any], int]:
+    def call(method: str, path: str, body: Any) -> int:
+        asked = request.Request(record["url"] + path, json.dumps(body).encode(), method=method)
+        asked.add_header("Authorization", f"Bearer {record['token']}")
+        with request.build_opener(request.ProxyHandler({})).open(asked, timeout=10) as reply:
+            return int(reply.status)
+
+    return call

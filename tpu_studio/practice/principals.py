@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tpu_studio.practice.clock import Clock
@@ -50,7 +51,7 @@ class Principals:
         self._db, self._clock, self._faults, self._owner = db, clock, faults, owner
         self.others: list[Callable[[str], Principal | None]] = []
 
-    @property
+    @cached_property
     def owner_token(self) -> str:
         with self._db.transaction():
             record = self._db.get("practice", "owner-token")
