@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -138,7 +139,7 @@ def main() -> int:
         folder = Path(scratch)
         with Practice(Settings(folder / "practice", machines=False, speed=20.0)) as practice:
             gcloud = Gcloud(folder, practice)
-            for name, part in {
+            parts: dict[str, Callable[[], None]] = {
                 "services": lambda: services(gcloud),
                 "projects": lambda: projects(gcloud),
                 "billing": lambda: billing(gcloud),
@@ -146,7 +147,8 @@ def main() -> int:
                 "service accounts and key files": lambda: accounts(gcloud, folder, practice),
                 "Cloud Tasks": lambda: tasks(gcloud),
                 "policies, networks": lambda: policies_and_networks(gcloud),
-            }.items():
+            }
+            for name, part in parts.items():
                 began = time.monotonic()
                 try:
                     part()

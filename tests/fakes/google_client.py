@@ -28,9 +28,8 @@ def google_client(practice: Practice, document: str, token: str = "") -> Iterato
         for resource in path:
             place = place.setdefault("resources", {}).setdefault(resource, {})
         place.setdefault("methods", {})[last] = text["methods"].pop(dotted)
-    line = google_auth_httplib2.AuthorizedHttp(
-        Credentials(token or practice.token), http=httplib2.Http(timeout=20, proxy_info=None)
-    )
+    credentials = Credentials(token or practice.token)  # type: ignore[no-untyped-call]
+    line = google_auth_httplib2.AuthorizedHttp(credentials, http=httplib2.Http(timeout=20, proxy_info=None))
     with build_from_document(text, http=line) as client:
         yield client
     line.close()
