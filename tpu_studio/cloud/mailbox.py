@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import google_crc32c
@@ -218,28 +218,6 @@ def _within(total: int) -> Any:
     from google.cloud.storage.retry import DEFAULT_RETRY
 
     return DEFAULT_RETRY.with_delay(initial=0.5, maximum=8.0).with_timeout(60.0) if total > CHUNK else None
-
-
-def place_in(folder: Path, relative: str) -> Path:
-    """Where an object named *relative* belongs under *folder*; its name comes from elsewhere and is not trusted.
-
-    Raises:
-        CloudRefused: ``bad-request``: the name leads out of *folder*, or is none that a file can have.
-    """
-    parts = PurePosixPath(relative).parts
-    bad = (
-        not relative or relative != "/".join(parts) or any(part in ("..", ".") for part in parts)
-        or any(character in relative for character in '\\:*?"<>|') or any(ord(character) < 32 for character in relative)
-    )  # fmt: skip
-    path = folder.joinpath(*parts)
-    if (
-        bad
-        or relative.startswith("/")
-        or not path.parent.resolve().is_relative_to(folder.resolve())
-        or path.is_symlink()
-    ):
-        raise errors.make("bad-request", {"name": relative, "raw": "this name leads out of its folder"})
-    return path
 
 
 class _Cancelled(BaseException):
