@@ -68,6 +68,11 @@ def test_from_nothing_to_ready_by_the_offered_repairs(start_practice: Start):
     assert states(doctor.check(choices))["alert"] == "optional"
 
 
+def test_a_bucket_of_ours_that_is_there_is_taken_instead_of_making_another(practice: Practice):
+    choices = ready(practice)
+    assert doctor_of(practice).fix("make-bucket", Choices(choices.project, choices.region)).bucket == choices.bucket
+
+
 def test_repairs_may_be_repeated(practice: Practice):
     doctor, choices = doctor_of(practice), ready(practice)
     for fix in ("enable-services", "make-network", "make-runner", "make-queue"):

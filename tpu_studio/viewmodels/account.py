@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.domain.sentences.account import FIXES, say_account
+from tpu_studio.domain.sentences.account import FIXES, TITLES, say_account
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire.errors import SignedOut
@@ -221,6 +221,8 @@ class AccountView:
         """How much is left, in words."""
         if not self.rows:
             return "Looking at your account" if self.checking else "Not looked at yet"
+        if not self.signed_in:
+            return "Sign in to begin"
         left = len(self.needed) - self.passed
         if left == 0:
             return "Everything is ready"
@@ -315,7 +317,10 @@ class AccountViewModel:
                 people=people, offers_gcloud=offered, needs_client=needs_client, secrets_where=where, choices=choices
             )
             if not self.state.value.signed_in:
-                self._results = {"signed-in": Result("signed-in", "fail", {}, fix="sign-in")}
+                self._results = {
+                    id: Result(id, "waiting", {"after": "signed-in"}) for id in TITLES if id != "signed-in"
+                }
+                self._results = {"signed-in": Result("signed-in", "fail", {}, fix="sign-in"), **self._results}
                 self._draw_rows(checking=False, checked_at=self._now())
                 return
             self._check(side, asked, choices)
@@ -594,7 +599,15 @@ def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGrou
     found = []
     for generation, about in GENERATIONS.items():
         rows = [QuotaRow(one) for one in allowances if one.generation == generation]
-        rows.sort(key=lambda row: (-(row.allowance.left or 0), not row.zone.startswith(region), row.zone, row.tier))
+        rows.sort(
+            key=lambda row: (
+                not row.allowance.left,
+                not row.zone.startswith(region),
+                row.zone.partition("-")[0] != region.partition("-")[0],
+                row.zone,
+                row.tier,
+            )
+        )
         if rows:
             found.append(QuotaGroup(generation, about, tuple(rows), rows[0].allowance.unit))
     return tuple(found)

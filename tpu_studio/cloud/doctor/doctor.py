@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from google.auth.transport.requests import Request
+
 from tpu_studio.cloud.doctor import names, quota
 from tpu_studio.cloud.doctor.repairs import Apis, Repairs, queue_name, runner_address
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.session import Api, segment, session
+from tpu_studio.cloud.session import Api, once, plain, segment, session
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.account.ports import (
     Allowance,
@@ -348,11 +350,23 @@ class GoogleDoctor:
     def _who(self) -> str:
         """Who is signed in; asks Google, so that expired or revoked credentials are found out here."""
         if self._me is None:
-            credentials = self._give()
-            base, _, path = self._endpoints.userinfo.rpartition("/v1/")
-            told = Api(base, session(credentials)).get(f"/v1/{path}")
-            self._me = str(told.get("email") or getattr(credentials, "service_account_email", ""))
+            self._me = self._asked_who(self._give())
         return self._me
+
+    def _asked_who(self, credentials: Any) -> str:
+        account = getattr(credentials, "service_account_email", "")
+        renewable = bool(account or getattr(credentials, "refresh_token", None))
+        if renewable:
+            once(lambda: credentials.refresh(Request(plain())))
+        if account:
+            return str(account)
+        base, _, path = self._endpoints.userinfo.rpartition("/v1/")
+        try:
+            return str(Api(base, session(credentials)).get(f"/v1/{path}").get("email", ""))
+        except SignedOut:
+            if not renewable:
+                raise
+            return ""  # they are good, but were granted without the right to say whose they are
 
     def _services_off(self, project: str, wanted: Sequence[str]) -> list[str]:
         path = f"/v1/projects/{segment(project)}/services:batchGet"
@@ -380,7 +394,7 @@ class GoogleDoctor:
         return str(self._apis("").resources.get(f"/v3/projects/{segment(project)}").get("name", "")).rpartition("/")[2]
 
     def _new_bucket(self, repairs: Repairs, choices: Choices) -> Choices:
-        """A bucket that is gone, elsewhere, or open to others is left alone, and a new one is made."""
+        """A bucket that is gone, elsewhere, or open to others is left alone, and another is found or made."""
         from dataclasses import replace
 
         made = repairs.make_bucket(replace(choices, bucket=""))

@@ -85,7 +85,10 @@ class Repairs:
         return choices
 
     def make_bucket(self, choices: Choices) -> Choices:
-        """A bucket of ours in the TPU's region: private, without soft delete, runs gone after 30 days."""
+        """A bucket of ours in the TPU's region, found or made: private, without soft delete,
+        runs gone after 30 days."""
+        if not choices.bucket and (there := self._bucket_there(choices)):
+            return replace(choices, bucket=there)
         for _ in range(_RACES):
             name = choices.bucket or f"tpu-studio-{secrets.token_hex(6)}"
             try:
@@ -98,6 +101,15 @@ class Repairs:
                 continue  # somebody in the world has this name
             return replace(choices, bucket=name)
         raise CloudUnclear("server-error", raw="no free name for a bucket was found")
+
+    def _bucket_there(self, choices: Choices) -> str:
+        """The name of a bucket that another computer of this person made here; "" when there is none."""
+        for one in self._apis.storage.pages("/storage/v1/b", "items", {"project": choices.project}):
+            ours = (one.get("labels") or {}).get("tpu-studio") == "1"
+            closed = (one.get("iamConfiguration") or {}).get("publicAccessPrevention") == "enforced"
+            if ours and closed and str(one.get("location", "")).lower() == choices.region:
+                return str(one["name"])
+        return ""
 
     def make_runner(self, choices: Choices) -> Choices:
         """The account that machines run as, with the least that it needs: delete itself, move its stops, its bucket."""

@@ -158,7 +158,10 @@ class Accounts:
         return browser.Client(client_id, secret) if secret else None
 
     def credentials(self, account: Account | None = None) -> Any:
-        """google-auth credentials of *account* (default: the active one); nothing is asked of the network."""
+        """google-auth credentials of *account* (default: the active one); nothing is asked of the network.
+
+        A person's have all the scopes that were granted: fewer would hide who they are.
+        """
         account = account or self.active()
         if account is None:
             raise SignedOut("signed-out")
@@ -178,7 +181,6 @@ class Accounts:
             client_id=client.id,
             client_secret=client.secret,
             token_uri=self._endpoints.token,
-            scopes=[SCOPE],
         )
 
     def _of_file(self, account: Account) -> Any:
@@ -206,7 +208,6 @@ class Accounts:
                     client_id=tree["client_id"],
                     client_secret=tree["client_secret"],
                     token_uri=self._endpoints.token,
-                    scopes=[SCOPE],
                     quota_project_id=tree.get("quota_project_id"),
                 )
             except KeyError as error:

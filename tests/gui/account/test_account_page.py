@@ -1,0 +1,290 @@
+"""The Account page as a person uses it: signing in, the checklist with its repairs, the map of quota, requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.tasks import InlineTasks
+from tpu_studio.gui.account import sheets
+from tpu_studio.gui.account.page import AccountPage
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.rows import CheckRow
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.account import AccountViewModel, project_id
+from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.wire.errors import CloudUnclear, SignedOut
+from tpu_studio.workflow.account.ports import Allowance, BillingAccount, Choices, ProjectSeen, QuotaRequest, Result
+
+
+@dataclass(frozen=True)
+class One:
+    id: str
+    kind: str = "oauth"
+    email: str = "ada@example.com"
+    client_id: str = "c"
+
+
+class Signing:
+    def __init__(self) -> None:
+        self.accounts: list[One] = []
+        self.trouble: Exception | None = None
+
+    def all(self) -> Sequence[One]:
+        return self.accounts
+
+    def active(self) -> One | None:
+        return self.accounts[-1] if self.accounts else None
+
+    def offered(self) -> Any:
+        return None
+
+    def use(self, id: str) -> One:
+        return self.accounts[-1]
+
+    def sign_in(
+        self, client: Any, open_browser: Callable[[str], bool], *, cancelled: Callable[[], bool], hint: str = ""
+    ) -> One:
+        if self.trouble:
+            raise self.trouble
+        self.accounts.append(One("oauth:ada@example.com"))
+        return self.accounts[-1]
+
+    def add_gcloud(self) -> One:
+        self.accounts.append(One("gcloud", "gcloud"))
+        return self.accounts[-1]
+
+    def add_key(self, path: Path) -> One:
+        raise SignedOut("key-unreadable", path=str(path))
+
+    def remove(self, id: str) -> bool:
+        self.accounts = [one for one in self.accounts if one.id != id]
+        return True
+
+    def client(self, client_id: str) -> Any:
+        return "client"
+
+
+@dataclass
+class World:
+    """Signing, choices and doctor in one: a project with everything but a bucket, and little quota."""
+
+    place: str = "practice"
+    signing: Signing = field(default_factory=Signing)
+    kept: Choices = field(default_factory=lambda: Choices(region="us-west4"))
+    fixed: list[str] = field(default_factory=list)
+    requests: list[QuotaRequest] = field(default_factory=list)
+    trouble: Exception | None = None
+
+    @property
+    def choices(self) -> World:
+        return self
+
+    def of(self, account: str) -> Choices:
+        return self.kept
+
+    def keep(self, account: str, choices: Choices) -> None:
+        self.kept = choices
+
+    def doctor(self) -> World:
+        return self
+
+    def parse_client(self, text: str) -> Any:
+        return text
+
+    def own_client(self) -> Any:
+        return "client"
+
+    def open_browser(self, url: str) -> bool:
+        return True
+
+    def secrets_where(self) -> str:
+        return "file"
+
+    def check(self, choices: Choices, *, told: Any = None, only: Sequence[str] = ()) -> list[Result]:
+        if self.trouble:
+            raise self.trouble
+        rows = [Result("signed-in", "pass", {"email": "ada@example.com"})]
+        rows.append(
+            Result("project", "pass", {"project": choices.project})
+            if choices.project
+            else Result("project", "fail", fix="choose-project")
+        )
+        rows.append(
+            Result("bucket", "pass", {"bucket": choices.bucket, "region": "us-west4"})
+            if choices.bucket
+            else Result(
+                "bucket", "fail" if choices.project else "waiting", {"after": "project"}, fix="make-bucket", undo=True
+            )
+        )
+        rows.append(Result("alert", "optional", {"usd": choices.monthly_usd}, fix="make-alert"))
+        return rows
+
+    def fix(self, id: str, choices: Choices, **given: Any) -> Choices:
+        self.fixed.append(id)
+        return replace(choices, bucket="tpu-studio-1") if id == "make-bucket" else choices
+
+    def undo(self, id: str, choices: Choices) -> Choices:
+        self.fixed.append(f"undo {id}")
+        return replace(choices, bucket="")
+
+    def request_text(self, choices: Choices, missing: Sequence[str]) -> str:
+        return "Please"
+
+    def projects(self, search: str = "") -> list[ProjectSeen]:
+        return [ProjectSeen("flowers-lab", "Flowers lab")]
+
+    def create_project(self, id: str, name: str) -> ProjectSeen:
+        return ProjectSeen(id, name)
+
+    def billing_accounts(self) -> list[BillingAccount]:
+        return [BillingAccount("billingAccounts/1", "Mine")]
+
+    def allowances(self, project: str, *, told: Any = None) -> list[Allowance]:
+        return [
+            Allowance("v5e", "spot", "us-west4-a", 64, used=16),
+            Allowance(
+                "v6e", "on-demand", "us-east5-b", 0, "region", 0, quota_id="Q", dimensions={"region": "us-east5"}
+            ),
+        ]
+
+    def ask_quota(self, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest:
+        self.requests.append(QuotaRequest("1", allowance.quota_id, allowance.dimensions, wanted, None, "waiting"))
+        return self.requests[-1]
+
+    def quota_requests(self, project: str) -> list[QuotaRequest]:
+        return self.requests
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, world: World) -> AccountPage:
+    model = AccountViewModel(InlineTasks())
+    model.connect({"cloud": lambda: world, "practice": lambda: world})
+    shown = AccountPage(model, ShellViewModel())
+    qtbot.addWidget(shown)
+    shown.resize(1200, 900)
+    shown.show()
+    return shown
+
+
+def row(page: AccountPage, title: str) -> CheckRow:
+    return next(one for one in page.findChildren(CheckRow) if any(t.text() == title for t in one.findChildren(QLabel)))
+
+
+def press(qtbot: QtBot, button: Button | None) -> None:
+    assert button is not None
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def sheet(page: AccountPage) -> Sheet:
+    return page.window().findChildren(Sheet)[-1]
+
+
+def answer(qtbot: QtBot, page: AccountPage, text: str) -> None:
+    press(qtbot, next(one for one in sheet(page).findChildren(Button) if one.text() == text))
+
+
+def signed_in(qtbot: QtBot, page: AccountPage) -> None:
+    press(qtbot, row(page, "You are not signed in").button)
+    answer(qtbot, page, "Sign in in the browser")
+
+
+def test_nobody_signed_in_sees_the_way_in_and_what_comes_after(page: AccountPage):
+    assert page.heading.text() == "Sign in to begin"
+    assert row(page, "You are not signed in").button is not None
+    assert row(page, "Billing is on").button is None
+
+
+def test_signing_in_then_a_project_then_the_repair_and_taking_it_back(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    assert page.heading.text() == "Two things are left before you can train"
+    press(qtbot, row(page, "No project is chosen yet").button)
+    page.model.choose_project("flowers-lab")
+    sheet(page).close()
+    press(qtbot, row(page, "No place for results yet").button)
+    assert world.fixed == ["make-bucket"] and world.kept.bucket == "tpu-studio-1"
+    assert page.heading.text() == "Everything is ready"
+    assert page.undo.isVisible()
+    press(qtbot, page.undo.button)
+    assert world.fixed[-1] == "undo make-bucket"
+    assert row(page, "No place for results yet").button is not None
+
+
+def test_a_project_is_found_by_typing_and_chosen(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    asked = sheets.ask_project(page, page.model)
+    listed = next(one for one in asked.findChildren(sheets.QListWidget))
+    assert listed.count() == 1
+    listed.setCurrentRow(0)
+    answer(qtbot, page, "Use this project")
+    assert world.kept.project == "flowers-lab"
+
+
+def test_one_filled_button_stands_on_the_page(qtbot: QtBot, page: AccountPage):
+    signed_in(qtbot, page)
+
+    def filled() -> list[str]:
+        return [one.text() for one in page.findChildren(Button) if one.isVisible() and one.kind == "primary"]
+
+    qtbot.waitUntil(lambda: filled() == ["Choose a project"])
+
+
+def test_quota_shows_what_is_left_and_zero_as_none_allowed_and_more_can_be_asked_for(
+    qtbot: QtBot, page: AccountPage, world: World
+):
+    world.kept = Choices("flowers-lab", "us-west4", "b")
+    signed_in(qtbot, page)
+    words = [one.text() for one in page.quota.findChildren(QLabel)]
+    assert "16 of 64 in use" in words and "none allowed in the region" in words
+    press(qtbot, next(one for one in page.quota.findChildren(Button) if one.text() == "Ask for 8 chips"))
+    answer(qtbot, page, "Send the request")
+    assert world.requests[0].wanted == 8
+    assert "8 in us-east5" in [one.text() for one in page.quota.findChildren(QLabel)]
+
+
+def test_a_sign_in_that_fails_says_why_and_nothing_is_lost(qtbot: QtBot, page: AccountPage, world: World):
+    world.signing.trouble = SignedOut("sign-in-refused", error="access_denied")
+    signed_in(qtbot, page)
+    assert page.problem.isVisible() and "did not sign you in" in page.problem.title.text()
+    assert page.heading.text() == "Sign in to begin"
+
+
+def test_without_a_network_what_was_known_stays(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    rows = page.model.state.value.rows
+    world.trouble = CloudUnclear("network-down", raw="no route")
+    press(qtbot, page.again)
+    assert page.problem.isVisible() and page.model.state.value.rows == rows
+    assert page.again.isEnabled()
+
+
+def test_signing_out_asks_first_and_says_what_stays(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    press(qtbot, next(one for one in page.findChildren(Button) if one.text() == "Sign out"))
+    answer(qtbot, page, "Sign out")
+    assert world.signing.accounts == [] and page.heading.text() == "Sign in to begin"
+
+
+def test_practice_says_that_nothing_is_real(page: AccountPage):
+    assert not page.strip.isVisible()
+    page.model.show("practice")
+    assert page.strip.isVisible()
+
+
+@pytest.mark.parametrize("name", ["", "Ada's Flowers & Trees", "123", "x" * 80, "ÄÖÜ"])
+def test_a_project_id_is_one_that_google_takes(name: str):
+    made = project_id(name)
+    assert 6 <= len(made) <= 30 and made[0].isalpha() and made == made.lower()
+    assert all(letter.isascii() and (letter.isalnum() or letter == "-") for letter in made)
