@@ -35,7 +35,8 @@ from tpu_studio.wire.errors import NotReady
 
 FAULTS = ("vm-hung", "vm-without-network", "environment-install-fails", "disk-full", "clock-skew")
 RUNNING_FAULTS = ("vm-hung", "vm-without-network", "disk-full")
-DISK_FULL_BYTES = 1 << 20  # how long files may get at boot: the guardian fits, data and checkpoints do not
+DISK_FULL_BYTES = 1 << 20  # of a disk that is full from boot: the guardian fits, the training program does not
+DISK_BYTES = 64 << 20  # of one that gets full later; it is memory
 _STARTING_S = 30.0
 _CONTROL_S = 10.0
 _LOOK_S = 0.25  # real seconds between looks at faults armed while machines run
@@ -127,7 +128,7 @@ class Fleet:
         return not (folder / machines.KILLED).exists() and time.time() - written < _STARTING_S
 
     def step(self, name: str) -> int | None:
-        return progress.Progress(self._folder(name)).step()
+        return progress.step(self._folder(name).glob("w*/vm"))
 
     # ------------------------------------------------------------------------------------------------ besides
 
@@ -319,5 +320,12 @@ class Fleet:
 def _facts(fault: str, told: dict[str, Any], *, running: bool) -> dict[str, Any]:
     facts = {key: value for key, value in told.items() if key not in ("machine", "match")}
     if fault == "disk-full":
-        facts.setdefault("bytes", 0 if running or "step" in facts else DISK_FULL_BYTES)
+        facts["mount"] = [] if running else image.small_disks()
+        facts.setdefault("bytes", _disk_bytes(mounted=bool(facts["mount"]), later="step" in facts or running))
     return facts
+
+
+def _disk_bytes(*, mounted: bool, later: bool) -> int:
+    if later:
+        return DISK_BYTES if mounted else 0
+    return DISK_FULL_BYTES

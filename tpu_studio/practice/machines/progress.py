@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 _TAIL_BYTES = 65_536
 
 
-class Progress:
-    """Looks into `$TPU_STUDIO_VM_ROOT/<name>/…/events/a*.jsonl` of every worker."""
+def step(roots: Iterable[Path]) -> int | None:
+    """The last step that any worker has written a metric of; None: no step yet.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def step(self) -> int | None:
-        """The last step that any worker has written a metric of; None: no step yet."""
-        steps = [last_step(file) for root in self._folder.glob("w*/vm") for file in _events(root)]
-        return max((step for step in steps if step is not None), default=None)
+    Args:
+        roots: `$TPU_STUDIO_VM_ROOT` of each worker; below it ``<name>/…/events/a*.jsonl``.
+    """
+    steps = [last_step(file) for root in roots for file in _events(root)]
+    return max((step for step in steps if step is not None), default=None)
 
 
 def last_step(events: Path) -> int | None:

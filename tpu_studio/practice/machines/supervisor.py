@@ -26,11 +26,10 @@ from typing import Any
 
 import psutil
 
-from tpu_studio.practice.machines import clockline, image, processes, tree
+from tpu_studio.practice.machines import clockline, image, processes, progress, tree
 from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines.machine import Machine, State
 from tpu_studio.practice.machines.metadata import MetadataServer
-from tpu_studio.practice.machines.progress import Progress
 from tpu_studio.practice.machines.tokens import Tokens
 
 _TURN_S = 0.05  # while something is being watched
@@ -52,7 +51,6 @@ class Supervisor:
         self._wake_in, self._wake_out = os.pipe()
         self._workers: dict[int, int] = {}  # pid of the startup script → worker
         self._servers: list[MetadataServer] = []
-        self._progress = Progress(folder)
         self._at_step = {
             name: int(facts["step"]) for name, facts in machine.faults.items() if facts.get("step") is not None
         }
@@ -126,7 +124,8 @@ class Supervisor:
                 metadata_port=server.port,
                 coordinator=self._state.coordinator,
             )
-            limit = int(full["bytes"]) if full is not None and "disk-full" not in self._at_step else None
+            by_length = full is not None and not full["mount"] and "disk-full" not in self._at_step
+            limit = int(full["bytes"]) if full is not None and by_length else None
             self._say(worker, "Running startup script.")
             with open(machines.console(self._folder, worker), "ab") as output, _files_up_to(limit):
                 started = subprocess.Popen(
@@ -210,7 +209,7 @@ class Supervisor:
     def _watch_steps(self) -> None:
         if not self._at_step:
             return
-        step = self._progress.step()
+        step = progress.step(self._roots())
         for name, at in list(self._at_step.items()):
             if step is not None and step >= at:
                 del self._at_step[name]
@@ -222,9 +221,20 @@ class Supervisor:
         elif name == "vm-without-network":
             self._cut(not facts.get("over", False))
         elif name == "disk-full":
-            _fill_disk(self._members(), int(facts["bytes"]))
+            if facts["mount"]:
+                for root in self._roots():
+                    _fill_up(root / ".full")
+            else:
+                _let_no_file_grow(self._members(), int(facts["bytes"]))
         elif name == "preempted-at-step":
             self._stop({"notice_real_s": float(facts["notice_real_s"]), "preempted": True})
+
+    def _roots(self) -> list[Path]:
+        """`TPU_STUDIO_VM_ROOT` of every worker, also where it is a small disk that only its own processes see."""
+        roots = [machines.vm_root(self._folder, worker) for worker in range(self._machine.workers)]
+        if not self._machine.faults.get("disk-full", {}).get("mount"):
+            return roots
+        return [Path(f"/proc/{pid}/root{roots[worker]}") for pid, worker in self._workers.items()]
 
     def _cut(self, cut: bool) -> None:
         for server in self._servers:
@@ -262,7 +272,14 @@ def _files_up_to(size: int | None) -> Any:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def _fill_disk(members: list[psutil.Process], size: int) -> None:
+def _fill_up(path: Path) -> None:
+    """Write until nothing more fits."""
+    with contextlib.suppress(OSError), open(path, "wb", buffering=0) as file:
+        while file.write(bytes(65536)):
+            pass
+
+
+def _let_no_file_grow(members: list[psutil.Process], size: int) -> None:
     for process in members:
         with contextlib.suppress(psutil.Error, AttributeError):  # rlimit of others: Linux only
             process.rlimit(psutil.RLIMIT_FSIZE, (size, size))

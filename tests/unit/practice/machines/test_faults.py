@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.vm_image import DEAF, IDLE, SAVES_ON_TERM, machine_spec, steps
 from tests.unit.practice.machines.conftest import Begin, World, eventually
+from tpu_studio.practice.machines import image
 
 GETS_TOKEN = """#!/bin/sh
 default="http://$GCE_METADATA_HOST/computeMetadata/v1/instance/service-accounts/default"
@@ -123,31 +124,31 @@ def test_when_the_environment_fails_nothing_is_ready_and_no_package_index_answer
     assert "ready" not in said.replace("already", "") and "refused 7" in said
 
 
-def test_on_a_full_disk_writing_fails_as_an_error_and_kills_nobody(world: World) -> None:
+def test_a_disk_that_gets_full_while_training_refuses_writes_and_kills_nobody(world: World) -> None:
+    """Armed while it runs, nothing can be mounted any more: no file may grow."""
     spec = machine_spec("n1", steps())
     world.fleet.start(spec.resource, spec)
     eventually(lambda: (world.fleet.step(spec.resource) or 0) >= 3, "training")
 
     world.cloud.faults.arm("disk-full")
 
-    def size() -> int:
-        return sum(path.stat().st_size for path in world.folder(spec.resource).rglob("a0001-w000.jsonl"))
-
-    eventually(
-        lambda: any(process.rlimit(psutil.RLIMIT_FSIZE)[0] == 0 for process in world.members(spec.resource)),
-        "a full disk",
-    )
-    full = size()
-    world.cloud.faults.disarm("disk-full")
-    eventually(lambda: len(world.members(spec.resource)) >= 1, "its processes to live on")
-    assert size() == full
+    gave_up = ["sleep", "1000"]  # what the script does when a line was refused
+    eventually(lambda: gave_up in [one.cmdline() for one in world.members(spec.resource)], "a refused write")
+    assert world.fleet.alive(spec.resource)
 
 
-def test_a_disk_that_is_full_from_boot_takes_small_files_only(begin: Begin) -> None:
-    world = begin("disk-full:bytes=4096")
+@pytest.mark.parametrize("can_mount", [True, False])
+def test_a_disk_that_is_full_from_boot_takes_small_files_only(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch, can_mount: bool
+) -> None:
+    lead = image.small_disks()
+    if can_mount and not lead:
+        pytest.skip("this system lets nobody but root mount")
+    monkeypatch.setattr(image, "small_disks", lambda: lead if can_mount else [])
+    world = begin("disk-full:bytes=8192")
     script = (
-        '#!/bin/sh\necho small >"$HOME/small" && echo wrote small\n'
-        'python3 -c \'open("large", "wb").write(bytes(9999))\' 2>&1 | tail -1\necho up\n'
+        '#!/bin/sh\ncd "$TPU_STUDIO_VM_ROOT"\n[ -s ready.json ] && echo ready\necho small >small && echo wrote small\n'
+        'python3 -c \'open("large", "wb").write(bytes(99999))\' 2>&1 | tail -1\necho up\n'
     )
     spec = machine_spec("n1", script)
 
@@ -155,7 +156,20 @@ def test_a_disk_that_is_full_from_boot_takes_small_files_only(begin: Begin) -> N
     world.up(spec.resource)
 
     said = world.console(spec.resource)
-    assert "wrote small" in said and "File too large" in said
+    assert "ready\nwrote small\n" in said
+    assert ("No space left on device" if can_mount else "File too large") in said
+
+
+def test_a_disk_that_is_full_from_a_step_on_has_no_space_left(begin: Begin) -> None:
+    if not image.small_disks():
+        pytest.skip("this system lets nobody but root mount")
+    world = begin("disk-full:step=5,bytes=300000")
+    spec = machine_spec("n1", steps())
+
+    world.fleet.start(spec.resource, spec)
+
+    eventually(lambda: "cannot write" in world.console(spec.resource), "a refused write")
+    assert world.fleet.alive(spec.resource)
 
 
 def test_with_a_wrong_clock_programs_are_fooled_and_metadata_dates_are_right(begin: Begin) -> None:
