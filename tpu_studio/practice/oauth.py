@@ -41,7 +41,7 @@ _PAGE_HEADERS = {
     "Content-Type": "text/html; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none at all browsers send "Origin: null"
 }
 
 
@@ -68,7 +68,7 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("POST", r"/o/oauth2/v2/auth/consent", public=True, pages=True)
     def consent(request: Request) -> Reply:
         origin = request.headers.get("Origin")
-        if origin not in (None, "null", cloud.url, cloud.url.replace("127.0.0.1", "localhost")):
+        if origin not in (None, cloud.url, cloud.url.replace("127.0.0.1", "localhost")):
             raise GoogleError(403, "PERMISSION_DENIED", "The consent page answers itself only.")
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
             raise GoogleError(403, "PERMISSION_DENIED", "The consent page answers itself only.")

@@ -81,9 +81,15 @@ def install(router: Router, cloud: Cloud) -> None:
 def decide(cloud: Cloud) -> None:
     """Settle every request whose time has come: the limit is raised, or not, and the request says so."""
     now = cloud.clock.now()
+
+    def due(record: dict[str, Any]) -> bool:
+        return bool(record["shown"].get("reconciling")) and record["decided_at"] <= now
+
+    if not any(due(record) for _, record in cloud.db.list("quota-preference")):
+        return
     with cloud.db.transaction():
         for name, record in cloud.db.list("quota-preference"):
-            if not record["shown"].get("reconciling") or now < record["decided_at"]:
+            if not due(record):
                 continue
             shown = record["shown"]
             quota = quota_limits.find(shown["quotaId"], shown.get("dimensions", {}))

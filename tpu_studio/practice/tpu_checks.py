@@ -73,7 +73,7 @@ def check_id(name: str, value: str) -> str:
 def check_zone(cloud: Cloud, place: Place) -> None:
     number = (cloud.db.get("project", place.project) or {}).get("number", "")
     message = f"Permission denied on 'locations/{place.zone}' (or it may not exist)."
-    if cloud.faults.armed("org-policy", zone=place.zone) is not None:
+    if cloud.faults.armed("org-policy", zone=place.zone, constraint="gcp.resourceLocations") is not None:
         info = error_info(
             "LOCATION_POLICY_VIOLATED", consumer=f"projects/{number}", location=place.zone, service="tpu.googleapis.com"
         )
