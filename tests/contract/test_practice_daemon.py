@@ -50,6 +50,9 @@ def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(ser
         assert server.stdout is not None
         line = json.loads(server.stdout.readline())
         assert daemon.running(served) == line
+        fault = [*program, "--fault", "preempted-at-step:step=7,times=2"]
+        armed = json.loads(subprocess.run(fault, capture_output=True, timeout=30, check=True).stdout)["armed"]
+        assert [(one["name"], one["times"], one["about"]["step"]) for one in armed] == [("preempted-at-step", 2, 7)]
         second = subprocess.run(program, capture_output=True, timeout=30, check=False)
         assert second.returncode == 4 and line["url"].encode() in second.stdout + second.stderr
         stopped = subprocess.run([*program, "--stop"], capture_output=True, timeout=30, check=True)

@@ -183,7 +183,8 @@ def parser() -> argparse.ArgumentParser:
     )
     practice.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
     practice.add_argument(
-        "--fault", action="append", default=[], metavar="NAME[:key=value,…]", help="what shall go wrong; any number"
+        "--fault", action="append", default=[], metavar="NAME[:key=value,…]",
+        help="what shall go wrong, also in one that runs already; any number; “list” lists them",
     )
     practice.add_argument("--speed", type=float, default=1.0, metavar="X", help="practice seconds in a real one")
     practice.add_argument("--stop", action="store_true", help="end the one of this home, and all its machines")

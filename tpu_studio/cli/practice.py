@@ -1,4 +1,4 @@
-"""``practice``: serve the practice cloud in the foreground, or stop the one of this home."""
+"""``practice``: serve the practice cloud in the foreground, have things go wrong in one that runs, or end it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,23 @@ def practice(arguments: Arguments, output: Output) -> int:
         was_there = daemon.stop(home)
         output.answer({"stopped": was_there}, "Stopped." if was_there else "It was not running.")
         return 0
+    if "list" in arguments.fault:
+        faults = [{"name": fault.name, "group": fault.group, "sentence": fault.sentence} for fault in FAULTS.values()]
+        output.answer({"faults": faults}, "\n".join(f"{one['name']:28}{one['sentence']}" for one in faults))
+        return 0
     for text in arguments.fault:
         if text.partition(":")[0] not in FAULTS:
             raise BadInput("practice-fault-unknown", fault=text, known=sorted(FAULTS))
     if arguments.speed <= 0:
         raise BadInput("practice-speed", speed=arguments.speed)
+    if arguments.fault and daemon.running(home) is not None:
+        try:
+            armed = daemon.arm(home, arguments.fault)
+        except ValueError as error:
+            raise BadInput("practice-fault-wrong", raw=str(error)) from error
+        names = ", ".join(str(one["name"]) for one in armed)
+        output.answer({"armed": armed}, f"The practice cloud that runs has it now. What goes wrong there: {names}.")
+        return 0
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib import error, request
 
+from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.claims import try_lock
@@ -101,6 +102,24 @@ def serve(
     return practice
 
 
+def arm(home: Path, faults: list[str]) -> list[dict[str, Any]]:
+    """Have *faults* (``NAME[:key=value,…]``) go wrong in the server of *home*; all that are armed there.
+
+    Raises:
+        NotReady: ``practice-failed``: there is no server.
+        ValueError: a fault or a key that it does not know.
+    """
+    record = running(home)
+    if record is None:
+        raise NotReady("practice-failed", raw="It does not run.")
+    wanted = [read_fault(text) for text in faults]
+    answer = _call(record, "GET", "/practice/faults")
+    for name, about in wanted:
+        answer = _call(record, "POST", "/practice/faults", {"name": name, **about})
+    armed: list[dict[str, Any]] = answer["armed"]
+    return armed
+
+
 def stop(home: Path) -> bool:
     """End the server of *home* and its machines; whether there was one. Raises NotReady: it does not end."""
     record = running(home)
@@ -134,14 +153,21 @@ def _is_held(home: Path) -> bool:
         return False
 
 
-def _call(record: dict[str, Any], method: str, path: str) -> dict[str, Any]:
-    asked = request.Request(str(record["url"]) + path, method=method)
+def _call(record: dict[str, Any], method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    asked = request.Request(str(record["url"]) + path, data, method=method)
     asked.add_header("Authorization", f"Bearer {record['token']}")
     opener = request.build_opener(request.ProxyHandler({}))  # a proxy of this computer's is not asked for loopback
     try:
         with opener.open(asked, timeout=_CALL_S) as reply:
             answer: dict[str, Any] = json.loads(reply.read())
             return answer
+    except error.HTTPError as refused:
+        with refused:
+            text = refused.read()
+        if refused.code == 400:
+            raise ValueError(str(json.loads(text)["error"]["message"])) from refused
+        raise OSError(str(refused)) from refused
     except error.URLError as failed:
         raise OSError(str(failed)) from failed
 

@@ -162,6 +162,18 @@ FAULTS = {
 }
 
 
+def read_fault(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and keys of ``NAME[:key=value,…]``. Raises ValueError."""
+    name, _, rest = text.partition(":")
+    about: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{part}: expected key=value")
+        about[key.strip()] = _value(value.strip())
+    return name.strip(), about
+
+
 class Faults:
     """Those that are armed; state in the database, so that they outlive a restart."""
 
@@ -186,14 +198,8 @@ class Faults:
 
     def arm_text(self, text: str) -> dict[str, Any]:
         """``NAME[:key=value,…]``. Raises ValueError."""
-        name, _, rest = text.partition(":")
-        about: dict[str, Any] = {}
-        for part in filter(None, rest.split(",")):
-            key, equals, value = part.partition("=")
-            if not equals:
-                raise ValueError(f"{part}: expected key=value")
-            about[key.strip()] = _value(value.strip())
-        return self.arm(name.strip(), **about)
+        name, about = read_fault(text)
+        return self.arm(name, **about)
 
     def disarm(self, name: str = "") -> None:
         """One fault by name or by id; "" = all."""
