@@ -52,6 +52,10 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     rents = job["where.place"] in RENTED
     if job["where.place"] != "computer" and not rents:
         raise BadInput("place-not-available", place=job["where.place"])
+    if job["where.place"] == "cloud":
+        from tpu_studio.places.pricing import refresh
+
+        refresh(services.home)
     output.progress(None, "Looking at the data …")
     draft = _Draft(job, _look(job), _own_model(services, job, trusted=arguments.trust_code, output=output))
     made = draft.plan()

@@ -30,8 +30,13 @@ _CHIPS_OF_8_CORES = 4
 _NEVER = re.compile(r"(?i)commitment|reserved")
 
 
-def live_catalogue(api: Api, today: date, base: Catalogue | None = None) -> Catalogue:
-    """The catalogue with Google's prices of now instead of the dated ones.
+def live_catalogue(api: Api, today: date) -> Catalogue:
+    """The catalogue with Google's prices of now instead of the dated ones. Raises as `live_rows`."""
+    return with_rows(live_rows(api, today), today)
+
+
+def live_rows(api: Api, today: date) -> list[dict[str, Any]]:
+    """Google's prices of now as rows of ``prices.json``.
 
     Args:
         api: On the billing endpoint.
@@ -40,7 +45,7 @@ def live_catalogue(api: Api, today: date, base: Catalogue | None = None) -> Cata
         CloudRefused, CloudUnclear, SignedOut.
     """
     skus = [sku for service in (TPU_SERVICE, COMPUTE_SERVICE) for sku in _skus(api, service)]
-    return with_rows(rows(skus, today, base or catalogue()), today)
+    return rows(skus, today, catalogue())
 
 
 def with_rows(found: Iterable[Mapping[str, Any]], today: date) -> Catalogue:

@@ -357,6 +357,19 @@ def catalogue() -> Catalogue:
     return Catalogue()
 
 
+_priced: dict[str, Catalogue] = {}
+
+
+def catalogue_at(place: str) -> Catalogue:
+    """The catalogue with the prices that count at *place*."""
+    return _priced.get(place) or catalogue()
+
+
+def use_prices(place: str, priced: Catalogue) -> None:
+    """From now on *place* has these prices."""
+    _priced[place] = priced
+
+
 @cache
 def _read(name: str) -> Mapping[str, Any]:
     record: Mapping[str, Any] = json.loads(resource_path("catalogue", f"{name}.json").read_text("utf-8"))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.domain.catalogue import Catalogue, Price, Slice, catalogue, region_of
+from tpu_studio.domain.catalogue import Catalogue, Price, Slice, catalogue, catalogue_at, region_of
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
 from tpu_studio.planner.throughput import Workload
@@ -68,8 +68,8 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     Raises:
         BadInput: ``slice-unknown``, ``generation-unknown``.
     """
-    known = known or catalogue()
     tier, place = str(job["where.tier"]), str(job["where.place"])
+    known = known or catalogue_at(place)
     given = [str(zone) for zone in job["where.zones"] or []]
     reasons: dict[str, str] = {}
     if job.is_auto("where.accelerator"):

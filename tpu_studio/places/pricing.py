@@ -1,0 +1,77 @@
+"""Google's prices of today for plans on ``cloud``: read once a day where somebody is signed in, and kept.
+
+Without them the plan stands on the dated table that comes with the program, and says so by its date.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.domain.catalogue import Catalogue, use_prices
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.runfolder import write_atomically
+
+KEPT = timedelta(days=7)
+"""Prices that are older are forgotten: the dated table is then as good."""
+
+
+def refresh(
+    home: Path, today: date | None = None, read: Callable[[Path, date], list[dict[str, Any]]] | None = None
+) -> bool:
+    """Have plans for ``cloud`` use live prices. Blocks for some seconds once a day; True when they are of today.
+
+    Args:
+        read: Rows of the price list; default: Google's, as the active account. May raise StudioError: no harm.
+    """
+    today = today or date.today()
+    file = home / "prices.json"
+    kept = _kept(file, today)
+    if kept is not None and kept[0] == today:
+        _use(kept[1], kept[0])
+        return True
+    try:
+        rows = (read or _read)(home, today)
+    except StudioError:
+        rows = []
+    if rows:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, json.dumps({"format": 1, "date": today.isoformat(), "rows": rows}).encode())
+        _use(rows, today)
+        return True
+    if kept is not None:
+        _use(kept[1], kept[0])
+    return False
+
+
+def _use(rows: list[dict[str, Any]], day: date) -> None:
+    from tpu_studio.cloud.prices import with_rows
+
+    use_prices("cloud", with_rows(rows, day))
+
+
+def _kept(file: Path, today: date) -> tuple[date, list[dict[str, Any]]] | None:
+    try:
+        tree = json.loads(file.read_bytes())
+        day = date.fromisoformat(tree["date"])
+        rows = list(tree["rows"])
+        from tpu_studio.cloud.prices import with_rows
+
+        made: Catalogue = with_rows(rows, day)
+        made.prices("v5e", 1)  # a damaged row is found here, not in a plan
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return (day, rows) if timedelta(0) <= today - day <= KEPT else None
+
+
+def _read(home: Path, today: date) -> list[dict[str, Any]]:
+    from tpu_studio.cloud.prices import live_rows
+    from tpu_studio.cloud.session import Api, Patience, session
+    from tpu_studio.places.reaching import reach
+
+    who = reach("cloud", home)
+    with session(who.credentials, who.project) as http:
+        return live_rows(Api(who.endpoints.billing, http, patience=Patience(tries=1)), today)
