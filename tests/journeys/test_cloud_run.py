@@ -1,0 +1,210 @@
+"""A run on the practice cloud: real HTTP, real machines (processes), the real guardian; a trainer that only counts.
+
+What the same journey is with the real trainer stands in ``make demo``. The practice clock runs ten times as fast, so
+that waiting for machines takes seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes import trainer as counting_trainer
+from tests.fakes.looks import DIGITS, LAPTOP, job
+from tpu_studio.cloud.connection import practice_side
+from tpu_studio.cloud.preparing import Preparation
+from tpu_studio.planner.make import make_plan
+from tpu_studio.practice.machines.fleet import Fleet
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.settings import Settings
+from tpu_studio.store.index import Index
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.ports import CloudPlace
+from tpu_studio.workflow.ports import RunSummary
+from tpu_studio.workflow.runs import Runs
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
+SPEED = 10.0
+DEADLINE_S = 120.0
+
+
+def engine(root: Path, *options: str) -> Path:
+    """A training engine whose trainer counts."""
+    python = root / "main" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    trainer = Path(counting_trainer.__file__).resolve()
+    python.write_text(
+        f'#!/bin/sh\nif [ "$2" = tpu_studio.trainer ] && [ "$3" = train ]; then shift 2\n'
+        f'exec "{sys.executable}" "{trainer}" "$@" {" ".join(options)}; fi\nexec "{sys.executable}" "$@"\n',
+        "utf-8",
+    )
+    python.chmod(0o755)
+    (root / "engine.json").write_text(json.dumps({"format": 1}), "utf-8")
+    return root
+
+
+class Desk:
+    """This computer, before a practice cloud."""
+
+    def __init__(self, home: Path, practice: Practice) -> None:
+        self.home, self.practice = home, practice
+        self.start()
+
+    def start(self) -> None:
+        settings = self.practice.cloud.settings
+        side = practice_side(self.practice.url, self.practice.token, settings.project, settings.bucket)
+        self.journal, self.index = JournalFile(self.home / "journal.db"), Index(self.home)
+        place = CloudPlace(lambda plan: side, Preparation())
+        self.driver = Driver(self.home, places={"practice": place}, journal=self.journal)
+        self.runs = Runs(self.home, places={}, journal=self.journal, index=self.index, driver=self.driver)
+
+    def die(self) -> None:
+        self.journal.disconnect()
+        self.index.close()
+
+    def launch(self, **where: object) -> str:
+        look_job = job("mlp", "digits", where={"place": "practice", **where}, training={"epochs": 2})
+        return self.runs.launch(make_plan(look_job, DIGITS, now=time.time(), computer=LAPTOP))
+
+    def until(self, run: str, condition: Callable[[RunSummary], bool] = lambda row: row.settled) -> RunSummary:
+        give_up = time.monotonic() + DEADLINE_S
+        while time.monotonic() < give_up:
+            row = self.runs.summary(run)
+            if condition(row):
+                return row
+            self.driver.watch(run)
+            time.sleep(min(self.driver.turn(run), 0.2))
+        raise AssertionError(f"{self.runs.summary(run)}\n{self.tell(run)}")
+
+    def tell(self, run: str) -> str:
+        """Everything the run said, for whoever reads a failure."""
+        files = sorted((self.home / "runs" / run / "events").glob("*.jsonl"))
+        return "\n".join(f"{path.name}\n{path.read_text()[-4000:]}" for path in files)
+
+    def said(self, run: str, attempt: int) -> list[Event]:
+        lines, _ = complete_lines((self.home / "runs" / run / "events" / f"a{attempt:04d}-w000.jsonl").read_bytes())
+        return [event for line in lines if (event := decode(line)) is not None]
+
+    def steps(self, run: str, attempt: int) -> list[int]:
+        return [step for event in self.said(run, attempt) if event.kind == "metric" for step in event.get("step")]
+
+    def nothing_is_left(self, run: str) -> None:
+        side = self.driver.side(self.runs.plan(run))
+        assert list(side.machines["tpu"].find({"tpu-studio": "run"})) == []
+        for machine in self.driver.state(run).machines:
+            assert side.machines["tpu"].look(machine.ref) is None
+            assert dict(side.stops.of(machine.ref)) == {}
+        assert self.journal.open_intents() == []
+
+    def billed(self) -> float:
+        lines = self.practice.cloud.meter.bill()
+        assert not any(line.get("open") for line in lines)
+        return sum(float(line["usd"] or 0.0) for line in lines if str(line.get("name", "")).find("ts-") >= 0)
+
+
+@pytest.fixture
+def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Practice]]:
+    running: list[Practice] = []
+
+    def start(*faults: str, trainer: tuple[str, ...] = ("--steps", "30", "--step-s", "0.02")) -> Practice:
+        monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", *trainer)))
+        made = Practice(Settings(folder=tmp_path / "practice", speed=SPEED), faults).start()
+        running.append(made)
+        return made
+
+    yield start
+    for made in running:
+        fleet = made.cloud.vms
+        for name in fleet.names() if isinstance(fleet, Fleet) else ():
+            fleet.kill(name)
+        made.stop()
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Callable[[Practice], Desk]]:
+    made: list[Desk] = []
+
+    def start(practice: Practice) -> Desk:
+        made.append(Desk(tmp_path / "home", practice))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.die()
+
+
+def test_from_launch_to_receipt(practice: Callable[..., Practice], desk: Callable[[Practice], Desk]) -> None:
+    here = desk(practice())
+    run = here.launch()
+    row = here.until(run)
+    assert (row.status, row.reason) == ("finished", "completed"), here.tell(run)
+    assert here.steps(run, 1) == list(range(1, 31))
+    here.nothing_is_left(run)
+    folder = here.runs.folder(run)
+    receipt = json.loads((folder / "result" / "receipt.json").read_bytes())
+    assert [one["proof"] for one in receipt["made"]] == ["GET by name answered 404"]
+    assert receipt["usd"] == pytest.approx(here.billed(), rel=0.25)
+    assert (folder / "claims" / "a0001.json").exists()
+    assert len(list((folder / "result").iterdir())) > 1
+
+
+def test_the_desktop_dies_while_it_trains_and_another_process_finishes(
+    practice: Callable[..., Practice], desk: Callable[[Practice], Desk]
+) -> None:
+    here = desk(practice(trainer=("--steps", "60", "--step-s", "0.05")))
+    run = here.launch()
+    here.until(run, lambda row: row.step >= 5)
+    here.die()
+    here.start()
+    row = here.until(run)
+    assert row.reason == "completed", here.tell(run)
+    assert here.steps(run, 1) == list(range(1, 61))
+    assert len(here.driver.state(run).machines) == 1
+    here.nothing_is_left(run)
+
+
+def test_taken_back_at_a_step_it_goes_on_from_its_last_copy(
+    practice: Callable[..., Practice], desk: Callable[[Practice], Desk]
+) -> None:
+    trainer = ("--steps", "60", "--step-s", "0.05", "--save-every", "5")
+    here = desk(practice("preempted-at-step:step=20", trainer=trainer))
+    run = here.launch(tier="spot")
+    row = here.until(run)
+    assert row.reason == "completed", here.tell(run)
+    assert row.attempt == 2
+    assert here.steps(run, 2)[-1] == 60
+    assert here.steps(run, 2)[0] > 5
+    assert [event.get("reason") for event in desk_events(here.runs.folder(run)) if event.kind == "attempt-over"] == [
+        "preempted"
+    ]
+    here.nothing_is_left(run)
+
+
+def test_stop_and_keep(practice: Callable[..., Practice], desk: Callable[[Practice], Desk]) -> None:
+    here = desk(practice(trainer=("--steps", "5000", "--step-s", "0.05")))
+    run = here.launch()
+    here.until(run, lambda row: row.step >= 3)
+    here.runs.stop(run)
+    row = here.until(run)
+    assert (row.status, row.reason) == ("stopped", "stopped-by-user"), here.tell(run)
+    here.nothing_is_left(run)
+
+
+def test_no_capacity_is_waited_for(practice: Callable[..., Practice], desk: Callable[[Practice], Desk]) -> None:
+    here = desk(practice("stockout-at-submit:times=1"))
+    run = here.launch()
+    row = here.until(run)
+    assert row.reason == "completed", here.tell(run)
+    waiting = [event for event in desk_events(here.runs.folder(run)) if event.kind == "waiting"]
+    assert waiting
+    assert waiting[0].get("why") == "no-capacity"
+    here.nothing_is_left(run)
