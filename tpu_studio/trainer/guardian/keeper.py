@@ -104,7 +104,7 @@ class Keeper:
             return self._close(_failed(Reason.PLAN_UNREADABLE, raw=str(error)))
         self._limits = limits_of(plan)
         if self._side is not None:  # the lease holds hours and money
-            self._limits = replace(self._limits, hours=None, money_usd=None, usd_per_hour=self._side.usd_per_hour)
+            self._limits = Limits(usd_per_hour=self._side.usd_per_hour, idle_minutes=self._side.idle_minutes)
         self._earlier_s = used_before(self._run, self._attempt)
         self._obey(None)
         if not self._take_turn():

@@ -16,6 +16,11 @@ class Side(Protocol):
     def usd_per_hour(self) -> float | None: ...
 
     @property
+    def idle_minutes(self) -> float:
+        """How long the trainer may be silent, by the cloud's clock."""
+        ...
+
+    @property
     def speed(self) -> float:
         """How many seconds of the cloud's clock pass in one of ours."""
         ...

@@ -97,7 +97,7 @@ def test_killed_after_the_end_was_written_only_the_deletion_is_left(cloud: Cloud
 
 
 def test_without_the_bucket_for_too_long_it_ends_with_lease_left(cloud: Cloud, machine: Machine) -> None:
-    cloud.config(silence_s=3)
+    cloud.config(silence_s=8)
     vm = machine("--steps 100000 --step-s 0.01").boot()
     cloud.wait(lambda: cloud.said("metric"))
     cloud.rules.append(lambda method, path: "cut" if "/storage/v1/" in path else None)
@@ -107,7 +107,7 @@ def test_without_the_bucket_for_too_long_it_ends_with_lease_left(cloud: Cloud, m
 
 
 def test_a_bucket_that_reads_but_takes_nothing_counts_as_unable_to_report(cloud: Cloud, machine: Machine) -> None:
-    cloud.config(silence_s=3)
+    cloud.config(silence_s=8)
     vm = machine("--steps 100000 --step-s 0.01").boot()
     cloud.wait(lambda: cloud.said("metric"))
     cloud.rules.append(lambda method, path: 403 if method == "POST" and "/upload/" in path else None)

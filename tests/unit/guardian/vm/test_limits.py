@@ -6,8 +6,6 @@ import json
 import math
 from collections.abc import Callable
 
-import pytest
-
 from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
 from tests.unit.guardian.vm.test_crashes import curve
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
@@ -49,15 +47,15 @@ def test_money_of_earlier_attempts_counts(cloud: Cloud, machine: Machine) -> Non
 
 def test_a_practice_clock_runs_faster_and_the_ledger_with_it(cloud: Cloud, machine: Machine) -> None:
     cloud.speed = 600.0
-    cloud.config(lease_s=3600)
+    cloud.config(lease_s=3600, silence_s=36_000)
     machine(LONG).boot().to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "time-limit"
-    assert json.loads(cloud.objects[f"{PREFIX}ledger/a0001.json"])["usd"] == pytest.approx(1.2, rel=0.8)
+    assert json.loads(cloud.objects[f"{PREFIX}ledger/a0001.json"])["usd"] >= 1.19
 
 
 def test_a_trainer_that_falls_silent_is_ended(cloud: Cloud, machine: Machine) -> None:
     cloud.speed = 100.0
-    cloud.config(cloud.bundle(limits={"idle_minutes": 5.0}), lease_s=80_000)
+    cloud.config(idle_minutes=5.0, lease_s=80_000, silence_s=36_000)
     machine("--steps 50 --at 5:silence").boot().to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "trainer-stuck"
 

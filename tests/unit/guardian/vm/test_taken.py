@@ -6,10 +6,20 @@ import json
 import signal
 from collections.abc import Callable
 
-from tests.unit.guardian.vm.cloud import Cloud, Vm
+from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
 from tests.unit.guardian.vm.test_crashes import curve
 
 Machine = Callable[..., Vm]
+
+
+def saved_after_the_notice(cloud: Cloud) -> bool:
+    """The copy that the warning led to is in the bucket, and known to be."""
+    kinds = [(event["kind"], event.get("id")) for event in cloud.events()]
+    if ("notice", "preempted") not in kinds:
+        return False
+    after = cloud.events()[kinds.index(("notice", "preempted")) :]
+    steps = [event["step"] for event in after if event["kind"] == "checkpoint"]
+    return bool(steps) and f"{PREFIX}checkpoints/{steps[-1]:08d}/COMMITTED" in cloud.objects
 
 
 def test_preempted_then_resumed_by_the_next_attempt(cloud: Cloud, machine: Machine) -> None:
@@ -17,10 +27,8 @@ def test_preempted_then_resumed_by_the_next_attempt(cloud: Cloud, machine: Machi
     first = machine("--steps 400 --step-s 0.01 --save-every 100").boot()
     cloud.wait(lambda: cloud.said("metric"))
     cloud.preempted = True
-    cloud.wait(lambda: any(event["id"] == "preempted" for event in cloud.said("notice")))
-    cloud.wait(lambda: any(name.endswith("COMMITTED") for name in cloud.objects))
-    last = max(int(name.split("/")[-2]) for name in cloud.objects if name.endswith("COMMITTED"))
-    cloud.wait(lambda: cloud.said("checkpoint"))
+    cloud.wait(lambda: saved_after_the_notice(cloud))
+    last = cloud.said("checkpoint")[-1]["step"]
     first.kill()
     assert not cloud.said("end")
     assert not first.forced()

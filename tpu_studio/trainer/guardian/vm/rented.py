@@ -82,6 +82,10 @@ class Rented:
         return self._config.usd_per_hour
 
     @property
+    def idle_minutes(self) -> float:
+        return self._config.idle_minutes
+
+    @property
     def speed(self) -> float:
         return self._clock.speed
 
