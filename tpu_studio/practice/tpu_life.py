@@ -25,7 +25,7 @@ from tpu_studio.practice.vms import MachineSpec
 Record = dict[str, Any]
 
 # Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
-JUDGED_S, WAITED_S, BOOT_S, STOP_S, SUSPEND_S, DELETE_S, MAINTENANCE_S = 1.0, 2.0, 4.0, 3.0, 2.0, 2.0, 10.0
+JUDGED_S, WAITED_S, BOOT_S, STOP_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 3.0, 2.0, 2.0
 
 QR, NODE = "tpu-queued-resource", "tpu-node"
 
