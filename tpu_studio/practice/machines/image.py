@@ -43,18 +43,21 @@ def make_disk(machine: Machine, folder: Path, worker: int) -> None:
     """Folders and programs of a worker; what is there stays, as it is on a disk."""
     for place in (machines.home, machines.vm_root, _bin, _temporary):
         place(folder, worker).mkdir(parents=True, exist_ok=True)
-    _program(_bin(folder, worker) / "python3", f'exec {shlex.quote(_plain_python())} "$@"')
     skew = machine.faults.get("clock-skew")
     lead = machines.worker_folder(folder, worker) / "skew"
     shutil.rmtree(lead, ignore_errors=True)
     (_bin(folder, worker) / "date").unlink(missing_ok=True)
     if skew is not None:
         _skewed_clock(lead, _bin(folder, worker), float(skew["seconds"]))
+    _python(_bin(folder, worker) / "python3", _plain_python(), lead if skew is not None else None)
     ready = machines.vm_root(folder, worker) / READY
     offered = None if "environment-install-fails" in machine.faults else ready_environment(machine)
     if offered is None:
         ready.unlink(missing_ok=True)
     else:
+        if skew is not None:
+            _python(_bin(folder, worker) / "engine-python", offered["python"], lead)
+            offered["python"] = str(_bin(folder, worker) / "engine-python")
         ready.write_text(json.dumps(offered), "utf-8")
 
 
@@ -108,8 +111,6 @@ def environment(machine: Machine, folder: Path, worker: int, *, metadata_port: i
     if "environment-install-fails" in machine.faults:
         told |= {"PIP_INDEX_URL": _NO_INDEX, "UV_DEFAULT_INDEX": _NO_INDEX, "PIP_RETRIES": "0", "UV_HTTP_TIMEOUT": "2"}
         told |= {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1", "PIP_NO_CACHE_DIR": "1", "UV_NO_CACHE": "1"}
-    if "clock-skew" in machine.faults:
-        told["PYTHONPATH"] = str(machines.worker_folder(folder, worker) / "skew")
     return told
 
 
@@ -143,6 +144,12 @@ def command(script: Path, faults: Mapping[str, Mapping[str, Any]]) -> list[str]:
     text = script.read_bytes()[:2]
     run = [str(script)] if text == b"#!" else ["/bin/sh", str(script)]
     return [*lead, "/bin/sh", "-c", f"{mount}trap '' XFSZ; {hang}exec nice -n {NICE} \"$@\"", "boot", *run]
+
+
+def _python(program: Path, python: str, lead: Path | None) -> None:
+    """A program that is *python*, with *lead* before everything else that it imports from."""
+    before = f'PYTHONPATH={shlex.quote(str(lead))}"${{PYTHONPATH:+:$PYTHONPATH}}" ' if lead is not None else ""
+    _program(program, f'{before}exec {shlex.quote(python)} "$@"')
 
 
 def _plain_python() -> str:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from tests.fakes.vm_image import DAEMONS, DEAF, IDLE, SAVES_ON_TERM, machine_spec
@@ -185,12 +184,3 @@ def test_a_machine_killed_while_it_starts_never_runs(world: World) -> None:
         world.fleet.kill(spec.resource)
         assert not world.fleet.alive(spec.resource)
         assert not processes.tagged({f"n{number}"})
-
-
-def test_starting_is_quick(world: World) -> None:
-    """A claim of docs/cloud.md, held loosely here (two busy cores): benchmarks measure it."""
-    spec = machine_spec("n1", IDLE)
-    began = time.monotonic()
-    world.fleet.start(spec.resource, spec)
-    world.up(spec.resource)
-    print(f"first line after {time.monotonic() - began:.3f} s")
