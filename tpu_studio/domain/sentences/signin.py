@@ -46,7 +46,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "secret-not-kept": lambda f: Sentence(
         "The sign-in could not be kept",
-        f"{'The keyring of this computer' if f.text('where') == 'keyring' else f.text('where')} did not take it. "
+        f"{'The keyring of this computer' if f.text('where') == 'keyring' else f.text('where', 'Its file')} did not take it. "
         f"You are not signed in. {_NOTHING}",
         "Unlock the keyring, or make the folder writable, and sign in again.",
     ),
