@@ -22,7 +22,7 @@ def saved_after_the_notice(cloud: Cloud) -> bool:
     return bool(steps) and f"{PREFIX}checkpoints/{steps[-1]:08d}/COMMITTED" in cloud.objects
 
 
-def test_preempted_then_resumed_by_the_next_attempt(cloud: Cloud, machine: Machine) -> None:
+def test_preempted_then_resumed_by_a_later_attempt(cloud: Cloud, machine: Machine) -> None:
     cloud.config()
     first = machine("--steps 400 --step-s 0.01 --save-every 100").boot()
     cloud.wait(lambda: cloud.said("metric"))
@@ -34,13 +34,13 @@ def test_preempted_then_resumed_by_the_next_attempt(cloud: Cloud, machine: Machi
     assert not first.forced()
 
     cloud.preempted = False
-    cloud.put("ledger/a0001.json", json.dumps({"attempt": 1, "usd": 0.5, "elapsed_s": 1500}).encode())
-    cloud.config(attempt=2, spent_usd=0.4)
-    machine("--steps 400 --step-s 0.001", disk="second").boot().to_its_deletion()
-    assert cloud.said("resume", 2)[0]["step"] == last > 0
-    assert curve(cloud, 1, 2) == list(range(1, 401))
-    assert cloud.said("end", 2)[0]["reason"] == "completed"
-    assert cloud.said("money", 2)[-1]["usd"] >= 0.5
+    cloud.put("ledger/a0002.json", json.dumps({"attempt": 2, "usd": 0.5, "elapsed_s": 1500}).encode())
+    cloud.config(attempt=3, spent_usd=0.4)
+    machine("--steps 400 --step-s 0.001", disk="third").boot().to_its_deletion()
+    assert cloud.said("resume", 3)[0]["step"] == last > 0
+    assert curve(cloud, 1, 3) == list(range(1, 401))
+    assert cloud.said("end", 3)[0]["reason"] == "completed"
+    assert cloud.said("money", 3)[-1]["usd"] >= 0.5
 
 
 def test_a_boot_resumes_the_attempt(cloud: Cloud, machine: Machine) -> None:
