@@ -17,7 +17,11 @@ done
 key() { printf '%s' "$CONFIG" | sed -n "s/.*\"$1\": *\"\([^\"]*\)\".*/\1/p"; }
 
 NAME="$(key name)"
-case "$NAME" in ts-*[!a-z0-9-]* | '') say "a name that is not ours: $NAME"; exit 1 ;; esac
+case "$NAME" in
+    *[!a-z0-9-]*) say "a name that is not ours"; exit 1 ;;
+    ts-?*) ;;
+    *) say "a name that is not ours"; exit 1 ;;
+esac
 DIR="$ROOT/$NAME"
 mkdir -p "$DIR" || exit 1
 cd "$DIR" || exit 1
