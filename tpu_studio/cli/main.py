@@ -19,6 +19,7 @@ VERBS = {
     "plan": "planning", "run": "running", "watch": "running", "runs": "keeping", "show": "keeping", "stop": "keeping",
     "extend": "keeping", "resume": "keeping", "delete": "keeping", "export": "keeping", "import": "keeping",
     "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",
+    "doctor": "doctor",
     "practice": "practice", "sweep": "sweeping",
 }  # fmt: skip
 

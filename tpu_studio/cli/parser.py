@@ -167,6 +167,24 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--remove", action="store_true", help="delete it")
     engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")
 
+    doctor = verb(
+        "doctor",
+        "What Google Cloud still needs before it can lend a TPU, each with its fix; and what you may use where.",
+        "tpu-studio doctor --use-gcloud --project my-project --fix all",
+    )
+    doctor.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    who = doctor.add_mutually_exclusive_group()
+    who.add_argument("--use-gcloud", action="store_true", help="sign in with the credentials that gcloud made")
+    who.add_argument("--key", type=Path, metavar="FILE", help="sign in with a service-account key")
+    who.add_argument(
+        "--sign-in", nargs="?", const="", metavar="FILE", help="sign in in the browser; FILE: your own OAuth client"
+    )
+    doctor.add_argument("--project", metavar="ID", help="the project to use from now on")
+    doctor.add_argument("--region", metavar="REGION", help="the area for TPU, results and outside stop")
+    doctor.add_argument("--bucket", metavar="NAME", help="a bucket of yours for results")
+    doctor.add_argument("--fix", metavar="FIX", help="do a repair by its name; all: each that needs no answer of yours")
+    doctor.add_argument("--billing-account", metavar="NAME", help="for --fix link-billing: billingAccounts/…")
+
     sweep = verb(
         "sweep",
         "Find everything that may cost money in your project, in every zone; what is not ours is only shown.",

@@ -51,6 +51,10 @@ class Side:
             self._doctor = (name, GoogleDoctor(self._credentials, self.endpoints, self._offers))
         return self._doctor[1]
 
+    def doctor_for(self, credentials: Any) -> GoogleDoctor:
+        """With other credentials than the active account's."""
+        return GoogleDoctor(credentials, self.endpoints, self._offers)
+
     def _credentials(self) -> Any:
         return self.signing.credentials()
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.wire.errors import NotReady, SignedOut
 
 if TYPE_CHECKING:
+    from tpu_studio.cloud.doctor.doctor import GoogleDoctor
     from tpu_studio.cloud.endpoints import Endpoints
+    from tpu_studio.places.accounts import Side
+    from tpu_studio.workflow.account.ports import Choices
     from tpu_studio.workflow.cloudruns.ports import CloudSide
 
 
@@ -64,6 +67,14 @@ def reach(place: str, home: Path) -> Reached:
         choices.runner or runner_account(choices.project),
         side.endpoints,
     )
+
+
+def practice_owner(home: Path, side: Side) -> tuple[GoogleDoctor, Choices]:
+    """The checklist as the owner of the practice cloud, when nobody has signed in there: all is ready."""
+    from tpu_studio.workflow.account.ports import Choices
+
+    who = reach("practice", home)
+    return side.doctor_for(who.credentials), Choices(who.project, who.region, who.bucket)
 
 
 def connected(place: str, home: Path) -> CloudSide:

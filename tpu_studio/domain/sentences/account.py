@@ -154,7 +154,7 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
         return _titled(bad, _OPTIONAL[id](f))
     if state == "waiting":
         after = NAMES.get(f.text("after"), "the step above")
-        return Sentence(good, f"Looked at once {after} is in order.", "")
+        return Sentence(good, f"Waits for {after}.", "")
     why = f.text("why").replace("-", " ") or "Google gave no answer that tells"
     return Sentence(good, f"Cannot tell: {why}.", "Check again in a moment. A run may work all the same.")
 

@@ -1,0 +1,65 @@
+"""``doctor`` at the practice cloud: from nothing to ready, in words and in JSON, with the exit codes that scripts read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpu_studio.cli.main import main
+from tpu_studio.practice import daemon
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.settings import Settings
+
+
+@pytest.fixture
+def practice(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    """A practice cloud in this process, found as the home's own would be."""
+    served = Practice(Settings(home / "practice", machines=False)).start()
+    settings = served.cloud.settings
+    told = {"url": served.url, "token": served.token, "project": settings.project, "zone": settings.zone,
+            "bucket": settings.bucket}  # fmt: skip
+    monkeypatch.setattr(daemon, "start_or_join", lambda home: told)
+    yield served
+    served.stop()
+
+
+def asked(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict[str, Any]]:
+    code = main(["doctor", *argv, "--json"])
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return code, answer
+
+
+def test_a_ready_account_is_told_so_with_what_may_be_used_where(practice: Practice, capsys: Any):
+    code, told = asked(capsys, "--on", "practice")
+    assert (code, told["ready"], told["project"]) == (0, True, "practice-project")
+    assert {one["id"]: one["state"] for one in told["checks"]}["outside-stop"] == "pass"
+    assert any(row["generation"] == "v5e" and row["limit"] > 0 for row in told["quota"])
+
+
+def test_what_is_missing_is_exit_4_and_named_with_its_repair(practice: Practice, capsys: Any):
+    practice.cloud.faults.arm("billing-off")
+    code, told = asked(capsys, "--on", "practice")
+    broken = next(one for one in told["checks"] if one["state"] == "fail")
+    assert (code, told["ready"], broken["id"], broken["fix"]) == (4, False, "billing", "link-billing")
+    assert main(["doctor", "--on", "practice"]) == 4
+    assert "--fix link-billing" in capsys.readouterr().out
+
+
+def test_a_repair_that_there_is_not_is_refused_with_those_there_are(practice: Practice, capsys: Any):
+    assert main(["doctor", "--on", "practice", "--fix", "everything"]) == 2
+    assert "make-bucket" in capsys.readouterr().err
+
+
+def test_nobody_signed_in_at_google_is_exit_4_and_asks_no_network(home: Path, capsys: Any):
+    code, told = asked(capsys)
+    assert (code, told["checks"][0]["fix"]) == (4, "sign-in")
+
+
+def test_a_key_file_that_is_none_is_refused_by_name(home: Path, tmp_path: Path, capsys: Any):
+    (tmp_path / "key.json").write_text("{}")
+    assert main(["doctor", "--key", str(tmp_path / "key.json")]) == 4
+    assert "key.json" in capsys.readouterr().err
