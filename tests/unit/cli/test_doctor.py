@@ -1,4 +1,4 @@
-"""``doctor`` at the practice cloud: from nothing to ready, in words and in JSON, with the exit codes that scripts read."""
+"""``doctor`` at the practice cloud: from nothing to ready, in words and in JSON, with its exit codes."""
 
 from __future__ import annotations
 
