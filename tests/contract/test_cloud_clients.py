@@ -207,7 +207,7 @@ def test_the_clock_is_the_clouds(start_practice: Start) -> None:
     practice = start_practice(speed=60)
     side = side_of(practice)
     assert side.speed == 60
-    assert abs(side.clock.now() - practice.cloud.clock.now()) < 120  # two practice minutes: 2 s
+    assert abs(side.clock.now() - practice.cloud.clock.now()) < 3600  # of practice: a minute for one slow answer
 
 
 # ------------------------------------------------------------------------------------------------------- machines
@@ -229,7 +229,7 @@ WANTED = Wanted(
 
 def until(seen: Callable[[], MachineSeen | None], *states: str) -> MachineSeen | None:
     """The machine once it is in one of *states* ("" for absent), or a failure after a generous while."""
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 90
     while True:
         machine = seen()
         if (machine.state if machine else "") in states:
@@ -249,7 +249,7 @@ def test_a_machine_is_asked_for_found_and_deleted(fast: CloudSide, tier: str) ->
     machines.create(replace(WANTED, tier=tier, run_s=3600.0 if tier == "flex-start" else None))
     ready = until(lambda: machines.look(REF), "ready")
     assert ready is not None and ready.labels == LABELS
-    assert ready.created is not None and abs(ready.created - fast.clock.now()) < 3600
+    assert ready.created is not None and abs(ready.created - fast.clock.now()) < 36_000
     assert [one.ref for one in machines.find(LABELS)] == [REF]
     assert list(machines.find({**LABELS, "run-id": "another"})) == []
     machines.delete(REF)
@@ -272,6 +272,7 @@ def test_the_same_name_is_refused_the_same_call_is_not(fast: CloudSide) -> None:
     ("fault", "id"),
     [
         ("quota-zero", "quota-exceeded"),
+        ("quota-region-limit", "quota-exceeded"),
         ("stockout-at-submit", "no-capacity"),
         ("type-not-in-zone", "type-not-in-zone"),
         ("create-rate", "create-rate"),
@@ -310,7 +311,7 @@ def test_a_state_nobody_has_heard_of_is_unknown_not_failed(start_practice: Start
     machines = side_of(start_practice("unknown-enum", speed=60)).machines["tpu"]
     machines.create(WANTED)
     states = set()
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 90
     while "ready" not in states and time.monotonic() < give_up:
         machine = machines.look(REF)
         assert machine is not None
