@@ -573,3 +573,17 @@ def test_another_person_of_the_project_is_held_to_their_role_everywhere(practice
     )]  # fmt: skip
 
     assert seen == [200] * 6 and refused == [403] * 9
+
+
+def test_a_person_s_call_may_have_to_name_the_project_whose_quota_counts(start_practice: Start):
+    practice = start_practice("quota-project-needed")
+    call, path = caller(practice), f"{HOME}/quotaPreferences"
+    colleague = practice.cloud.principals.issue("colleague@practice.example")
+    named = {"X-Goog-User-Project": "practice-project"}
+
+    bare = call("GET", path)
+    theirs = call("GET", path, headers=named, token=colleague)  # a viewer may look, but not spend its quota
+
+    assert bare.status == 403 and "requires a quota project" in bare.error["message"]
+    assert call("GET", path, headers=named).status == 200
+    assert (theirs.status, theirs.reasons) == (403, ["USER_PROJECT_DENIED"])

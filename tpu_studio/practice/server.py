@@ -37,6 +37,7 @@ _NO_TOKEN = (
 )
 _FREE_SERVICES = ("serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "cloudbilling.googleapis.com",
                   "iam.googleapis.com", "cloudquotas.googleapis.com", "billingbudgets.googleapis.com")  # fmt: skip
+_NEED_QUOTA_PROJECT = ("cloudquotas.googleapis.com", "billingbudgets.googleapis.com", "orgpolicy.googleapis.com")
 DRAIN_BYTES = 1 << 20
 
 
@@ -156,6 +157,7 @@ class _Handler(BaseHTTPRequestHandler):
         cloud = self.server.cloud
         if not route.public:
             request.principal = self._principal(request)
+            self._check_quota_project(request.principal, route.service)
         if "project" in request.match:
             request.match["project"] = self._project(request.match["project"])
         if route.service:
@@ -184,6 +186,30 @@ class _Handler(BaseHTTPRequestHandler):
                 headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/", error="invalid_token"'},
             )  # fmt: skip
         return who
+
+    def _check_quota_project(self, who: Principal, service: str) -> None:
+        """Whose quota counts for a person's call (``X-Goog-User-Project``): it must be theirs to use."""
+        cloud = self.server.cloud
+        if who.kind != "user":
+            return
+        if named := self.headers.get("X-Goog-User-Project", ""):
+            project = self._project(named)
+            if not cloud.principals.may(who, "serviceusage.services.use", f"projects/{project}"):
+                info = error_info("USER_PROJECT_DENIED", consumer=f"projects/{project}")
+                message = (
+                    f"Caller does not have required permission to use project {project}. Grant the caller the "
+                    "roles/serviceusage.serviceUsageConsumer role, or a custom role with the serviceusage.services.use "
+                    "permission, and then retry. Propagation of the new permission may take a few minutes."
+                )
+                raise GoogleError(403, "PERMISSION_DENIED", message, [info])
+        elif service in _NEED_QUOTA_PROJECT and cloud.faults.armed("quota-project-needed") is not None:
+            info = error_info("SERVICE_DISABLED", service=service, consumer="projects/764086051850")
+            message = (
+                "Your application is authenticating by using local Application Default Credentials. The "
+                f"{service} API requires a quota project, which is not set by default. To learn how to set your quota "
+                "project, see https://cloud.google.com/docs/authentication/adc-troubleshooting/user-creds ."
+            )
+            raise GoogleError(403, "PERMISSION_DENIED", message, [info])
 
     def _project(self, named: str) -> str:
         """Its id, for a number as well."""
