@@ -137,6 +137,7 @@ FAULTS = {
             0,
             {"permission": "tpu.queuedResources.create"},
         ),
+        Fault("quota-project-needed", _ACCOUNT, "Some of Google's services want to be told which project asks.", 0),
         Fault("quota-not-eligible", _ACCOUNT, "Your project is too new to ask for more quota.", 0),
         Fault("quota-request-denied", _ACCOUNT, "Google says no when you ask for more quota."),
         Fault("quota-request-partial", _ACCOUNT, "Google grants only a part of the quota that you ask for."),
@@ -225,10 +226,11 @@ class Faults:
             if record is None:
                 return None
             record["taken"] += 1
+            taken = dict(record)
             if record["times"] and record["taken"] >= record["times"]:
-                self._db.delete("fault", record["id"])
+                self._db.lasting(lambda: self._db.delete("fault", taken["id"]))
             else:
-                self._db.put("fault", record["id"], record)
+                self._db.lasting(lambda: self._db.put("fault", taken["id"], taken))
         self.note("happened", name, **about)
         return dict(record["about"])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ class Database:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
         self._depth = 0
+        self._lasting: list[Callable[[], object]] = []
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut may
@@ -65,6 +66,14 @@ class Database:
             self.put("counter", counter, {"n": number})
             return number
 
+    def lasting(self, act: Callable[[], object]) -> None:
+        """Do *act* now, and once more should the transaction around be taken back: a refusal has happened all the same.
+
+        Call it in a transaction; *act* may be done twice.
+        """
+        act()
+        self._lasting.append(act)
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing, alone; may be nested."""
@@ -79,10 +88,14 @@ class Database:
                 self._depth -= 1
                 if outermost:
                     self._connection.execute("ROLLBACK")
+                    lasting, self._lasting = self._lasting, []
+                    for act in lasting:
+                        act()
                 raise
             self._depth -= 1
             if outermost:
                 self._connection.execute("COMMIT")
+                self._lasting = []
 
     def close(self) -> None:
         with self._lock:
