@@ -315,11 +315,22 @@ def _clear(machine: Machine, seen: Seen, rules: Rules) -> Action:
     """Delete it until GET proves it gone."""
     if machine.ref.name not in seen.looks:
         return Look(machine)
-    if seen.looks[machine.ref.name] is None:
+    cloud = seen.looks[machine.ref.name]
+    if cloud is None:
         return Gone(machine)
+    if _is_news(machine, cloud):
+        return Notice(machine, cloud)
     if machine.delete_asked is None or seen.now - machine.delete_asked >= rules.delete_again_s:
         return Delete(machine)
     return Wait(2.0)
+
+
+def _is_news(machine: Machine, cloud: MachineSeen) -> bool:
+    """Billing has begun, or has ended while the request is still there."""
+    if cloud.created is not None:
+        return machine.created is None
+    ends = cloud.state in ("leaving", "preempted", "failed")
+    return ends and machine.created is not None and machine.node_gone is None
 
 
 def _unclear(machine: Machine, cloud: MachineSeen | None, seen: Seen) -> Action:
@@ -341,7 +352,7 @@ def _watch(machine: Machine, cloud: MachineSeen | None, seen: Seen, rules: Rules
         if machine.ready is None and machine.created is None and not guard.spoke:
             return Leave(machine, "waited-out" if not seen.stop else f"stopped-{seen.stop}")
         return Leave(machine, "preempted" if guard.preempted else "vanished")
-    if cloud.state != machine.state or (cloud.created is not None and machine.created is None):
+    if cloud.state != machine.state or _is_news(machine, cloud):
         return Notice(machine, cloud)
     if seen.bucket_gone:
         return Leave(machine, "bucket-gone", {"result": False})
@@ -396,7 +407,7 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
         if last.ref.name not in seen.looks:
             return Look(last)
         cloud = seen.looks[last.ref.name]
-        if cloud is not None and cloud.created is not None and last.created is None:
+        if cloud is not None and _is_news(last, cloud):
             return Notice(last, cloud)
         itself = not state.declared and state.end is not None and seen.now - state.end.t < rules.self_delete_s
         if cloud is not None and last.delete_asked is None and itself:

@@ -601,10 +601,10 @@ class Driver:
     def _billed_until(self, run: _Watched, machine: Machine, guard: Guard, limits: Limits) -> float:
         """Now where it was seen a moment ago; else what its last words, or the last stop from outside, allow."""
         now = run.side.clock.now()
+        if machine.node_gone is not None and (machine.created is not None or not guard.preempted):
+            return min(now, machine.node_gone)
         if guard.preempted:
             return min(now, run.words.guard(machine.attempt).spoke + GONE_AFTER_END_S)
-        if machine.preempted is not None:
-            return min(now, machine.preempted)
         if now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0:
             return now
         if guard.end is not None:

@@ -31,6 +31,7 @@ class Machine:
         state: What GET by name said last.
         created: Node createTime: billed from here.
         leaving: Why it is to be deleted, "" while it is wanted.
+        node_gone: The node was not there any more, though its request was: nothing is billed from here on.
         gone: GET by name has proved it absent.
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         made: Something was really there.
@@ -50,7 +51,7 @@ class Machine:
     state: str = ""
     created: float | None = None
     ready: float | None = None
-    preempted: float | None = None
+    node_gone: float | None = None
     lease_stops: bool = False
     leaving: str = ""
     leaving_facts: Mapping[str, Any] = field(default_factory=dict)
@@ -228,10 +229,14 @@ def _cloud(state: State, event: Event) -> State:
             made=True,
             state=seen,
             created=float(created) if isinstance(created, (int, float)) and known.created is None else known.created,
-            preempted=event.t if seen == "preempted" and known.preempted is None else known.preempted,
+            node_gone=None if created is not None else known.node_gone or (event.t if _ends(seen) else None),
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),
     )
+
+
+def _ends(seen: str) -> bool:
+    return seen in ("leaving", "preempted", "failed")
 
 
 def _leaving(state: State, event: Event) -> State:
