@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -139,7 +140,8 @@ def _run(argv: Sequence[str], own: Mapping[str, str], told: Callable[[str], None
         raise EnvironmentFailed(f"{argv[0]}: {error}") from error
     assert process.stdout is not None
     lines: queue.Queue[str | None] = queue.Queue()
-    threading.Thread(target=_read, args=(process.stdout, lines), daemon=True, name="environment").start()
+    reading = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True, name="environment")
+    reading.start()
     last: deque[str] = deque(maxlen=_LINES)
     told_at = 0.0
     try:
@@ -159,13 +161,15 @@ def _run(argv: Sequence[str], own: Mapping[str, str], told: Callable[[str], None
             raise EnvironmentFailed("\n".join(last) or f"{argv[0]} ended with {process.returncode}")
     finally:
         if process.poll() is None:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
+        reading.join(5.0)
 
 
 def _read(pipe: IO[bytes], lines: queue.Queue[str | None]) -> None:
-    for line in pipe:
-        lines.put(line.decode("utf-8", "replace").rstrip())
+    with pipe:
+        for line in pipe:
+            lines.put(line.decode("utf-8", "replace").rstrip())
     lines.put(None)
 
 
