@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -30,6 +31,9 @@ def client_of(practice: Practice, token: str) -> storage.Client:
 def client(practice: Practice) -> Iterator[storage.Client]:
     made = client_of(practice, practice.token)
     yield made
+    for thread in threading.enumerate():  # after a 404 it looks for the bucket in the background, up to two minutes
+        if thread.name.endswith("_background)"):
+            thread.join(30)
     made.close()
 
 
