@@ -27,7 +27,7 @@ from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 
 COMMAND_S = 120.0  # seconds a command may take
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 ZONE = "--zone=us-west4-a"
 VM = ("compute", "tpus", "tpu-vm")
 QUEUED = ("compute", "tpus", "queued-resources")

@@ -85,7 +85,7 @@ def caller(practice: Practice) -> Call:
             asked.add_header(name, value)
         opener = request.build_opener(request.ProxyHandler({}))
         try:
-            with opener.open(asked, timeout=20) as reply:
+            with opener.open(asked, timeout=60) as reply:
                 raw, status, got = reply.read(), reply.status, dict(reply.headers)
         except error.HTTPError as refused:
             with refused:

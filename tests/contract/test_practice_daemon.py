@@ -38,7 +38,7 @@ def test_everybody_joins_the_one_server_of_a_home_and_it_survives_being_killed(s
     assert first["token"] not in (served / "practice" / "server.log").read_text("utf-8")
 
     os.kill(record["pid"], signal.SIGKILL)
-    give_up = time.monotonic() + 10
+    give_up = time.monotonic() + 60
     while daemon.running(served) is not None and time.monotonic() < give_up:
         time.sleep(0.01)
     assert daemon.start_or_join(served)["token"] == first["token"]
@@ -51,13 +51,13 @@ def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(ser
         line = json.loads(server.stdout.readline())
         assert daemon.running(served) == line
         fault = [*program, "--fault", "preempted-at-step:step=7,times=2"]
-        armed = json.loads(subprocess.run(fault, capture_output=True, timeout=30, check=True).stdout)["armed"]
+        armed = json.loads(subprocess.run(fault, capture_output=True, timeout=120, check=True).stdout)["armed"]
         assert [(one["name"], one["times"], one["about"]["step"]) for one in armed] == [("preempted-at-step", 2, 7)]
-        second = subprocess.run(program, capture_output=True, timeout=30, check=False)
+        second = subprocess.run(program, capture_output=True, timeout=120, check=False)
         assert second.returncode == 4 and line["url"].encode() in second.stdout + second.stderr
-        stopped = subprocess.run([*program, "--stop"], capture_output=True, timeout=30, check=True)
+        stopped = subprocess.run([*program, "--stop"], capture_output=True, timeout=120, check=True)
         assert json.loads(stopped.stdout) == {"stopped": True}
-        assert server.wait(10) == 0
+        assert server.wait(60) == 0
     assert daemon.running(served) is None and daemon.stop(served) is False
 
 
@@ -70,7 +70,7 @@ def test_a_program_that_does_not_start_is_told_with_its_own_words(home: Path):
 @pytest.mark.parametrize("wrong", [["--fault", "no-such-fault"], ["--fault", "preempted:oops"], ["--speed", "0"]])
 def test_a_wrong_fault_or_speed_is_bad_input(home: Path, wrong: list[str]):
     program = [sys.executable, "-m", "tpu_studio", "practice", "--json", *wrong]
-    assert subprocess.run(program, capture_output=True, timeout=30, check=False).returncode == 2
+    assert subprocess.run(program, capture_output=True, timeout=120, check=False).returncode == 2
 
 
 def test_a_detached_server_leaves_when_idle_but_not_while_a_request_waits(home: Path):

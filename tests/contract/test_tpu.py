@@ -16,7 +16,7 @@ from tpu_studio.practice.main import Practice
 
 PLACE = "projects/practice-project/locations/us-west4-a"
 V2, ALPHA = f"/v2/{PLACE}", f"/v2alpha1/{PLACE}"
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 
 Body = dict[str, Any]
 

@@ -55,7 +55,7 @@ def create(client: tpu_v2.TpuClient) -> Any:
 def test_tpu_v2_makes_watches_and_deletes_a_queued_resource(client: tpu_v2.TpuClient):
     create(client)
     states = tpu_v2.QueuedResourceState.State
-    give_up = time.monotonic() + 15
+    give_up = time.monotonic() + 60
     while (found := client.get_queued_resource(name=QR, timeout=10)).state.state != states.ACTIVE:
         assert found.state.state in (states.CREATING, states.WAITING_FOR_RESOURCES, states.PROVISIONING)
         assert time.monotonic() < give_up
@@ -66,7 +66,7 @@ def test_tpu_v2_makes_watches_and_deletes_a_queued_resource(client: tpu_v2.TpuCl
     with pytest.raises(exceptions.BadRequest):
         client.delete_queued_resource(name=QR, timeout=10)
     operation = client.delete_queued_resource(request={"name": QR, "force": True}, timeout=10)
-    operation.result(timeout=15)
+    operation.result(timeout=60)
     with pytest.raises(exceptions.NotFound):
         client.get_queued_resource(name=QR, timeout=10)
 
@@ -89,13 +89,13 @@ def test_tpu_v2_understands_a_refusal_with_its_details(start_practice: Start):
 def test_tpu_v2_gets_a_stockout_from_the_operation(start_practice: Start):
     short = pytest.raises(exceptions.ResourceExhausted, match="no more capacity")
     with client_of(start_practice("stockout-in-operation", speed=20.0)) as client, short:
-        create(client).result(timeout=15)
+        create(client).result(timeout=60)
 
 
 def test_tpu_v2_survives_a_foreign_metadata_type_once_that_is_imported(start_practice: Start):
     assert google.cloud.common.OperationMetadata
     with client_of(start_practice("foreign-metadata-type", speed=20.0)) as client:
-        create(client).result(timeout=15)
+        create(client).result(timeout=60)
 
 
 @pytest.mark.parametrize("version", ["v2", "v2alpha1"])

@@ -16,7 +16,7 @@ from tpu_studio.practice.main import Practice
 
 PLACE = "projects/practice-project/locations/us-west4-a"
 V2, NODE = f"/v2/{PLACE}", f"{PLACE}/nodes/n1"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 # What a trainer's run folder shows, one step every twentieth of a second; TERM is answered once, then it works on.
 TRAINS = """#!/bin/sh
 echo booted
@@ -82,7 +82,7 @@ def test_a_machine_boots_with_its_node_and_every_process_goes_with_the_delete(st
 
 
 def test_preempted_at_a_step_it_is_warned_first_and_dead_after_the_notice(start_practice: Start, home: Path):
-    practice = start_practice("preempted-at-step:step=5,notice=10", speed=10.0, machines=True)
+    practice = start_practice("preempted-at-step:step=5,notice=20", speed=10.0, machines=True)
     call, vms = caller(practice), practice.cloud.vms
     assert vms is not None
     create(call)

@@ -29,9 +29,9 @@ from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import NotReady
 
 IDLE_S = 600.0
-START_S = 30.0
-STOP_S = 20.0
-_CALL_S = 10.0
+START_S = 60.0
+STOP_S = 60.0
+_CALL_S = 20.0
 _LOG_TAIL = 2000
 _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
 
