@@ -157,14 +157,15 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
         if _AS.fullmatch(path.name):
             return [Piece(files, folder=path.name, single=True)]
         return [Piece(files, folder="data", file=path.name)]
+    named = path.name if path.is_file() else ""  # a data set given by the file that describes it
     pieces: list[Piece] = []
     held: list[DataFile] = []
     for one in files:
         if held and sum(other.size for other in held) + one.size > piece_bytes:
-            pieces.append(Piece(held))
+            pieces.append(Piece(held, file=named))
             held = []
         held = [*held, one]
-    return [*pieces, Piece(held)] if held else pieces
+    return [*pieces, Piece(held, file=named)] if held else pieces
 
 
 def _files(job: Job, path: Path) -> list[DataFile]:

@@ -17,6 +17,7 @@ from tpu_studio.cloud.bundle import bundle, data_pieces
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.startup import LIMIT_BYTES, environment, guardian_sha256, metadata, one_line, runtime
 from tpu_studio.data.fingerprints import fingerprint_of
+from tpu_studio.data.shards import SPLITS
 from tpu_studio.trainer.guardian.vm import config as vm_config
 from tpu_studio.trainer.guardian.vm.unpack import unpack
 from tpu_studio.wire import plan as plans
@@ -134,6 +135,29 @@ def test_texts_of_a_folder_keep_their_tree(tmp_path: Path) -> None:
     assert sorted(one.relative_to(arrived).as_posix() for one in arrived.rglob("*") if one.is_file()) == [
         "a.txt", "deep/b.md", "deep/er/c.txt",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("given", ["", "dataset.json", "renamed.json"])
+def test_a_data_set_in_shards_brings_its_description_and_its_shards(given: str, tmp_path: Path) -> None:
+    folder = tmp_path / "set"
+    folder.mkdir()
+    shards = {split: [{"name": f"{split}-0.tfrecord", "sha256": split * 4, "bytes": 5}] for split in SPLITS}
+    tree = {
+        "format": 1, "kind": "table", "task": "regression", "description": {}, "look": {"preview": {}},
+        "splits": {split: {"shards": shards[split]} for split in SPLITS},
+    }  # fmt: skip
+    (folder / (given or "dataset.json")).write_text(json.dumps(tree))
+    for split in SPLITS:
+        (folder / f"{split}-0.tfrecord").write_bytes(b"12345")
+    (folder / "notes.txt").write_text("not needed")
+    job = job_of("tfrecord", folder / given if given else folder)
+    arrived = carried(job, tmp_path / "vm", piece_bytes=8)
+    assert fingerprint_of(job_of("tfrecord", arrived)) == fingerprint_of(job)
+    there = arrived if arrived.is_dir() else arrived.parent
+    assert {one.name for one in there.iterdir()} == {
+        given or "dataset.json",
+        *(f"{split}-0.tfrecord" for split in SPLITS),
+    }
 
 
 def test_pieces_are_no_larger_than_asked_and_the_same_each_time(tmp_path: Path) -> None:
