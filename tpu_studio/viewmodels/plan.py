@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.viewmodels import draft, ownfile, planwords, thumbnails
+from tpu_studio.viewmodels import draft, ownfile, planwhere, planwords, thumbnails
 from tpu_studio.viewmodels.ownfile import Consents, OwnFile
 from tpu_studio.viewmodels.planform import option_value
 from tpu_studio.viewmodels.planlook import Looks
@@ -291,6 +292,27 @@ class PlanViewModel:
         self._see_data()
         self._plan()
 
+    # ----------------------------------------------------------------------------------------------------------- where
+
+    def set_place(self, place: str) -> None:
+        self.apply(planwhere.moved(self.state.value.job, place))
+
+    def set_generation(self, generation: str) -> None:
+        self.apply(planwhere.generation_changes(self.state.value.job, generation))
+
+    def set_slice(self, accelerator: str) -> None:
+        """One size of a TPU; the areas that lend it are chosen anew."""
+        self.apply({"where.accelerator": accelerator, "where.zones": None})
+
+    def set_tier(self, tier: str) -> None:
+        self.apply({"where.tier": tier, "where.zones": None})
+
+    def set_region(self, region: str) -> None:
+        self.apply(planwhere.region_changes(self.state.value.where, region))
+
+    def set_zone(self, zone: str, on: bool) -> None:
+        self.apply(planwhere.zone_changes(self.state.value.where, zone, on))
+
     # -------------------------------------------------------------------------------------------------------- sections
 
     def open_section(self, section: str) -> None:
@@ -359,7 +381,8 @@ class PlanViewModel:
         self._choose()
         view = self.state.value
         if not view.complete or view.look is None or view.look_problem:
-            self.state.set(replace(view, plan=None, parts=None, stale=False))
+            where = planwhere.where_of(view.job, None, self._today)
+            self.state.set(replace(view, plan=None, parts=None, stale=False, where=where, slice_choices=()))
             return
         if view.looking:
             self.state.set(replace(view, stale=view.plan is not None))
@@ -392,7 +415,15 @@ class PlanViewModel:
             if self._times.under_way
             else "none"
         )
-        self.state.set(replace(view, plan=plan, parts=parts, stale=False, timing=word))
+        where = planwhere.where_of(view.job, plan, self._today)
+        slices = planwhere.choices(view.job, plan, view.look, timing, self._now()) if view.rented else ()
+        self.state.set(
+            replace(view, plan=plan, parts=parts, stale=False, timing=word, where=where, slice_choices=slices)
+        )
+
+    @property
+    def _today(self) -> date:
+        return date.fromtimestamp(self._now())
 
     def _choose(self) -> None:
         """The models that fit, each with what it would take here: a plan each, a fraction of a millisecond."""
@@ -427,6 +458,8 @@ class PlanViewModel:
         plan = view.plan
         if plan is None or view.stale or view.looking or view.starting or view.missing[1]:
             return
+        if view.job["where.place"] == "cloud":
+            return  # this computer's steps say nothing of a TPU's
         if not view.engine.ready or (view.running and not asked) or (plan.job.model == "file" and not plan.consent):
             return
         if self._times.start(plan, again=asked and self._times.of(plan) is None):
@@ -506,18 +539,35 @@ class PlanViewModel:
             self.state.set(replace(view, opened=view.opened | {section}, attention=(section, view.attention[1] + 1)))
         elif view.own is not None and not view.own.agreed:
             self.state.set(replace(view, asking_consent=True))
-        elif view.engine.status in ("missing", "broken", "outdated"):
+        elif view.needs_engine and view.engine.status in ("missing", "broken", "outdated"):
             self.state.set(replace(view, asking_engine=True))
+        elif view.rented:
+            self._draw(reviewing=True, problem=None)
         else:
             self._launch()
+
+    def start_reviewed(self) -> None:
+        """The person has read the review: exactly that plan is launched."""
+        if self.state.value.reviewing:
+            self._draw(reviewing=False)
+            self._launch()
+
+    def close_review(self) -> None:
+        self._draw(reviewing=False)
 
     def create_engine(self) -> None:
         """Create (or repair) the training engine and start the run when it is there."""
         self._draw(asking_engine=False)
         if self.state.value.engine.status == "broken":
-            self._engine.repair(then=self._launch)
+            self._engine.repair(then=self._engine_made)
         else:
-            self._engine.install(then=self._launch)
+            self._engine.install(then=self._engine_made)
+
+    def _engine_made(self) -> None:
+        if self.state.value.rented:
+            self.start()
+        else:
+            self._launch()
 
     def dismiss(self) -> None:
         self._draw(problem=None)
@@ -529,7 +579,7 @@ class PlanViewModel:
             return
         self.leave()
         self.state.set(replace(view, starting=True, problem=None))
-        beside = view.beside and bool(view.running)
+        beside = view.beside and bool(view.running) and not view.rented
         self._tasks.submit(lambda: launcher.launch(plan, beside=beside), done=self._launched, failed=self._not_launched)
 
     def _launched(self, run: str) -> None:
@@ -551,4 +601,4 @@ class PlanViewModel:
         self._draw(engine=engine)
 
     def _runs_changed(self, runs: RunsView) -> None:
-        self._draw(running=tuple(row.name for row in runs.going_on))
+        self._draw(running=tuple(row.name for row in runs.going_on if not row.rented))

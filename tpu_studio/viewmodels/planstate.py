@@ -15,6 +15,7 @@ from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.ownfile import OwnFile
 from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
+from tpu_studio.viewmodels.planwhere import PLACE_WORDS, SliceChoice, WhereView, title_of
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.wire.job import Job
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
     from tpu_studio.planner.estimate import Estimate
 
+WHERE_CHECKS = ("place-", "accelerator-", "price-", "wait-")
 Section = Literal["model", "data", "settings", "where"]
 SECTIONS: tuple[Section, ...] = ("model", "data", "settings", "where")
 TITLES = {"model": "Model", "data": "Data", "settings": "Settings", "where": "Where"}
@@ -62,6 +64,9 @@ class PlanView:
     problems: Wrong values by `table.key`, with what was typed in ``typed``.
     opened: Sections that were opened with Change.
     attention: The section that Start pointed to, and how often (so that a second press points again).
+    where, slice_choices: Of a rented place: what can be picked, and three TPUs with what the run would take there.
+    reviewing: The review of a rented run is open.
+    running: Names of the runs on this computer that go on.
     """
 
     job: Job = field(default_factory=draft.empty)
@@ -94,12 +99,28 @@ class PlanView:
     may_undo: bool = False
     may_redo: bool = False
     timing_failed: str = ""
+    where: WhereView = field(default_factory=lambda: WhereView("computer"))
+    slice_choices: tuple[SliceChoice, ...] = ()
+    reviewing: bool = False
 
     # ------------------------------------------------------------------------------------------------ what is there
 
     @property
     def complete(self) -> bool:
         return draft.is_complete(self.job)
+
+    @property
+    def rented(self) -> bool:
+        return str(self.job["where.place"]) != "computer"
+
+    @property
+    def practice(self) -> bool:
+        return str(self.job["where.place"]) == "practice"
+
+    @property
+    def needs_engine(self) -> bool:
+        """The training engine of this computer does the work: here, and behind a practice machine."""
+        return str(self.job["where.place"]) != "cloud"
 
     @property
     def dirty(self) -> bool:
@@ -160,7 +181,7 @@ class PlanView:
         return tuple(steps)
 
     def _trouble(self, section: str) -> bool:
-        ids = {"model": ("model-",), "data": ("data-",), "settings": ("batch-",), "where": ("place-",)}[section]
+        ids = {"model": ("model-",), "data": ("data-",), "settings": ("batch-",), "where": WHERE_CHECKS}[section]
         return (
             (section == "data" and self.look_problem is not None)
             or any(check.level == "error" and check.id.startswith(ids) for check in self.checks)
@@ -188,11 +209,10 @@ class PlanView:
                 own = sum(path.startswith(("training.", "data.")) for path in self.job.given & _SETTINGS)
                 return f"{own} of your own" if own else "Recommended"
             case _:
-                return (
-                    "This computer"
-                    if self.job["where.place"] == "computer"
-                    else str(self.job["where.place"]).capitalize()
-                )
+                place = PLACE_WORDS.get(str(self.job["where.place"]), str(self.job["where.place"]).capitalize())
+                if self.rented and self.plan and self.plan.place != "computer":
+                    return f"{place}, {title_of(self.plan.accelerator)}"
+                return place
 
     @property
     def main_fields(self) -> tuple[FieldView, ...]:
@@ -215,6 +235,8 @@ class PlanView:
             return "accent", "Timing real steps"
         if self.parts and self.parts.measured:
             return "neutral", "Measured here"
+        if self.job["where.place"] == "cloud":
+            return "neutral", "From published figures"
         return "neutral", "Rough"
 
     @property
@@ -231,6 +253,11 @@ class PlanView:
             if self.look_problem:
                 return "The estimate comes when the data can be read."
             return "Looking at the data." if self.looking else "Choose data and a model to see how long it takes."
+        if self.rented:
+            lasts = f"about {planwords.about_time(self.plan.time_s)} on {title_of(self.plan.accelerator)}"
+            if not self.plan.price:
+                return f"{lasts}; the price is not known"
+            return f"would be the cost; {lasts}" if self.practice else lasts
         if self.plan.price:
             return f"about {planwords.about_time(self.plan.time_s)} on this computer, at a pretended price"
         if self.timing == "failed":
@@ -239,6 +266,10 @@ class PlanView:
 
     @property
     def charge_sentence(self) -> str:
+        if self.practice:
+            return "Practice: nothing here is real, and nothing is charged."
+        if self.rented:
+            return "Nothing is charged until the TPU is there. Waiting is free."
         if self.job["where.usd_per_hour"]:
             return "A rehearsal: the price is pretended, nothing is charged."
         return "Runs on this computer. Nothing is charged."
@@ -262,13 +293,15 @@ class PlanView:
             section = next(
                 (
                     name
-                    for name, begins in (("model", "model-"), ("data", "data-"), ("where", "place-"))
+                    for name, begins in (("model", "model-"), ("data", "data-"), ("where", WHERE_CHECKS))
                     if blocking[0].id.startswith(begins)
                 ),
                 "settings",
             )
             return section, blocking[0].title
         if not self.plan.fits:
+            if self.rented:
+                return "where", "It does not fit into this TPU"
             return "settings", "It does not fit into memory"
         return "", ""
 
@@ -276,7 +309,7 @@ class PlanView:
     def start_words(self) -> str:
         if self.starting:
             return "Starting"
-        return "Start training"
+        return "Review and start" if self.rented else "Start training"
 
     @property
     def start_note(self) -> str:
@@ -284,7 +317,7 @@ class PlanView:
         missing = self.missing[1]
         if missing:
             return f"{missing}."
-        if self.running and not self.beside:
+        if self.running and not self.beside and not self.rented:
             return f"Waits until “{self.running[-1]}” is over. Nothing is charged."
         return self.charge_sentence
 

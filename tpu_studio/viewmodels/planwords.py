@@ -200,6 +200,10 @@ def estimate_rows(plan: Plan, parts: Estimate) -> tuple[Row, ...]:
     noun = figures.noun(str(plan.job["data.kind"]))
     steps = f"{figures.count(plan.steps)} steps"
     rows = []
+    if plan.place != "computer":
+        each, batch = max(1, plan.devices), int(plan.job["training.global_batch"])
+        share = f"{figures.count(batch / each)} {noun} per step"
+        rows.append(Row("Each chip gets", share, f"{figures.count(batch)} {noun} in a step, on {each} together."))
     if plan.examples_per_s:
         rows.append(Row("Speed", f"{count_range(plan.examples_per_s)} {noun}/s", parts.why))
     rows.append(Row("Setting up, before training", time_range(parts.setup_s), "Starting, reading the data, compiling."))
@@ -228,7 +232,7 @@ def limit_of(plan: Plan) -> Limit | None:
         top = nice_top(max(2 * cost.high, float(money), 0.02))
         return Limit(
             "limits.money_usd",
-            "Stop when it has cost",
+            "Stop when it would have cost" if plan.place == "practice" else "Stop when it has cost",
             figures.money(float(money)),
             float(money),
             top,
@@ -237,6 +241,11 @@ def limit_of(plan: Plan) -> Limit | None:
         )
     if not plan.time_s:
         return None
+    if plan.place != "computer" and not plan.price:  # a rented run needs a limit, and none can be guessed
+        usd = float(money or 0.0)
+        words = figures.money(usd) if usd else "choose one"
+        top = nice_top(max(2 * usd, 20.0))
+        return Limit("limits.money_usd", "Stop when it has cost", words, usd, top, (0, 0), False)
     value = float(plan.limits["hours"])
     band = (plan.time_s.low / 3600, plan.time_s.high / 3600)
     top = nice_top(max(2 * band[1], value, 0.1))
@@ -276,11 +285,18 @@ def memory_of(plan: Plan) -> MemoryWords:
     limit = max(1, int(memory["limit_bytes"]))
     parts = memory.get("parts") or {}
     noun = figures.noun(str(plan.job["data.kind"])).capitalize()
-    named = (
-        ("Program", parts.get("framework", 0)),
+    rented = plan.place != "computer"
+    named: tuple[tuple[str, float], ...] = (
+        ("Program", 0 if rented else parts.get("framework", 0)),
         ("Model", parts.get("weights", 0) + parts.get("optimizer", 0)),
-        (noun, parts.get("activations", 0) + parts.get("data", 0)),
+        (
+            noun,
+            parts.get("activations", 0) // max(1, plan.devices)
+            if rented
+            else parts.get("activations", 0) + parts.get("data", 0),
+        ),
     )
+    named = named[1:] if rented else named
     words = f"{figures.size(int(memory['device_bytes']))} of {figures.size(limit)}"
     fits, tone = (
         ("Does not fit", "bad") if not plan.fits else ("Tight", "warn") if memory.get("tight") else ("Fits", "ok")

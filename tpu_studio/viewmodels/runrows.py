@@ -72,6 +72,12 @@ class RunRow:
     may_extend: bool = False
     may_resume: bool = False
     problem: str = ""
+    place_id: str = "computer"
+    unproved: bool = False
+
+    @property
+    def rented(self) -> bool:
+        return self.place_id in ("practice", "cloud")
 
     @property
     def cost(self) -> str:
@@ -144,6 +150,8 @@ def row_of(known: RunSummary) -> RunRow:
         may_extend=known.over and not known.problem and known.reason in _MAY_EXTEND,
         may_resume=known.over and not known.problem and _retry_may_help(known.reason),
         problem=known.problem,
+        place_id=known.place,
+        unproved=known.over and not known.settled,
     )
 
 

@@ -18,9 +18,11 @@ from tpu_studio.data.looked import Finding
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.explainer import Explainer
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.plan.consent import AGREE, DECLINE, ConsentDialog
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.shell import PlanRequest
 from tpu_studio.wire.errors import DataError, RunError
 
@@ -223,11 +225,123 @@ def test_a_warning_is_repaired_with_one_press(qtbot: QtBot, page: PlanPage, worl
     assert shown_notes(page.card) == []
 
 
-def test_places_of_later_versions_cannot_be_chosen_and_say_why(page: PlanPage):
-    for key in ("practice", "cloud", "colab"):
-        segment = page.where_section.place.segment(key)
-        assert not segment.isEnabled()
-        assert segment.toolTip() == "Comes with a later version"
+def rented(page: PlanPage, world: World, place: str) -> None:
+    """A plan for digits at *place*, chosen as a person does."""
+    world.model.choose_data("digits", None)
+    page.where_section.place.segment(place).click()
+    QApplication.processEvents()
+
+
+def sheet_of(page: PlanPage) -> Sheet:
+    assert page.review is not None and page.review.isVisible()
+    return page.review
+
+
+def press(qtbot: QtBot, sheet: Sheet, words: str) -> None:
+    button = next(one for one in sheet.findChildren(Button) if one.text() == words)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def words_in(widget: QWidget) -> str:
+    return " ".join(one.text() for one in widget.findChildren(Text))
+
+
+def test_a_rented_plan_shows_cost_first_and_each_choice_plans_anew(page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    box, figures = page.where_section.rented, page.card.figures
+    assert box.isVisible() and figures.headline.text().startswith("$")
+    assert world.view.plan is not None and world.view.plan.accelerator == "v5litepod-1"
+    assert "an hour" in box.price.text() and "Nov 2026" in box.price_why.text()
+    assert box.cards is not None
+    box.cards.card("v6e-1").click()
+    assert world.view.plan.accelerator == "v6e-1"
+    box.generation.chosen.emit("v5e")
+    box.size_box.chosen.emit("v5litepod-8")
+    assert world.view.plan.accelerator == "v5litepod-8" and world.view.plan.devices == 8
+    assert figures.rows["Each chip gets"].isVisibleTo(figures)
+    box.tier.segment("spot").click()
+    assert world.view.plan.job["where.tier"] == "spot"
+    box.region.chosen.emit("us-west4")
+    assert world.view.plan.job["where.zones"] == ["us-west4-a", "us-west4-b"]
+    box.zones["us-west4-b"].click()
+    assert world.view.plan.job["where.zones"] == ["us-west4-a"]
+    page.where_section.place.segment("computer").click()
+    assert world.view.plan.place == "computer" and not box.isVisible()
+    assert "where.accelerator" not in world.view.job.given
+
+
+def test_what_cannot_be_rented_is_disabled_with_its_reason(page: PlanPage, world: World):
+    rented(page, world, "cloud")
+    box = page.where_section.rented
+    box.generation.chosen.emit("v6e")
+    box.region.chosen.emit("us-central1")
+    world.model.set_generation("v4")
+    spot = box.tier.segment("flex-start")
+    assert not spot.isEnabled() and "not documented for v4" in spot.toolTip()
+    world.model.set("training.framework", "tensorflow")
+    item = box.generation.model().item(box.generation.findData("tpu7x"))
+    assert not item.isEnabled() and "TensorFlow" in item.toolTip()
+
+
+def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    assert page.card.start.button.text() == "Review and start"
+    assert page.card.start.note.text() == "Nothing is charged until the TPU is there. Waiting is free."
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    told = words_in(sheet_of(page))
+    for part in (
+        "v5e · 1 chip",
+        "an hour",
+        "Nov 2026",
+        "Stops from outside",
+        "The machine itself",
+        "its absence is proved",
+    ):
+        assert part in told, part
+    assert "Charging begins when the machine is there" in told and "would" not in told
+    assert world.launched == []
+    press(qtbot, sheet_of(page), "Change the plan")
+    assert page.review is None and world.launched == [] and not world.view.reviewing
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert [plan for plan, _ in world.launched] == [world.view.plan]
+    assert page.review is None
+
+
+def test_practice_says_that_nothing_is_real_and_what_would_be(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "practice")
+    assert "would be" in page.card.figures.subline.text()
+    assert "would have cost" in page.card.figures.limit.title.text()
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    told = words_in(sheet_of(page))
+    assert "Practice: nothing here is real" in told and "Would be $1.20 an hour" in told and "Would cost" in told
+    qtbot.keyClick(sheet_of(page).focusWidget() or sheet_of(page), Qt.Key.Key_Escape)
+    assert world.launched == [] and page.review is None
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Start the rehearsal")
+    assert len(world.launched) == 1 and world.started
+
+
+def test_a_practice_run_asks_for_the_engine_and_a_rented_one_does_not(qtbot: QtBot, page: PlanPage):
+    for place, asks in (("practice", True), ("cloud", False)):
+        world = World(engine="missing")
+        other = PlanPage(world.model)
+        qtbot.addWidget(other)
+        rented(other, world, place)
+        world.model.start()
+        assert world.view.asking_engine is asks and world.view.reviewing is not asks
+        if other.review is not None:
+            other.review.close()
+
+
+def test_the_price_of_an_edit_stays_small_with_a_rented_place(page: PlanPage, world: World):
+    """Every edit makes the plan and three more for the cards; none is made twice."""
+    rented(page, world, "cloud")
+    assert len(world.view.slice_choices) == 3
+    assert len({one.accelerator for one in world.view.slice_choices}) == 3
 
 
 def test_data_that_cannot_be_read_is_told_with_a_way_out(qtbot: QtBot, page: PlanPage, world: World):

@@ -354,10 +354,13 @@ class ChoiceGroup(QWidget):
         return next((card.key for card in self._cards if card.isChecked()), "")
 
     def set_value(self, key: str) -> None:
+        """"" chooses none of them."""
         self._silent = True
+        self._buttons.setExclusive(bool(key))
         for card in self._cards:
-            if card.key == key:
-                card.setChecked(True)
+            if card.key == key or not key:
+                card.setChecked(bool(key))
+        self._buttons.setExclusive(True)
         self._silent = False
 
     def card(self, key: str) -> ChoiceCard:

@@ -262,6 +262,12 @@ class ComboBox(RingFocus, Themed, QComboBox):
             self.set_value(kept)
         self.update()
 
+    def set_option_enabled(self, key: str, enabled: bool, why: str = "") -> None:
+        """A disabled option stays in the list and says *why* on hover."""
+        item = self.model().item(self.findData(key))  # type: ignore[attr-defined]
+        item.setEnabled(enabled)
+        item.setToolTip(why)
+
     @property
     def value(self) -> str:
         return str(self.currentData() or "")

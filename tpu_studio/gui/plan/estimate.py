@@ -85,7 +85,8 @@ class Figures(QWidget):
         known = QVBoxLayout(self._known)
         known.setContentsMargins(0, 0, 0, 0)
         known.setSpacing(Space.l)
-        self.rows = {label: FactRow(label) for label in ("Speed", "Setting up, before training", "Training")}
+        labels = ("Each chip gets", "Speed", "Setting up, before training", "Training")
+        self.rows = {label: FactRow(label) for label in labels}
         facts = QVBoxLayout()
         facts.setSpacing(Space.m - 1)
         for row in self.rows.values():
@@ -136,11 +137,15 @@ class Figures(QWidget):
         self.limit.setVisible(limit is not None)
         if limit is not None:
             self.limit.set_limit(limit)
-        for row in planwords.estimate_rows(plan, parts):
-            shown = self.rows[row.label]
+        told = {row.label: row for row in planwords.estimate_rows(plan, parts)}
+        for label, shown in self.rows.items():
+            shown.setVisible(label in told)
+        for label, row in told.items():
+            shown = self.rows[label]
             shown.set_value(row.value)
             shown.setToolTip(row.why)
         memory = planwords.memory_of(plan)
+        self.memory_row.label.setText("Memory on each chip" if view.rented else "Memory")
         self.memory_row.set_value(memory.words)
         self.memory.set_memory([MemoryPart(name, share) for name, share in memory.parts], 1.0, memory.words)
         self.fits.set_pill(memory.fits, memory.tone, icon=FITS_ICON[memory.tone])  # type: ignore[arg-type]

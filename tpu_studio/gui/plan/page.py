@@ -5,6 +5,7 @@ Wide: rail, sheet and card side by side. Narrower: the rail goes, then the estim
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -23,10 +24,13 @@ from tpu_studio.gui.plan.consent import AGREE, ConsentDialog
 from tpu_studio.gui.plan.data_section import DataSection
 from tpu_studio.gui.plan.estimate import EstimateBar, EstimateCard
 from tpu_studio.gui.plan.model_section import ModelSection
+from tpu_studio.gui.plan.review import open_review
 from tpu_studio.gui.plan.settings_section import SettingsSection
 from tpu_studio.gui.plan.where_section import WhereSection
+from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView, Step
+from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.shell import PlanRequest
 
 CARD_WIDTH = 344
@@ -41,6 +45,7 @@ class PlanPage(QWidget):
         self._model = model
         self._attention = 0
         self._dialog: ConsentDialog | None = None
+        self.review: Sheet | None = None
         self.save = Button("Save as a file…", "quiet", icon="save", hover="Ctrl+S")
         self.save.clicked.connect(self.save_as)
         self.undo = IconButton("undo-2", "Undo (Ctrl+Z)")
@@ -169,7 +174,7 @@ class PlanPage(QWidget):
         self.header.set_sentence(
             f"{view.name}{' · not saved as a file' if view.dirty and view.file else ''}"
             if view.complete
-            else "Choose data and a model; the rest has good defaults. Nothing is charged on this computer."
+            else "Choose data and a model; the rest has good defaults. Nothing is charged before you start."
         )
         self.undo.setEnabled(view.may_undo)
         steps = view.steps
@@ -196,6 +201,14 @@ class PlanPage(QWidget):
             self._dialog = ConsentDialog(view.own, self.window())
             self._dialog.answered.connect(self._answered)
             self._dialog.open()
+
+        if view.reviewing and self.review is None and view.plan is not None:
+            review = review_of(view.plan, date.today())
+            self.review = open_review(self, review, self._model.start_reviewed, self._model.close_review)
+        elif not view.reviewing and self.review is not None:
+            sheet = self.review
+            self.review = None
+            sheet.close()
 
     def _answered(self, answer: str) -> None:
         self._dialog = None

@@ -11,13 +11,33 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.rented_box import RentedBox
 from tpu_studio.planner.computer import this_computer
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
+from tpu_studio.viewmodels.planwhere import PLACES
 
-LATER = "Comes with a later version"
-PLACES = [("computer", "This computer"), ("practice", "Practice cloud"), ("cloud", "Cloud TPU"), ("colab", "Colab")]
+_ABOUT = {
+    "practice": "Every step of renting a TPU, from asking for it to the proof that it is gone. The machine is a "
+    "process on this computer: nothing is real, nothing is charged.",
+    "cloud": "TPU chips of Google, paid by the second from the moment the machine is there.",
+}
+_PROMISES = {
+    "computer": (
+        "Everything stays on this computer",
+        "Always. Your data is not copied anywhere; the model and the charts are saved in the run's folder.",
+    ),
+    "practice": (
+        "Everything is removed from the practice cloud at the end",
+        "Always, as on Google Cloud: the model and charts are copied here first, and the deletion is proved.",
+    ),
+    "cloud": (
+        "The TPU is given back at the end, and that is proved",
+        "Always. The model and charts are copied to this computer; the results in your bucket stay until you "
+        "delete them.",
+    ),
+}
 EARLY_CHECKS = 5
 
 
@@ -28,14 +48,15 @@ class WhereSection(QWidget):
         self._drawing = False
         self.card = Card(spacing=Space.l)
         self.place = Segmented(PLACES, "computer", name="Where")
-        for key, _ in PLACES[1:]:
-            self.place.set_segment_enabled(key, False, LATER)
+        self.place.changed.connect(model.set_place)
         self.title = self.card.title("Where", self.place)
         computer = this_computer()
         cores = "1 core" if computer.cores == 1 else f"{computer.cores} cores"
-        later = "The practice cloud, Cloud TPU and Colab come with a later version."
-        here = f"{cores}, {computer.memory_bytes / 2**30:.0f} GB of memory. {later}"
-        self.card.body.addWidget(Text(here, "secondary", "text_2"))
+        self._here = f"{cores}, {computer.memory_bytes / 2**30:.0f} GB of memory. Free of charge."
+        self.about = Text(self._here, "secondary", "text_2")
+        self.card.body.addWidget(self.about)
+        self.rented = RentedBox(model)
+        self.card.body.addWidget(self.rented)
         self.framework = Segmented(
             [("", "Recommended"), ("tensorflow", "TensorFlow"), ("jax", "JAX")], name="Framework"
         )
@@ -53,7 +74,8 @@ class WhereSection(QWidget):
         self.early = SwitchRow("Stop early when it no longer improves", "")
         self.early.toggled.connect(self._early)
         self.promises.body.addWidget(self.early)
-        self.promises.body.addWidget(_promise())
+        self.promise = Promise()
+        self.promises.body.addWidget(self.promise)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.gap)
@@ -64,6 +86,11 @@ class WhereSection(QWidget):
         self._drawing = True
         job, plan = view.job, view.plan
         self.place.set_value(str(job["where.place"]))
+        self.about.setText(_ABOUT.get(view.where.place, self._here))
+        self.rented.setVisible(view.rented)
+        if view.rented:
+            self.rented.draw(view)
+        self.promise.draw(view.where.place)
         chosen = (
             str(job["training.framework"])
             if "training.framework" in job.given and not job.is_auto("training.framework")
@@ -76,7 +103,7 @@ class WhereSection(QWidget):
             self.framework_field.set_help(
                 f"{word}. {why}" if why else "The model is the same in both, and can be taken from one to the other."
             )
-        self.beside_field.setVisible(bool(view.running))
+        self.beside_field.setVisible(bool(view.running) and not view.rented)
         self.beside_field.label.setText(view.running_words or "Another run is training")
         self.beside.set_value("beside" if view.beside else "wait")
         self.beside_field.set_help(
@@ -98,28 +125,29 @@ class WhereSection(QWidget):
             self._model.set("training.early_stopping", EARLY_CHECKS if on else None)
 
 
-def _promise() -> QWidget:
-    """What holds for every run here: nothing leaves the computer."""
-    holder = QWidget()
-    words = QVBoxLayout()
-    words.setSpacing(Space.hair)
-    words.addWidget(Text("Everything stays on this computer", "label-strong"))
-    words.addWidget(
-        Text(
-            "Always. Your data is not copied anywhere; the model and the charts are saved in the run's folder.",
-            "caption",
-            "text_3",
-        )
-    )
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(Space.l)
-    side = QHBoxLayout()
-    lock = Icon("lock", "ok", size=20)
-    space = (px(38) - px(20)) // 2
-    side.addSpacing(space)
-    side.addWidget(lock)
-    side.addSpacing(space)
-    row.addLayout(side)
-    row.addLayout(words, 1)
-    return holder
+class Promise(QWidget):
+    """What holds for every run at the place, whatever is chosen."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.title = Text("", "label-strong")
+        self.text = Text("", "caption", "text_3")
+        words = QVBoxLayout()
+        words.setSpacing(Space.hair)
+        words.addWidget(self.title)
+        words.addWidget(self.text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.l)
+        side = QHBoxLayout()
+        space = (px(38) - px(20)) // 2
+        side.addSpacing(space)
+        side.addWidget(Icon("lock", "ok", size=20))
+        side.addSpacing(space)
+        row.addLayout(side)
+        row.addLayout(words, 1)
+
+    def draw(self, place: str) -> None:
+        title, text = _PROMISES.get(place, _PROMISES["cloud"])
+        self.title.setText(title)
+        self.text.setText(text)

@@ -1,0 +1,94 @@
+"""The Review sheet: the plan that is applied, before a rented run starts. Esc and the safe answer go back to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.card import Divider, Scroll
+from tpu_studio.gui.kit.pill import Icon
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.review import PRACTICE, Fact, Net, Review
+
+WIDTH = 760
+MOST_HEIGHT = 620
+
+
+def open_review(over: QWidget, review: Review, start: Callable[[], None], leave: Callable[[], None]) -> Sheet:
+    """*start* launches exactly what is shown and closes the sheet; *leave* is called whenever it closes."""
+    sheet = Sheet(over, review.title, review.sentence, width=WIDTH)
+    if review.practice:
+        sheet.body.addWidget(Note(PRACTICE, "", "accent", icon="flask-conical"))
+    inside = QWidget()
+    column = QVBoxLayout(inside)
+    column.setContentsMargins(0, 0, Space.m, 0)
+    column.setSpacing(Space.l)
+    column.addLayout(_facts(review.facts))
+    if review.warning:
+        column.addWidget(Note(review.warning, "", "warn"))
+    column.addWidget(Divider())
+    column.addWidget(Text("What ends the bill", "label-strong"))
+    for net in review.nets:
+        column.addLayout(_net(net))
+    column.addWidget(Divider())
+    column.addWidget(Text("At the end", "label-strong"))
+    for line in review.end:
+        column.addLayout(_line(line))
+    scroll = Scroll(inside)
+    room = over.window().height() - soft_px(330)
+    needed = inside.heightForWidth(soft_px(WIDTH) - 60) + 4
+    scroll.setMinimumHeight(min(needed, max(room, px(220)), soft_px(MOST_HEIGHT)))
+    sheet.body.addWidget(scroll, 1)
+    sheet.body.addWidget(Text(review.charge, "label"))
+    sheet.answer("Change the plan", safe=True)
+    sheet.answer(review.verb, start, kind="primary", stays=True)
+    sheet.closed = leave
+    sheet.open()
+    return sheet
+
+
+def _facts(facts: tuple[Fact, ...]) -> QGridLayout:
+    """Two columns, read along the rows."""
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(Space.xxl)
+    grid.setVerticalSpacing(Space.l)
+    for place, fact in enumerate(facts):
+        words = QVBoxLayout()
+        words.setSpacing(Space.hair)
+        words.addWidget(Text(fact.label, "caption", "text_2"))
+        words.addWidget(Text(fact.value, "label-strong"))
+        if fact.more:
+            words.addWidget(Text(fact.more, "caption", "text_2"))
+        words.addStretch(1)
+        grid.addLayout(words, place // 2, place % 2)
+    for column in (0, 1):
+        grid.setColumnStretch(column, 1)
+        grid.setColumnMinimumWidth(column, px(200))
+    return grid
+
+
+def _net(net: Net) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(Space.l)
+    icon = Icon("circle-check", "ok", size=16) if net.holds else Icon("triangle-alert", "warn", size=16)
+    words = QVBoxLayout()
+    words.setSpacing(Space.hair)
+    words.addWidget(Text(net.title, "label"))
+    words.addWidget(Text(net.text, "caption", "text_2"))
+    row.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
+    row.addLayout(words, 1)
+    return row
+
+
+def _line(words: str) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(Space.l)
+    row.addWidget(Icon("check", "ok", size=16), 0, Qt.AlignmentFlag.AlignTop)
+    row.addWidget(Text(words, "secondary"), 1)
+    return row

@@ -1,0 +1,304 @@
+"""Where a plan runs, as the Plan page offers it: places, TPU generations and sizes, kinds of loan, areas. Pure.
+
+What cannot work stays in its list, disabled, with the reason (`domain.catalogue.possible`). Nothing here is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import Catalogue, Generation, Slice, catalogue, region_of
+from tpu_studio.viewmodels import draft, planwords
+from tpu_studio.wire.errors import BadInput, StudioError
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Plan
+
+if TYPE_CHECKING:
+    from tpu_studio.data.looked import Look
+    from tpu_studio.planner.timing import Timing
+
+PLACES = (("computer", "This computer"), ("practice", "Practice cloud"), ("cloud", "Google Cloud"))
+PLACE_WORDS = dict(PLACES)
+TIERS = (("on-demand", "On demand"), ("spot", "Spare capacity"), ("flex-start", "Flexible start"))
+TIER_WORDS = {
+    "on-demand": "Yours until you give it back (on-demand).",
+    "spot": "Cheaper, but Google may take it back; the model is saved first and the run goes on later (spot).",
+    "flex-start": "Waits its turn at Google, then is yours for a fixed time (flex-start).",
+}
+CHOICES = 3
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of a few things to pick. *why*: the reason when it cannot be picked, else a word more."""
+
+    key: str
+    words: str
+    enabled: bool = True
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class SliceChoice:
+    """A card: a TPU with what the run would take on it."""
+
+    accelerator: str
+    title: str
+    text: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class WhereView:
+    """What the Where section shows of a rented place; each list with the key that is chosen."""
+
+    place: str
+    generations: tuple[Option, ...] = ()
+    generation: str = ""
+    sizes: tuple[Option, ...] = ()
+    size: str = ""
+    tiers: tuple[Option, ...] = ()
+    tier: str = "on-demand"
+    regions: tuple[Option, ...] = ()
+    region: str = ""
+    zones: tuple[Option, ...] = ()
+    chosen_zones: tuple[str, ...] = ()
+    price: str = ""
+    price_why: str = ""
+
+
+def where_of(job: Job, plan: Plan | None, today: date) -> WhereView:
+    """Of *job* and, once there is one, of its plan: "auto" shows as what it has become."""
+    place = str(job["where.place"])
+    if place == "computer":
+        return WhereView(place)
+    known, part = catalogue(), _slice(job, plan)
+    tier = str(job["where.tier"])
+    framework = plan.framework if plan else str(job["training.framework"])
+    framework = "" if framework == "auto" else framework
+    zones = tuple(str(zone) for zone in (plan.job["where.zones"] if plan else job["where.zones"]) or ())
+    if part is None:
+        return WhereView(place, _generations(known, framework, tier), tiers=_tiers(known, "", None), tier=tier)
+    generation = known.generation(part.generation)
+    region = region_of(zones[0]) if zones else ""
+    return WhereView(
+        place=place,
+        generations=_generations(known, framework, tier),
+        generation="" if job.is_auto("where.accelerator") else generation.id,
+        sizes=tuple(_size(known, one, framework, tier) for one in generation.slices),
+        size=part.accelerator_type,
+        tiers=_tiers(known, generation.id, part.chips),
+        tier=tier,
+        regions=_regions(known, generation, part, tier),
+        region=region,
+        zones=tuple(
+            _zone(known, part, framework, tier, zone.zone) for zone in generation.zones if zone.region == region
+        ),
+        chosen_zones=zones,
+        price=price_words(plan, part) if plan else "",
+        price_why=price_age(plan, today) if plan else "",
+    )
+
+
+def _slice(job: Job, plan: Plan | None) -> Slice | None:
+    name = plan.accelerator if plan and plan.place != "computer" else str(job["where.accelerator"])
+    try:
+        return catalogue().slice(name)
+    except BadInput:
+        return None
+
+
+def _generations(known: Catalogue, framework: str, tier: str) -> tuple[Option, ...]:
+    told = [Option("", "Recommended")]
+    for one in known.offered():
+        verdict = known.possible(one.id, framework, tier)
+        told.append(Option(one.id, one.id, verdict.possible, verdict.why))
+    return tuple(told)
+
+
+def _size(known: Catalogue, part: Slice, framework: str, tier: str) -> Option:
+    words = chips(part.chips) + (f", {part.vms} machines" if part.vms > 1 else "")
+    zones = [zone for zone in known.generation(part.generation).zones if zone.min_chips <= part.chips <= zone.max_chips]
+    if tier != "on-demand":
+        zones = [zone for zone in zones if tier in zone.tiers]
+    verdict = known.possible(part.generation, framework, tier, "", part.chips)
+    why = verdict.why or ("" if zones else f"No area lends {chips(part.chips)} of {part.generation} like that.")
+    return Option(part.accelerator_type, words, verdict.possible and bool(zones), why)
+
+
+def _tiers(known: Catalogue, generation: str, count: int | None) -> tuple[Option, ...]:
+    told = []
+    for key, words in TIERS:
+        verdict = known.possible(generation, "", key, "", count) if generation else None
+        told.append(Option(key, words, verdict is None or verdict.possible, verdict.why if verdict else ""))
+    return tuple(told)
+
+
+def _regions(known: Catalogue, generation: Generation, part: Slice, tier: str) -> tuple[Option, ...]:
+    told: list[tuple[float, Option]] = []
+    for region in dict.fromkeys(zone.region for zone in generation.zones):
+        zones = [zone for zone in generation.zones if zone.region == region]
+        fitting = [zone for zone in zones if zone.min_chips <= part.chips <= zone.max_chips]
+        offered = [zone for zone in fitting if tier == "on-demand" or tier in zone.tiers]
+        price = known.price(generation.id, part.chips, region, tier)
+        words = f"{region} · {figures.money(price.usd_per_hour(part.chips))} an hour" if price else region
+        why = "" if offered else f"Not lent like that in {region}."
+        told.append((price.usd_per_chip_hour if price else 1e9, Option(region, words, bool(offered), why)))
+    return tuple(option for _, option in sorted(told, key=lambda row: (not row[1].enabled, row[0], row[1].key)))
+
+
+def _zone(known: Catalogue, part: Slice, framework: str, tier: str, zone: str) -> Option:
+    verdict = known.possible(part.generation, framework, tier, zone, part.chips)
+    return Option(zone, zone, verdict.possible, verdict.why)
+
+
+def chips(count: int) -> str:
+    return "1 chip" if count == 1 else f"{figures.count(count)} chips"
+
+
+def title_of(accelerator: str) -> str:
+    """`v5e · 8 chips`"""
+    try:
+        part = catalogue().slice(accelerator)
+    except BadInput:
+        return accelerator
+    return f"{part.generation} · {chips(part.chips)}"
+
+
+def price_words(plan: Plan, part: Slice) -> str:
+    """`$9.60 an hour: 8 chips at $1.20`, or that the price is unknown."""
+    told = plan.price
+    if not told or not told.get("usd_per_hour"):
+        return "The price is not known. Give a cost limit under More settings."
+    hourly = figures.money(float(told["usd_per_hour"]))
+    would = "would be " if plan.place == "practice" else ""
+    if told.get("source") == "given":
+        return f"{would}{hourly} an hour, the price that you gave".capitalize()
+    each = told.get("usd_per_chip_hour")
+    parts = f": {chips(part.chips)} at {figures.money(float(each))} each" if each and part.chips > 1 else ""
+    return f"{would}{hourly} an hour{parts}".capitalize() if would else f"{hourly} an hour{parts}"
+
+
+def price_age(plan: Plan, today: date) -> str:
+    """`Price of 21 Nov 2026, 3 days old`, with how sure it is."""
+    told = plan.price or {}
+    as_of = told.get("as_of")
+    if told.get("source") == "given" or not as_of:
+        return ""
+    try:
+        day = date.fromisoformat(str(as_of))
+    except ValueError:
+        return f"Price of {as_of}."
+    days = max(0, (today - day).days)
+    age = "read today" if days == 0 else "read yesterday" if days == 1 else f"{days} days old"
+    live = "Google's price list" if told.get("source") == "live" else "the table that came with the program"
+    return f"From {live}, {day.day} {day:%b %Y}, {age}. Taxes, storage and traffic come on top."
+
+
+def moved(job: Job, place: str) -> Mapping[str, Any]:
+    """What changes with the place: what belonged to a rented one goes, when the job comes back to this computer."""
+    if place == "computer":
+        return {"where.place": None, "where.accelerator": None, "where.tier": None, "where.zones": None}
+    return {"where.place": place, "where.usd_per_hour": None}
+
+
+def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
+    """The smallest slice of *generation*; "" is the recommended TPU again. Areas and loan go where they cannot stay."""
+    if not generation:
+        return {"where.accelerator": None, "where.zones": None}
+    part = catalogue().slices(generation)[0]
+    tier = str(job["where.tier"])
+    stays = catalogue().possible(generation, "", tier, "", part.chips).possible
+    kept = {} if stays else {"where.tier": None}
+    return {"where.accelerator": part.accelerator_type, "where.zones": None, **kept}
+
+
+def region_changes(view: WhereView, region: str) -> Mapping[str, Any]:
+    """All its areas that lend the slice."""
+    part = catalogue().slice(view.size)
+    zones = [
+        zone.zone
+        for zone in catalogue().generation(part.generation).zones
+        if zone.region == region
+        and catalogue().possible(part.generation, "", view.tier, zone.zone, part.chips).possible
+    ]
+    return {"where.zones": zones or None}
+
+
+def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, Any]:
+    """One area more or less; without any, the recommended ones come back."""
+    kept = [one.key for one in view.zones if (one.key in view.chosen_zones or (on and one.key == zone))]
+    zones = [one for one in kept if on or one != zone]
+    return {"where.zones": zones or None}
+
+
+def choices(job: Job, plan: Plan, look: Look, timing: Timing | None, now: float) -> tuple[SliceChoice, ...]:
+    """A good first one, the fastest that is not far dearer, and the cheapest by the hour: a plan each."""
+    first = _planned(draft.edited(job, {"where.accelerator": None, "where.zones": None}), look, timing, now)
+    if first is None or not first.time_s:
+        return ()
+    found = {first.accelerator: first}
+    framework, tier = plan.framework, str(job["where.tier"])
+    for one in catalogue().offered():
+        for part in one.slices:
+            if part.vms > 1 or part.accelerator_type in found or one.control_plane != "cloud-tpu":
+                continue
+            verdict = catalogue().possible(one.id, framework, tier)
+            if verdict.state != "documented" or not _size(catalogue(), part, framework, tier).enabled:
+                continue
+            made = _planned(
+                draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}), look, timing, now
+            )
+            if made is not None and not made.blocking and made.fits and made.time_s and made.cost_usd:
+                found[part.accelerator_type] = made
+    told = [(first, "Good first choice")]
+    others = [made for name, made in found.items() if name != first.accelerator]
+    dearest = 3.0 * (first.cost_usd.expected if first.cost_usd else float("inf"))
+
+    def add(rank: Callable[[Plan], tuple[float, float]], words: Callable[[Plan], str]) -> None:
+        left = [made for made in others if all(made is not known for known, _ in told)]
+        if left:
+            best = min(left, key=rank)
+            told.append((best, words(best)))
+
+    add(lambda made: (_high(made.cost_usd) > dearest, made.time_s.expected if made.time_s else 0.0), _faster(first))
+    add(lambda made: (float((made.price or {}).get("usd_per_hour") or 1e9), 0.0), _next)
+    return tuple(_choice(made, words) for made, words in told[:CHOICES])
+
+
+def _high(cost: Any) -> float:
+    return float(cost.expected) if cost else float("inf")
+
+
+def _faster(first: Plan) -> Callable[[Plan], str]:
+    def words(made: Plan) -> str:
+        if made.place == "practice":
+            return "Another kind of chip"  # the machine is this computer whatever it is called
+        assert first.time_s is not None and made.time_s is not None
+        times = first.time_s.expected / max(made.time_s.expected, 1e-9)
+        return f"{times:.0f} times as fast" if times >= 1.8 else "A little faster" if times > 1.1 else "Not much faster"
+
+    return words
+
+
+def _next(made: Plan) -> str:
+    return f"{chips(catalogue().slice(made.accelerator).chips).capitalize()} at work together"
+
+
+def _choice(made: Plan, words: str) -> SliceChoice:
+    time = planwords.about_time(made.time_s) if made.time_s else ""
+    cost = planwords.money_range(made.cost_usd) if made.cost_usd else ""
+    return SliceChoice(made.accelerator, title_of(made.accelerator), words, " · ".join(p for p in (time, cost) if p))
+
+
+def _planned(job: Job, look: Look, timing: Timing | None, now: float) -> Plan | None:
+    from tpu_studio.planner.make import make_plan
+
+    try:
+        return make_plan(job, look, timing=timing, now=now)
+    except StudioError:
+        return None

@@ -1,0 +1,155 @@
+"""The review of a rented run before it starts: what will be made, where, at what price, and how it surely ends. Pure.
+
+It tells of the very plan that is launched, and of nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
+from tpu_studio.wire.plan import Plan
+
+PRACTICE = "Practice: nothing here is real"
+
+
+@dataclass(frozen=True)
+class Fact:
+    label: str
+    value: str
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Net:
+    """One of those that end the bill. *holds*: it will be there for this run."""
+
+    title: str
+    text: str
+    holds: bool = True
+
+
+@dataclass(frozen=True)
+class Review:
+    title: str
+    sentence: str
+    practice: bool
+    facts: tuple[Fact, ...]
+    nets: tuple[Net, ...]
+    end: tuple[str, ...]
+    charge: str
+    warning: str
+    verb: str
+
+
+def review_of(plan: Plan, today: date) -> Review:
+    practice = plan.place == "practice"
+    part = catalogue().slice(plan.accelerator)
+    zones = [str(zone) for zone in plan.job["where.zones"] or ()]
+    tier = str(plan.job["where.tier"])
+    facts = [
+        Fact("TPU", title_of(plan.accelerator), _machines(part.vms, tier)),
+        Fact(
+            "Asked in" if len(zones) > 1 else "Area",
+            ", then ".join(zones),
+            "One after the other, never two at once." if len(zones) > 1 else "",
+        ),
+        Fact("Price", price_words(plan, part), price_age(plan, today)),
+    ]
+    if plan.cost_usd and plan.price:
+        time = planwords.time_range(plan.time_s) if plan.time_s else ""
+        label = "Would cost" if practice else "Cost"
+        facts.append(Fact(label, planwords.money_range(plan.cost_usd), time))
+    facts.append(_cap(plan))
+    facts.append(
+        Fact("Waits for a TPU", f"{_hours(float(plan.limits.get('wait_hours') or 0))} at most", "Waiting is free.")
+    )
+    return Review(
+        title=f"Start {plan.job.name} on the practice cloud?"
+        if practice
+        else f"Rent {chips(part.chips)} and start {plan.job.name}?",
+        sentence="What would be made, what it would cost, and how it would end, as on Google Cloud. Nothing is charged."
+        if practice
+        else "This is what will be made, what it costs, and how it ends.",
+        practice=practice,
+        facts=tuple(facts),
+        nets=_nets(plan, tier),
+        end=_end(plan, practice, tier),
+        charge="Charging would begin when the machine is there, not while you wait, and end when it is deleted."
+        if practice
+        else "Charging begins when the machine is there, not while you wait, and ends when it is deleted.",
+        warning="" if plan.price else "The price is not known: only your limit and the time limit end it.",
+        verb="Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train",
+    )  # fmt: skip
+
+
+def _machines(vms: int, tier: str) -> str:
+    kind = {"spot": "spare capacity (spot)", "flex-start": "flexible start", "on-demand": "on demand"}.get(tier, tier)
+    return f"{vms} machines, {kind}" if vms > 1 else f"1 machine, {kind}"
+
+
+def _cap(plan: Plan) -> Fact:
+    money, hours = plan.limits.get("money_usd"), float(plan.limits.get("hours") or 0.0)
+    margin = figures.duration(float(plan.limits.get("margin_s") or 0.0))
+    rate = float((plan.price or {}).get("usd_per_hour") or 0.0)
+    beyond = rate * float(plan.limits.get("margin_s") or 0.0) / 3600.0
+    more = f"If the machine hangs, stops from outside come up to {margin} later"
+    more += f" ({figures.money(beyond)} more at most)." if rate else "."
+    value = f"{figures.money(float(money))}, or {_hours(hours)}" if money is not None else _hours(hours)
+    return Fact("Stops at", value, more)
+
+
+def _hours(hours: float) -> str:
+    return planwords.hours(hours)
+
+
+def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
+    stops = plan.limits.get("stops") or ()
+    outside = "outside" in stops and not plan.limits.get("without_outside_stop")
+    if outside:
+        words = (
+            "Three are set at Google and read back before the machine is asked for. They delete it also when it hangs "
+            "and this computer is off. Without them nothing is rented."
+        )
+    else:
+        words = "None: you chose to go without. A machine that hangs is charged until somebody deletes it."
+    nets = [
+        Net(
+            "The machine itself",
+            "It counts the money and deletes itself at the cap, at the end, or when nobody can be reached. It proves "
+            "first that it can.",
+        ),
+        Net("Stops from outside", words, outside),
+        Net(
+            "This computer",
+            "While TPU Studio is open, and at each start: it looks at the cloud and deletes what should not be there.",
+        ),
+        Net(
+            "The sweep",
+            "“Everything that may cost money” finds it by its label in every area, whenever you ask.",
+        ),
+    ]
+    if "platform" in stops:
+        nets.insert(2, Net("Google's own limit", "The platform ends the machine at its longest running time."))
+    return tuple(nets)
+
+
+def _end(plan: Plan, practice: bool, tier: str) -> tuple[str, ...]:
+    told = [
+        "The model, its curves and the report come to this computer.",
+        "The machine is deleted, and its absence is proved; the receipt says when.",
+    ]
+    if not practice:
+        told.append("The results stay in your bucket until you delete them; storage costs a little.")
+    if tier == "spot":
+        told.append(
+            "If Google takes the machine back, the model is saved; the run goes on with the next one while this app "
+            "is open, and waits at no cost while it is closed."
+        )
+    else:
+        told.append("You may close the app or switch the computer off: it ends by itself.")
+    return tuple(told)
