@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,11 @@ import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import RATE, Lost, Sky, cloud_plan
-from tpu_studio.wire.errors import CloudRefused
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import CloudRefused, RunError
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.decide import NewAttempt, SendControl
 
 
 @pytest.fixture
@@ -304,3 +309,100 @@ def test_a_life_that_passed_while_the_desktop_was_off_is_known_and_paid_once(des
     assert state.end.get("reason") == "completed"
     assert receipt(desk)["usd"] == pytest.approx(sky.usd_billed(), abs=RATE / 3600 * 40)
     nothing_left(desk)
+
+
+def verbs(desk: CloudDesk) -> CloudVerbs:
+    return CloudVerbs(desk.home, desk.driver, desk.journal)
+
+
+def extension() -> tuple[SendControl, ...]:
+    return (SendControl({"verb": "limits", "hours": 5.0}), SendControl({"verb": "extend", "epochs": 2}))
+
+
+def test_an_extension_moves_the_stops_before_the_guardian_hears_of_it(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    before = dict(sky.tasks)
+    verbs(desk).extend(desk.folder, extension())
+    assert not set(before) & set(sky.tasks)
+    created = desk.state.machines[0].created
+    assert created is not None
+    assert min(at for _, at in sky.tasks.values()) >= created + 5 * 3600
+    assert len(list((desk.folder / "control").glob("*.json"))) == 2
+    desk.until()
+    nothing_left(desk)
+
+
+@pytest.mark.parametrize("call", ["set-stop", "remove-stop"])
+def test_an_extension_whose_stops_do_not_move_is_refused_and_nothing_is_told(
+    desk: CloudDesk, sky: Sky, call: str
+) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+
+    def refuse(asked: str, done: bool) -> None:
+        if asked == call and not done:
+            raise CloudRefused("permission-missing", raw="no")
+
+    sky.hook = refuse
+    with pytest.raises(RunError) as caught:
+        verbs(desk).extend(desk.folder, extension())
+    assert caught.value.id == "stops-not-moved"
+    assert not (desk.folder / "control").exists()
+    sky.hook = lambda asked, done: None
+    assert sky.tasks
+    desk.until()
+    nothing_left(desk)
+
+
+def test_a_second_computer_takes_the_run_over_from_the_bucket(tmp_path: Path, sky: Sky) -> None:
+    first = CloudDesk(tmp_path / "one", sky)
+    while not (first.folder / "events" / "a0001-w000.jsonl").exists():
+        first.turn()
+    first.die()
+    home = tmp_path / "two"
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
+    CloudVerbs(home, driver, journal).take_over(cloud_plan(), RUN)
+    for _ in range(500):
+        if driver.state(RUN).settled:
+            break
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    state = driver.state(RUN)
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+    assert sky.nodes == {}
+    assert sky.tasks == {}
+    steps = (home / "runs" / RUN / "events" / "a0001-w000.jsonl").read_bytes().count(b'"metric"')
+    assert steps == 40
+    journal.disconnect()
+
+
+def test_a_run_that_ended_goes_on_as_a_new_attempt(desk: CloudDesk, sky: Sky) -> None:
+    desk.until()
+    sky.steps = 80
+    verbs(desk).again(desk.folder, NewAttempt(2, ({"verb": "extend", "epochs": 4},)))
+    assert not desk.state.settled
+    state = desk.until()
+    assert state.attempt == 2
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1", "ts-digits-k3f7-a2-t1"]
+    assert next(e for e in desk.mirrored(2) if e.kind == "resume").get("step") == 40
+    nothing_left(desk)
+
+
+def test_a_machine_of_a_run_whose_folder_was_removed_is_found_in_the_journal(desk: CloudDesk, sky: Sky) -> None:
+    def cut(call: str, done: bool) -> None:
+        if call == "create" and done:
+            raise Lost
+
+    sky.hook = cut
+    while not sky.nodes:
+        desk.turn()
+    sky.hook = lambda call, done: None
+    shutil.rmtree(desk.folder)
+    desk.die()
+    desk.start()
+    assert desk.driver.recover() == []
+    assert sky.nodes == {}
+    assert sky.tasks == {}
