@@ -113,7 +113,7 @@ def test_a_task_never_fires_early(practice: Practice):
     call("POST", f"{QUEUE}/tasks", a_task(practice, name="later", in_s=3600.0))
     call("POST", f"{QUEUE}/tasks", a_task(practice, name="now", in_s=-5.0))
 
-    until(lambda: happened(practice, "now") == [404])  # the ticker has looked at both
+    until(lambda: happened(practice, "now")[:1] == [404])  # the ticker has looked at both
 
     assert happened(practice, "later") == []
 
@@ -166,7 +166,7 @@ def test_run_sends_a_task_before_its_time(practice: Practice):
 
     assert call("POST", f"{QUEUE}/tasks/early:run", {}).status == 200
 
-    until(lambda: happened(practice, "early") == [404])
+    until(lambda: happened(practice, "early")[:1] == [404])
 
 
 def test_a_paused_queue_holds_its_tasks(practice: Practice):
