@@ -20,7 +20,10 @@ from google_auth_oauthlib.flow import InstalledAppFlow
 
 from tests.contract.conftest import Answer, Call, Start, caller
 from tests.fakes.consent import Person
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.signin import browser
 from tpu_studio.practice.main import Practice
+from tpu_studio.wire.errors import SignedOut
 
 CLOUD = "https://www.googleapis.com/auth/cloud-platform"
 EMAIL = "https://www.googleapis.com/auth/userinfo.email"
@@ -342,3 +345,34 @@ def test_an_organisation_may_forbid_key_files(start_practice: Start):
     refused = caller(practice)("POST", f"/v1/projects/{project}/serviceAccounts/{runner}/keys", {})
 
     assert refused.status == 400 and refused.error["status"] == "FAILED_PRECONDITION"
+
+
+# --------------------------------------------------------------------------------------------- the app's own sign-in
+
+OURS = browser.Client(CLIENT, "GOCSPX-secret")
+
+
+def our_sign_in(practice: Practice, person: Person, **more: Any) -> browser.Granted:
+    try:
+        return browser.sign_in(OURS, Endpoints.at(practice.url), person.open, wait_s=20.0, **more)
+    finally:
+        person.leave()
+
+
+def test_the_app_s_own_sign_in_works_with_the_account_that_it_hints_at(practice: Practice):
+    granted = our_sign_in(practice, Person(), hint="colleague@practice.example")
+
+    assert granted.email == "colleague@practice.example" and CLOUD in granted.scopes
+    assert caller(practice)("GET", "/v1/projects", token=granted.access_token).status == 200
+    assert ask_token(practice, grant_type="refresh_token", refresh_token=granted.refresh_token).status == 200
+
+
+def test_the_app_tells_an_unticked_box_from_a_person_who_cancelled(practice: Practice):
+    with pytest.raises(SignedOut) as unticked:
+        our_sign_in(practice, Person(untick=(CLOUD,)))
+    with pytest.raises(SignedOut) as cancelled:
+        our_sign_in(practice, Person(cancels=True))
+
+    assert unticked.value.id == "scope-missing"
+    assert (cancelled.value.id, cancelled.value.facts["error"]) == ("sign-in-refused", "access_denied")
+    assert practice.cloud.db.list("refresh") == []  # what the first one got was withdrawn
