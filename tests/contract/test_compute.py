@@ -64,12 +64,12 @@ def body(
 
 
 def eventually(true: Callable[[], Any], what: str) -> Any:
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 60
     while time.monotonic() < give_up:
         if value := true():
             return value
         time.sleep(0.02)
-    raise AssertionError(f"not within 30 s: {what}")
+    raise AssertionError(f"not within 60 s: {what}")
 
 
 class Desk:
@@ -209,19 +209,37 @@ def test_too_little_quota_is_told_by_the_operation(start_practice: Start) -> Non
     assert desk.status() == "gone"
 
 
-def test_flex_start_waits_for_capacity_until_its_time_is_over(start_practice: Start) -> None:
-    desk = Desk(start_practice("stockout-for-ever", speed=FAST))
+FLEX_ZONE = "us-east5-a"
+FLEX = INSTANCES.replace(ZONE, FLEX_ZONE)
+
+
+def flex_start(desk: Desk, valid_s: int) -> dict[str, Any]:
     asked = body(provisioningModel="FLEX_START", maxRunDuration={"seconds": "3600"})
-    wanted = json.loads(json.dumps(asked).replace(ZONE, "us-east5-a"))
-    wanted["params"] = {"requestValidForDuration": {"seconds": "20"}}
-    path = INSTANCES.replace(ZONE, "us-east5-a")
+    asked["params"] = {"requestValidForDuration": {"seconds": str(valid_s)}}
+    answer = desk.call("POST", FLEX, json.loads(json.dumps(asked).replace(ZONE, FLEX_ZONE)))
+    assert answer.status == 200, answer.body
+    return answer.body
 
-    operation = desk.call("POST", path, wanted).body
-    assert desk.call("GET", f"{path}/ts-a-a1-t1").body["status"] == "PENDING"
 
-    error = desk.done(operation)["error"]["errors"][0]
+def test_flex_start_waits_for_capacity_and_is_charged_from_then_on(start_practice: Start) -> None:
+    desk = Desk(start_practice("stockout-for-ever", speed=FAST))
+    flex_start(desk, valid_s=500_000)
+    assert desk.call("GET", f"{FLEX}/ts-a-a1-t1").body["status"] == "PENDING"
+    assert not desk.bill()
+
+    desk.practice.cloud.faults.disarm("stockout-for-ever")
+
+    eventually(lambda: desk.call("GET", f"{FLEX}/ts-a-a1-t1").body["status"] == "RUNNING", "it to run")
+    assert desk.bill()[0]["open"]
+
+
+def test_flex_start_gives_up_waiting_when_its_time_is_over(start_practice: Start) -> None:
+    desk = Desk(start_practice("stockout-for-ever", speed=FAST))
+
+    error = desk.done(flex_start(desk, valid_s=10))["error"]["errors"][0]
+
     assert error["code"].startswith("ZONE_RESOURCE_POOL_EXHAUSTED")
-    assert desk.call("GET", f"{path}/ts-a-a1-t1").status == 404 and not desk.bill()
+    assert desk.call("GET", f"{FLEX}/ts-a-a1-t1").status == 404 and not desk.bill()
 
 
 def test_labels_change_under_their_fingerprint_only(desk: Desk) -> None:
@@ -250,7 +268,7 @@ def test_the_platform_ends_it_after_max_run_duration_even_if_it_hangs(with_machi
 
     assert not vms.alive(name)
     line = next(one for one in desk.bill() if one["name"].endswith("ts-a-a1-t1"))
-    assert 60 <= line["seconds"] <= 600 and not line["open"]
+    assert line["seconds"] >= 60 and not line["open"]
 
 
 def test_a_preempted_spot_instance_is_warned_and_deleted(with_machines: Callable[..., Desk]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Start
-from tests.fakes.vm_image import IDLE, machine_spec, make_engine
+from tests.fakes.vm_image import DEAF, machine_spec, make_engine
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 
@@ -30,13 +30,13 @@ class Reply:
 class Machine:
     """A running machine of two workers, and questions to its metadata servers."""
 
-    def __init__(self, practice: Practice, script: str = IDLE) -> None:
+    def __init__(self, practice: Practice, script: str = DEAF) -> None:
         assert isinstance(practice.cloud.vms, Fleet)
         self.practice, self.fleet = practice, practice.cloud.vms
         self.spec = machine_spec("ts-a-a1-t1", script, workers=2, chips=16)
         self.name = self.spec.resource
         self.fleet.start(self.name, self.spec)
-        give_up = time.monotonic() + 30
+        give_up = time.monotonic() + 60
         while (state := self.fleet.state(self.name)) is None and time.monotonic() < give_up:
             time.sleep(0.01)
         assert state is not None
@@ -68,7 +68,7 @@ def test_every_path_that_clients_read_is_there(machine: Machine) -> None:
     told = {
         "instance/attributes/accelerator-type": "v5litepod-16",
         "instance/attributes/instance-id": "ts-a-a1-t1",
-        "instance/attributes/startup-script": IDLE,
+        "instance/attributes/startup-script": DEAF,
         "instance/attributes/ts-note": "kept as given",
         "instance/zone": "projects/481516234200/zones/us-west4-a",
         "instance/preempted": "FALSE",
@@ -144,7 +144,8 @@ def test_nobody_gets_a_machines_token_from_the_cloud_without_its_key(machine: Ma
 
 def test_wait_for_change_holds_the_reply_until_the_machine_is_preempted(machine: Machine) -> None:
     told: list[str] = []
-    path = "instance/preempted?wait_for_change=true"
+    known = machine.ask(BASE + "instance/preempted").headers["ETag"]
+    path = f"instance/preempted?wait_for_change=true&last_etag={known}"
     waiting = threading.Thread(target=lambda: told.append(machine.tell(path)))
     waiting.start()
 
@@ -152,7 +153,7 @@ def test_wait_for_change_holds_the_reply_until_the_machine_is_preempted(machine:
     assert short.text == "FALSE" and not told
     machine.fleet.stop(machine.name, notice_s=30.0)
 
-    waiting.join(30)
+    waiting.join(60)
     assert told == ["TRUE"]
 
 
@@ -168,7 +169,7 @@ def test_googles_own_library_finds_itself_on_a_machine(start_practice: Start, tm
 
     machine = Machine(start_practice(machines=True), script)
 
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 60
     while b"\nup\n" not in machine.fleet.console(machine.name) and time.monotonic() < give_up:
         time.sleep(0.05)
     expected = f"project practice-project {machine.spec.service_account} True"

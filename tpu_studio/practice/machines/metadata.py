@@ -24,6 +24,7 @@ from tpu_studio.practice.machines.clockline import ClockLine
 
 PREFIX = "/computeMetadata/v1"
 _LONGEST_WAIT_S = 3600.0
+_NEVER_ENDS_S = 3600.0  # between looks whether to end
 _FORBIDDEN = (
     "<!DOCTYPE html>\n<html lang=en>\n  <title>Error 403 (Forbidden)!!1</title>\n"
     "<p>Your client does not have permission to get URL <code>{path}</code> from this server. {why}\n</html>\n"
@@ -31,7 +32,7 @@ _FORBIDDEN = (
 
 
 class MetadataServer(ThreadingHTTPServer):
-    """Serves *tree* until `close`. `changed` wakes the replies that wait; `cut` takes the network away."""
+    """Serves *tree* for as long as the process lives. `changed` wakes the replies that wait; `is_cut`: no network."""
 
     daemon_threads = True
     block_on_close = False
@@ -41,10 +42,7 @@ class MetadataServer(ThreadingHTTPServer):
         self.tree, self.clock = tree, clock
         self.change = threading.Condition()
         self.is_cut = False
-        self._thread = threading.Thread(
-            target=self.serve_forever, kwargs={"poll_interval": 0.2}, name="metadata", daemon=True
-        )
-        self._thread.start()
+        threading.Thread(target=self.serve_forever, args=(_NEVER_ENDS_S,), name="metadata", daemon=True).start()
 
     @property
     def port(self) -> int:
@@ -61,11 +59,6 @@ class MetadataServer(ThreadingHTTPServer):
     def changed(self) -> None:
         with self.change:
             self.change.notify_all()
-
-    def close(self) -> None:
-        self.shutdown()
-        self.server_close()
-        self._thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -294,7 +294,7 @@ class _Control(ThreadingHTTPServer):
     def __init__(self, key: str, verbs: Mapping[str, Callable[[Mapping[str, Any]], None]]) -> None:
         super().__init__(("127.0.0.1", 0), _ControlHandler)
         self.key, self.verbs = key, verbs
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.2}, name="control", daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(3600.0,), name="control", daemon=True).start()
 
     @property
     def port(self) -> int:

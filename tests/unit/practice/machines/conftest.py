@@ -17,7 +17,7 @@ from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 def eventually(true: Callable[[], Any], what: str) -> Any:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.fakes.vm_image import DAEMONS, DEAF, IDLE, SAVES_ON_TERM, machine_spec
 from tests.unit.practice.machines.conftest import Begin, World, eventually, runs
+from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines import processes
 
 LOOKS_AROUND = """#!/bin/sh
@@ -32,7 +33,7 @@ def test_the_startup_script_runs_in_a_world_of_its_own(world: World, monkeypatch
     said = world.console(spec.resource)
     assert f"home {world.home(spec.resource)} in {world.home(spec.resource)}" in said
     assert "secret [none] home of the app [none]" in said
-    assert "nice 10" in said
+    assert f"nice {min(19, os.nice(0) + 10)} " in said
     assert "modules of the app False" in said
     assert '"XLA_FLAGS": "--xla_force_host_platform_device_count=8"' in said
     assert world.fleet.alive(spec.resource), "a startup script that ends does not switch the machine off"
@@ -181,6 +182,9 @@ def test_a_machine_killed_while_it_starts_never_runs(world: World) -> None:
     for number in range(3):
         spec = machine_spec(f"n{number}", IDLE)
         world.fleet.start(spec.resource, spec)
+        machine = machines.read(world.folder(spec.resource))
+        assert machine is not None
         world.fleet.kill(spec.resource)
         assert not world.fleet.alive(spec.resource)
-        assert not processes.tagged({f"n{number}"})
+        assert not processes.tagged({machine.tag})
+        assert "\nup\n" not in world.console(spec.resource)
