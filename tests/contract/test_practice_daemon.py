@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -59,6 +60,16 @@ def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(ser
         assert json.loads(stopped.stdout) == {"stopped": True}
         assert server.wait(60) == 0
     assert daemon.running(served) is None and daemon.stop(served) is False
+
+
+def test_a_port_that_is_taken_is_told(home: Path):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(NotReady) as told:
+            daemon.serve(Settings(daemon.folder(home), machines=False), (), port, print, threading.Event())
+    assert told.value.id == "practice-port-taken" and daemon.running(home) is None
 
 
 def test_a_program_that_does_not_start_is_told_with_its_own_words(home: Path):

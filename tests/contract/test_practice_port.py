@@ -71,6 +71,15 @@ def test_state_and_token_survive_the_servers_own_restart(start_practice: Start):
     assert [one["name"] for one in caller(second)("GET", "/practice/faults").body["armed"]] == ["billing-off"]
 
 
+def test_a_restarted_server_has_its_old_address_unless_somebody_else_took_it(start_practice: Start):
+    first = start_practice()
+    first.stop()
+    second = start_practice()
+    assert second.url == first.url
+    third = start_practice()  # the second still listens
+    assert third.url != first.url
+
+
 def test_practice_time_runs_as_fast_as_asked_and_goes_on_after_a_restart(start_practice: Start):
     first = start_practice(speed=1000.0)
     before = first.cloud.clock.now()

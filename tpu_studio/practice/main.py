@@ -39,13 +39,13 @@ class Practice:
 
     Args:
         faults: ``NAME[:key=value,…]`` each; armed before anything is prepared.
-        port: 0 = any.
+        port: 0 = the one it had before, or any.
     """
 
     def __init__(self, settings: Settings, faults: tuple[str, ...] = (), port: int = 0) -> None:
         self.cloud = Cloud(settings)
         self.router = Router()
-        self.server = PracticeServer(self.cloud, self.router, port)
+        self.server = self._listen(port)
         for text in faults:
             self.cloud.faults.arm_text(text)
         modules = [import_module(f"tpu_studio.practice.{name}") for name in SERVICES]
@@ -64,6 +64,19 @@ class Practice:
         self.cloud.start()
         self._thread.start()
         return self
+
+    def _listen(self, port: int) -> PracticeServer:
+        """At the port it had before, if that is free: machines that live on know no other address."""
+        before = self.cloud.db.get("practice", "port")
+        try:
+            server = PracticeServer(self.cloud, self.router, port or (before["port"] if before else 0))
+        except OSError:
+            if port:
+                self.cloud.db.close()
+                raise
+            server = PracticeServer(self.cloud, self.router)
+        self.cloud.db.put("practice", "port", {"port": server.server_port})
+        return server
 
     def stop(self) -> None:
         """Once; again is nothing."""
