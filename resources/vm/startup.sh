@@ -31,6 +31,13 @@ DELETE="$API/$(key resource)"
 # Bare-shell timer. Deadline: absolute unix seconds, moved by the guardian; never set back by a boot.
 [ -s deadline ] || { get instance/attributes/ts-deadline >deadline.new && mv deadline.new deadline; }
 
+delete() {
+    TOKEN="$(get instance/service-accounts/default/token | sed -n 's/.*"access_token": *"\([^"]*\)".*/\1/p')"
+    printf 'header = "Authorization: Bearer %s"\n' "$TOKEN" |
+        curl -s --noproxy '*' --max-time 60 -o /dev/null -w 'tpu-studio: delete answered %{http_code}\n' \
+            -K - -X DELETE "$DELETE"
+}
+
 timer() {
     trap '' HUP
     while :; do
@@ -41,13 +48,10 @@ timer() {
         NOW="$(date -u -d "$DATE" +%s 2>/dev/null || date -u +%s)"
         [ -n "$DATE" ] || NOW="$(date -u +%s)"
         END="$(sed -n 's/^\([0-9][0-9]*\).*/\1/p' deadline 2>/dev/null)"
+        [ -n "$END" ] || END="$(get instance/attributes/ts-deadline | tr -cd '0-9')" # a full disk keeps no file
         if [ -n "$END" ] && [ "$NOW" -ge "$END" ]; then
             say "the deadline has passed: deleting this machine"
-            TOKEN="$(get instance/service-accounts/default/token |
-                sed -n 's/.*"access_token": *"\([^"]*\)".*/\1/p')"
-            printf 'header = "Authorization: Bearer %s"\n' "$TOKEN" |
-                curl -s --noproxy '*' --max-time 60 -o /dev/null -w 'tpu-studio: delete answered %{http_code}\n' \
-                    -K - -X DELETE "$DELETE"
+            delete
         fi
         PAUSE=30
         [ "${SPEED:-1}" -gt 1 ] 2>/dev/null && PAUSE=$((30 / SPEED))
@@ -90,5 +94,7 @@ PY
     sleep 1
 done
 say "the guardian does not run here: deleting this machine"
-echo 1 >deadline.new && mv deadline.new deadline
-wait "$TIMER"
+while :; do
+    delete
+    sleep 30
+done

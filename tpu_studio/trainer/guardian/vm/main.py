@@ -332,8 +332,8 @@ class OnDuty:
         return self._after(True)
 
     def _after(self, ended: bool) -> int:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _go_down)
+        for number in (signal.SIGTERM, signal.SIGINT):  # not before all is carried up
+            signal.signal(number, self._rented.on_signal)
         if ended:
             self._finish()
         taken = self._rented.taken
@@ -341,7 +341,8 @@ class OnDuty:
             self._delete("the end could not be written")
         self._box.hurry()
         self._rented.save_and_leave(_SAVE_S)
-        if taken["by"] == "signal":
+        _go_down_at_once()
+        if taken["by"] == "signal" or self._rented.taken != taken:  # the signal may have come since the warning
             return GOING_DOWN
         time.sleep(_TAKEN_S / self._clock.speed)
         self._delete("still here long after it was said to be taken away")
@@ -360,8 +361,6 @@ class OnDuty:
 
     def _finish(self) -> NoReturn:
         """The end is written: carry it up, then delete this machine as the very last act."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _go_down)
         began = time.monotonic()
         try:
             persist(self._box.ranges.send_all, lambda: self._unheard(began), stubborn=True)
@@ -375,13 +374,13 @@ class OnDuty:
 
     def _leave_it_to_worker_0(self) -> None:
         """It deletes the slice when its result is safe; if it does not, this worker does at the lease's last moment."""
+        _go_down_at_once()
         while self._clock.now() < self._rented.lease.end + self._config.margin_s:
             time.sleep(max(1.0, 10.0 / self._clock.speed))
 
     def _delete(self, why: str) -> NoReturn:
         """Does not return."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, _go_down)
+        _go_down_at_once()
         self._box.stop()
         print(f"guardian: deleting this machine: {why}", flush=True)
         pause_s = max(1.0, 60.0 / self._clock.speed)
@@ -389,6 +388,11 @@ class OnDuty:
         raise AssertionError("not reached")
 
 
-def _go_down(number: int, frame: object) -> None:
+def _go_down_at_once() -> None:
     """Everything that can be saved is saved."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, _go_down)
+
+
+def _go_down(number: int, frame: object) -> None:
     os._exit(GOING_DOWN)

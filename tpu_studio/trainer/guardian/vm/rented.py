@@ -16,7 +16,7 @@ from tpu_studio.trainer.guardian.vm.bucket import Bucket, is_bucket_gone
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.config import Config
 from tpu_studio.trainer.guardian.vm.lease import Lease, write_deadline
-from tpu_studio.trainer.guardian.vm.mailbox import Mailbox, upload_result
+from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, upload_result
 from tpu_studio.trainer.guardian.vm.metadata import Metadata
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable, persist
 from tpu_studio.wire.reasons import Reason
@@ -145,7 +145,7 @@ class Rented:
             box.write_ledger(force=True)
             persist(box.ranges.send_all, self._out_of_time, stubborn=True)
             persist(box.ranges.compact, self._out_of_time, stubborn=True)
-        except (Unreachable, Refused, OSError) as error:
+        except (Unreachable, Refused, Diverged, OSError) as error:
             facts = {**end.facts, "uploaded": False, "upload_error": str(error)[:500]}
             if end.status == "finished":
                 return replace(end, status="failed", reason=Reason.UPLOAD_FAILED.value, facts=facts)
@@ -191,5 +191,5 @@ class Rented:
                 persist(box.copies.carry_newest, lambda: time.monotonic() > until, most_s=2.0)
                 persist(lambda: box.write_ledger(force=True), lambda: time.monotonic() > until, most_s=2.0)
             persist(box.ranges.send_all, lambda: time.monotonic() > until, most_s=2.0)
-        except (Unreachable, Refused, OSError) as error:
+        except (Unreachable, Refused, Diverged, OSError) as error:
             print(f"guardian: not all could be saved in time: {error}", flush=True)
