@@ -156,7 +156,7 @@ _WORDS = [
         r"could not be found in the zonal accelerator configurations|was not found in zone (?P<zone>[a-z0-9-]+)"
         r"|received an invalid AcceleratorType"
         r"|not allowed to use the machine type \[(?P<machine_type>[\w-]+)\]"
-        r"|machineTypes/[\w-]+' (?:was not found|does)",
+        r"|machineTypes/[\w-]+' (?:was not found|does)|Machine type with name '[\w-]+' does not exist in zone",
         "type-not-in-zone",
     ),
     (r"(?P<model>[A-Z_]+) provisioning model is not supported for accelerator type", "tier-not-offered"),

@@ -99,6 +99,15 @@ REPLIES: list[tuple[int, str, str, list[dict[str, Any]], str, dict[str, Any]]] =
         {"machine_type": "ct5lp-hightpu-1t"},
     ),
     (
+        400,
+        "",
+        "Invalid value for field 'resource.machineType': 'zones/us-east5-b/machineTypes/ct9-9t'. Machine type with "
+        "name 'ct9-9t' does not exist in zone 'us-east5-b'.",
+        [],
+        "type-not-in-zone",
+        {},
+    ),
+    (
         403,
         "PERMISSION_DENIED",
         "Location us-east1-d is not found or access is unauthorized.",
