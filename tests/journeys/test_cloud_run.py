@@ -152,7 +152,8 @@ def test_from_launch_to_receipt(practice: Callable[..., Practice], desk: Callabl
     folder = here.runs.folder(run)
     receipt = json.loads((folder / "result" / "receipt.json").read_bytes())
     assert [one["proof"] for one in receipt["made"]] == ["GET by name answered 404"]
-    assert receipt["usd"] == pytest.approx(here.billed(), rel=0.25)
+    late_s = 10.0 * SPEED  # a loaded computer sees the end late; at real speed it is a second or two
+    assert receipt["usd"] == pytest.approx(here.billed(), abs=receipt["usd_per_hour"] / 3600 * late_s)
     assert (folder / "claims" / "a0001.json").exists()
     assert len(list((folder / "result").iterdir())) > 1
 
