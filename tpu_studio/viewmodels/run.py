@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
-from tpu_studio.viewmodels import draft, runwords
+from tpu_studio.viewmodels import draft, runrented, runwords
 from tpu_studio.viewmodels.runlog import read_log
 from tpu_studio.viewmodels.runwords import RunFacts
 from tpu_studio.wire.errors import StudioError
@@ -26,6 +26,7 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
 STALE_AFTER_S = 15.0
+RENTED_STALE_AFTER_S = 30.0  # a machine that has nothing to say says so every 30 s
 
 
 class Verbs(Protocol):
@@ -71,11 +72,21 @@ class RunPageState:
     facts: RunFacts
     folder: Path
     view: RunView
-    now: float
+    now: float  # the attributes after it have defaults; *trouble*: why the cloud cannot be reached at the moment
     loading: bool = True
     busy: str = ""
     problem: Sentence | None = None
     trial: Trial = Trial()
+    plan: Plan | None = None
+    trouble: Sentence | None = None
+
+    @property
+    def waiting(self) -> runrented.Waiting | None:
+        return runrented.waiting_of(self.plan, self.view, self.now) if self.plan and self.facts.rented else None
+
+    @property
+    def removal(self) -> runrented.Removal | None:
+        return runrented.removal_of(self.plan, self.view, self.now) if self.plan and self.facts.rented else None
 
     @property
     def over(self) -> bool:
@@ -116,7 +127,9 @@ class RunPageState:
         if self.view.end is None:
             return None
         reason = self._reason
-        return say_reason(reason, self.view.end.facts) if reason else Sentence("It ended", self.view.end.reason, "")
+        if reason is None:
+            return Sentence("It ended", self.view.end.reason, "")
+        return say_reason(reason, self.view.end.facts, place=self.facts.place, usd=self.view.usd)
 
     @property
     def silent_s(self) -> float:
@@ -125,7 +138,11 @@ class RunPageState:
 
     @property
     def stale(self) -> bool:
-        return self.silent_s > STALE_AFTER_S and self.view.phase.value == "training"
+        return self.silent_s > self.stale_after_s and self.view.phase.value == "training"
+
+    @property
+    def stale_after_s(self) -> float:
+        return RENTED_STALE_AFTER_S if self.facts.rented else STALE_AFTER_S
 
     @property
     def _reason(self) -> Reason | None:
@@ -176,10 +193,11 @@ class RunViewModel:
     ) -> None:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
+        self.ask_faults: Callable[[], None] = lambda: None  # open the panel “What could go wrong?”
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
-        self.state = Observable(RunPageState(run, runwords.facts_of(plan), folder, RunView(), clock()))
+        self.state = Observable(RunPageState(run, runwords.facts_of(plan), folder, RunView(), clock(), plan=plan))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
         self._make_predictor = predictor
         self._predictor: Predictor | None = None
@@ -212,7 +230,9 @@ class RunViewModel:
         follower = self._follower
         if follower is None or self._polling or self._closed:
             return
-        if self.state.value.over and not self.state.value.busy and follower.view is self.state.value.view:
+        if self.state.value.facts.rented and not self.state.value.view.settled:
+            self.looked()
+        if self.state.value.view.settled and not self.state.value.busy and follower.view is self.state.value.view:
             return  # over: another attempt is noticed by `refresh`
         self._polling = True
         self._tasks.submit(follower.poll, done=lambda _: self._polled(), failed=self._poll_failed)
@@ -229,7 +249,8 @@ class RunViewModel:
             before, view = self.state.value, self._follower.view
             if before.over and not view.over and not before.loading:
                 self._forget_model()
-            self._change(view=view)
+            error = self.trouble() if before.facts.rented and not view.settled else None
+            self._change(view=view, trouble=_said(error) if error is not None else None)
 
     def _forget_model(self) -> None:
         """The run goes on: what answered so far is not the model that it will have."""
@@ -259,6 +280,13 @@ class RunViewModel:
         """Open a new plan with this run's settings; this run stays as it is."""
         self.planned_again(draft.of_plan(self.plan))
 
+    def go_elsewhere(self, changes: Mapping[str, Any]) -> None:
+        """Give up waiting for this TPU, and open a plan of the same job with *changes*."""
+        run = self.state.value.run
+        job = draft.edited(draft.of_plan(self.plan), dict(changes))
+
+        self._do("stopping", lambda: self._verbs.stop(run, False), then=lambda: self.planned_again(job))
+
     def resume(self) -> None:
         run = self.state.value.run
         self._do("resuming", lambda: self._verbs.resume(run))
@@ -279,13 +307,15 @@ class RunViewModel:
     def dismiss_problem(self) -> None:
         self._change(problem=None)
 
-    def _do(self, busy: str, work: Callable[[], Any]) -> None:
+    def _do(self, busy: str, work: Callable[[], Any], then: Callable[[], None] = lambda: None) -> None:
         if self.state.value.busy:
             return
 
         def done(_: Any) -> None:
             self._change(busy="")
+            self.changed()
             self.refresh()
+            then()
 
         self._change(busy=busy, problem=None)
         self._tasks.submit(work, done=done, failed=lambda error: self._change(busy="", problem=_said(error)))

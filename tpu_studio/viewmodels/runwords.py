@@ -13,6 +13,8 @@ from typing import Any, Literal
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import Happened, RunView
 from tpu_studio.domain.sentences import say_notice, say_reason
+from tpu_studio.viewmodels import runrented
+from tpu_studio.viewmodels.planwhere import title_of
 from tpu_studio.wire import models
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
@@ -27,6 +29,7 @@ STAGES: tuple[tuple[Phase, str], ...] = (
     (Phase.TRAINING, "Training"),
     (Phase.SAVING, "Saving"),
 )
+RENTED_STAGES: tuple[tuple[Phase, str], ...] = (STAGES[0], (Phase.PROVISIONING, "Getting TPU"), *STAGES[1:])
 
 
 _DETAILS = {
@@ -36,6 +39,12 @@ _DETAILS = {
     "training step": "preparing the first step",
     "checkpoint": "a copy to carry on from",
     "result": "the model and its report",
+    "claimed": "the machine reports",
+    "proof": "proving that it can delete itself",
+    "bundle": "fetching the job",
+    "environment": "installing the training software",
+    "starting the trainer": "starting the training program",
+    "starting": "starting the machine",
 }  # what a phase is busy with, as the trainer tells it, in words
 
 
@@ -59,6 +68,15 @@ class RunFacts:
     columns: tuple[Mapping[str, Any], ...] = ()
     target: str = ""
     kind: str = ""
+    setup_s: float | None = None
+
+    @property
+    def rented(self) -> bool:
+        return runrented.is_rented(self.place)
+
+    @property
+    def practice(self) -> bool:
+        return self.place == "practice"
 
     @property
     def token(self) -> str:
@@ -70,10 +88,12 @@ def facts_of(plan: Plan) -> RunFacts:
     model = models.BY_NAME[job.model].title if job.model in models.BY_NAME else "Your own model"
     kind = str(job["data.kind"])
     source = str(job["data.path"] or "handwritten digits").rstrip("/").rsplit("/", 1)[-1]
-    where = "this computer" if plan.place == "computer" else plan.place
-    subtitle = (
-        f"{model} · {source} · {where}, {'TensorFlow' if plan.framework == 'tensorflow' else plan.framework.upper()}"
-    )
+    framework = "TensorFlow" if plan.framework == "tensorflow" else plan.framework.upper()
+    where = f"this computer, {framework}"
+    if runrented.is_rented(plan.place):
+        cloud = "Practice cloud" if plan.place == "practice" else "Cloud TPU"
+        where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(str(z) for z in plan.job['where.zones'] or ())}"
+    subtitle = f"{model} · {source} · {where}"
     classes = tuple(str(row[0]) for row in look.get("classes", ()) or ())
     return RunFacts(
         name=job.name,
@@ -108,7 +128,7 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
     """The timeline: real durations under what is done, "about" under what is to come; training is wider."""
     last = max((phase.order for phase in view.spans), default=-1)
     told = []
-    for phase, title in STAGES:
+    for phase, title in RENTED_STAGES if facts.rented else STAGES:
         span = view.spans.get(phase)
         weight = 3 if phase is Phase.TRAINING else 1
         if span is None:
@@ -134,7 +154,10 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
             caption = lasted if total is None else f"{lasted} of about {figures.duration(total)}"
             told.append(Stage(title, "current", view.progress, caption, weight))
         elif current:
-            told.append(Stage(title, "current", 0.5, _DETAILS.get(view.detail, view.detail) or lasted, weight))
+            detail = _DETAILS.get(view.detail, view.detail)
+            if facts.rented and phase is Phase.QUEUED:
+                detail = runrented.upload_words(view) or f"{lasted} so far"
+            told.append(Stage(title, "current", 0.5, detail or lasted, weight))
         else:
             broke = view.end is not None and view.end.status is Status.FAILED and phase.order == last
             stopped = view.end is not None and view.end.status is Status.STOPPED and phase is Phase.TRAINING
@@ -143,7 +166,19 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
                 told.append(Stage(title, "failed" if broke else "stopped", progress, lasted, weight))
             else:
                 told.append(Stage(title, "done", 1.0, lasted, weight))
+    if facts.rented:
+        told.append(_cleaned(view))
     return tuple(told)
+
+
+def _cleaned(view: RunView) -> Stage:
+    """The last stage of a rented run: done only when it is proved that nothing is left."""
+    if not view.over:
+        return Stage("Cleaned up", "ahead", 0.0, "about 1 min")
+    if not view.settled or view.unproved:
+        return Stage("Cleaning up", "current", 0.5, "giving the TPU back")
+    gone = [item.t for item in view.happened if item.kind == "deleted"]
+    return Stage("Cleaned up", "done", 1.0, f"proved at {figures.clock(max(gone))}" if gone else "nothing was rented")
 
 
 def _coming(facts: RunFacts, phase: Phase) -> str:
@@ -183,7 +218,7 @@ def numbers(facts: RunFacts, view: RunView, now: float) -> tuple[Number, ...]:
     return (
         _loss(view),
         _speed(facts, view),
-        _cost(facts, view, now) if facts.usd_per_hour else _quality(facts, view),
+        _cost(facts, view, now) if facts.usd_per_hour or facts.rented else _quality(facts, view),
         _time(facts, view, now),
     )
 
@@ -256,22 +291,31 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
 
 def _cost(facts: RunFacts, view: RunView, now: float) -> Number:
     rate = view.usd_per_hour or facts.usd_per_hour or 0.0
-    running = not view.over and view.usd_at > 0
-    usd = view.usd + (max(0.0, now - view.usd_at) * rate / 3600 if running else 0.0)
     limit = facts.usd_limit
     unit = f"of {figures.money(limit)}" if limit else ""
+    real = facts.place == "cloud"
+    if not facts.rented:
+        running = not view.over and view.usd_at > 0
+        usd = view.usd + (max(0.0, now - view.usd_at) * rate / 3600 if running else 0.0)
+    else:
+        usd, running = view.usd_now(now), not view.over and bool(view.unproved) and view.usd_at > 0
+    label = ("Cost" if view.settled else "Cost so far") if real else "Would have cost"
+    if facts.rented and not rate:
+        return Number(label, "–", unit, "the price is not known", "circle-dollar-sign")
     left = view.time_left_s()
-    context = "a rehearsal: nothing is charged"
+    context = "nothing was charged" if facts.rented else "a rehearsal: nothing is charged"
     if left is not None and running:
-        context = f"would be about {figures.money(usd + left * rate / 3600)} at the end"
-    return Number(
-        "Would have cost",
-        figures.money(usd),
-        unit,
-        context,
-        "circle-dollar-sign",
-        share=min(1.0, usd / limit) if limit else None,
-    )
+        would = "" if real else "would be "
+        context = f"{would}about {figures.money(usd + left * rate / 3600)} at the end"
+    elif facts.rented and not view.over:
+        charged = view.usd_at > 0
+        context = f"{figures.money(rate)} an hour" if charged else "nothing is charged while it waits"
+    elif facts.rented and usd and not view.settled:
+        context = "until the TPU is proved gone"
+    elif facts.rented and usd:
+        context = "up to the proof that it is gone" if real else "nothing was charged: a rehearsal"
+    share = min(1.0, usd / limit) if limit else None
+    return Number(label, figures.money(usd), unit, context, "circle-dollar-sign", share=share)
 
 
 def _time(facts: RunFacts, view: RunView, now: float) -> Number:
@@ -285,11 +329,16 @@ def _time(facts: RunFacts, view: RunView, now: float) -> Number:
     left = view.time_left_s()
     if left is None:
         return Number("Time left", "–", "", "known after the first steps", "clock")
-    if facts.hours_limit and view.started_t and now + left > view.started_t + facts.hours_limit * 3600:
+    forecast = view.forecast_usd() if facts.rented else None
+    if forecast is not None and facts.usd_limit and forecast > facts.usd_limit:
+        told = f"the limit of {figures.money(facts.usd_limit)} comes first"
+        return Number("Time left", *_split(figures.duration(left)), told, "clock", "warn")
+    hours = None if facts.rented else facts.hours_limit
+    if hours and view.started_t and now + left > view.started_t + hours * 3600:
         return Number(
             "Time left",
             *_split(figures.duration(left)),
-            f"the limit of {figures.duration(facts.hours_limit * 3600)} comes first",
+            f"the limit of {figures.duration(hours * 3600)} comes first",
             "clock",
             "warn",
         )
@@ -306,6 +355,8 @@ def _split(text: str) -> tuple[str, str]:
 
 def pill(facts: RunFacts, view: RunView) -> tuple[str, Tone]:
     if view.end is not None:
+        if facts.rented and not view.settled:
+            return "Cleaning up", "accent"
         if view.end.status is Status.FINISHED:
             return "Finished", "ok"
         if view.end.status is Status.FAILED:
@@ -316,6 +367,8 @@ def pill(facts: RunFacts, view: RunView) -> tuple[str, Tone]:
         return "Stopping", "accent"
     if view.phase is Phase.TRAINING:
         return f"Training {figures.share(view.progress, 0)}", "accent"
+    if facts.rented and view.phase is Phase.QUEUED:
+        return runrented.queued_words(view), "accent"
     words = {
         Phase.PLANNED: "Starting",
         Phase.QUEUED: "Waiting its turn",
@@ -335,7 +388,7 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
     value = (view.end.final.get(name) if view.end else None) or view.last.get(name)
     took = figures.duration(view.seconds(now))
     if view.end is not None and view.end.status is Status.FAILED:
-        return say_reason(_reason(view), view.end.facts).title
+        return say_reason(_reason(view), view.end.facts, place=facts.place, usd=view.usd).title
     if value is None:
         return f"{figures.count(view.step)} steps in {took}."
     verb = "It got" if view.over else "So far it gets"
@@ -372,7 +425,7 @@ def what_happened(facts: RunFacts, view: RunView) -> tuple[Line, ...]:
     told: list[Line] = []
     copy: Line | None = None  # of copies that follow one another the newest is told
     for item in view.happened:
-        line = _line(facts, item)
+        line = _line(facts, item, view.usd)
         if line is None:
             continue
         if item.kind == "checkpoint":
@@ -387,6 +440,8 @@ def what_happened(facts: RunFacts, view: RunView) -> tuple[Line, ...]:
 
 _PHASE_LINES = {
     "queued": ("clock", "Waiting its turn"),
+    "provisioning": ("cloud", "Getting the TPU"),
+    "cleaning-up": ("refresh-cw", "Giving the TPU back"),
     "setting-up": ("cpu", "Setting up"),
     "compiling": ("cpu", "Compiling the model"),
     "training": ("play", "Training"),
@@ -398,12 +453,14 @@ _PHASE_LINES = {
 _END_MARKS: dict[str, tuple[str, Tone]] = {"finished": ("circle-check", "ok"), "stopped": ("square", "neutral")}
 
 
-def _line(facts: RunFacts, item: Happened) -> Line | None:
+def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
     told = item.facts
     match item.kind:
         case "phase":
             icon, text = _PHASE_LINES.get(str(told.get("phase")), ("info", str(told.get("phase"))))
             detail = str(told.get("detail") or "")
+            if facts.rented and told.get("phase") == "queued":
+                return Line(item.t, "clock", runrented.QUEUED.get(detail, "Asking for a TPU"))
             detail = _DETAILS.get(detail, detail)
             return Line(item.t, icon, f"{text}: {detail}" if detail else text)
         case "first-step":
@@ -430,6 +487,13 @@ def _line(facts: RunFacts, item: Happened) -> Line | None:
             )
         case "extended":
             return Line(item.t, "plus", f"Extended to {figures.count(told['steps'])} steps", "accent")
+        case "asked":
+            return Line(item.t, "cloud", f"Asked for a TPU in {told.get('zone')}")
+        case "attempt-over":
+            why = "Google took the TPU back" if told.get("reason") == "preempted" else "The TPU was lost"
+            return Line(item.t, "rotate-cw", f"{why}; the run goes on with the next one", "warn")
+        case "deleted":
+            return Line(item.t, "circle-check", "The TPU is deleted, and that is proved", "ok", str(told.get("name")))
         case "control":
             return Line(item.t, "square", "You asked it to stop") if told.get("verb") == "stop" else None
         case "notice":
@@ -441,7 +505,8 @@ def _line(facts: RunFacts, item: Happened) -> Line | None:
             return Line(item.t, icon, sentence.title, tone, f"{sentence.meaning} {sentence.action}".strip())
         case "end":
             try:
-                sentence = say_reason(Reason(str(told.get("reason"))), {})
+                reason = Reason(str(told.get("reason")))
+                sentence = say_reason(reason, {}, place=facts.place, usd=view_usd)
             except ValueError:
                 return Line(item.t, "square", f"Ended: {told.get('reason')}")
             icon, tone = _END_MARKS.get(str(told.get("status")), ("circle-x", "bad"))

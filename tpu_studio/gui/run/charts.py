@@ -17,7 +17,7 @@ from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME
-from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Gap, Limit, RunCurve
+from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.ports import Curve as StoredCurve
@@ -94,7 +94,8 @@ class Charts:
         }
         self.cost = Plot("Cost", TIME, MONEY, waits_for=soon) if facts.usd_per_hour else None
         if self.cost is not None:
-            self._wanted[self.cost] = (Wanted("usd", "would have cost", "s1", "line", fill=True),)
+            spent = "spent" if facts.place == "cloud" else "would have cost"
+            self._wanted[self.cost] = (Wanted("usd", spent, "s1", "line", fill=True),)
             if facts.usd_limit:
                 stops = f"stops at {figures.money(facts.usd_limit)}"
                 self.cost.set_limits([Limit(facts.usd_limit, stops, "bad", below=True)])
@@ -122,6 +123,7 @@ class Charts:
             ]
             self._set(plot, curves, axis, origin, state.over)
         self._badge(state)
+        self._forecast(state, axis, origin)
         self._mark_resumes(state, axis)
         if state.over != self._over:
             self._over = state.over
@@ -162,12 +164,30 @@ class Charts:
         helps = " Smaller pictures, or the data as TFRecord, help." if state.facts.kind == "images" else ""
         self.speed.set_finding(f"It waits for {state.facts.noun} {figures.share(waiting)} of the time.{helps}")
 
+    def _forecast(self, state: RunPageState, axis: Axis, origin: float) -> None:
+        """Where the cost is going: no narrower than a fifth to either side, for the pace changes."""
+        if self.cost is None or not state.facts.rented:
+            return
+        view, left = state.view, state.view.time_left_s()
+        middle = view.forecast_usd()
+        curve = self._model.curve("usd")
+        newest = RunCurve(curve, axis, origin).last() if curve is not None and len(curve) else None
+        if state.over or left is None or middle is None or newest is None or axis != "time" or left < 1:
+            self.cost.set_forecast(None)
+            return
+        x, y = newest
+        more = max(middle - y, 0.0)
+        low, high = y + 0.8 * more, y + 1.25 * more
+        words = f"{figures.money(low)} – {figures.money(high)}"
+        self.cost.set_forecast(Forecast(x, y, x + left, low, y + more, high, words))
+
     def _mark_resumes(self, state: RunPageState, axis: Axis) -> None:
         found = tuple((item.t, int(item.facts["step"])) for item in state.view.happened if item.kind == "resume")
         if found == self._gaps:
             return
         self._gaps = found
-        gaps = [Gap(float(step), "carried on from the saved copy") for _, step in found] if axis == "step" else []
+        why = "carried on with the next TPU" if state.facts.rented else "carried on from the saved copy"
+        gaps = [Gap(float(step), why) for _, step in found] if axis == "step" else []
         for plot in (self.loss, self.speed):
             plot.set_gaps(gaps)
 

@@ -21,12 +21,29 @@ def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
     step = figures.count(state.view.step)
     kept = f"The model as it is after {step} steps is saved, with its curves and report." if state.view.step else (
         "It has not trained a step yet, so there is no model to keep.")  # fmt: skip
-    sheet.facts([kept, "You can carry on from there later.", "Nothing is charged: it runs on this computer."])
+    sheet.facts([kept, "You can carry on from there later.", *_money(model)])
     sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
     sheet.answer("Keep training", safe=True)
     sheet.answer("Stop & keep model", lambda: model.stop(keep=True), kind="danger")
     sheet.open()
     return sheet
+
+
+def _money(model: RunViewModel) -> list[str]:
+    """What stopping means for money."""
+    state = model.state.value
+    if not state.facts.rented:
+        return ["Nothing is charged: it runs on this computer."]
+    if not state.view.unproved:
+        return ["Nothing is rented at the moment, so nothing is charged."]
+    usd = state.view.usd_now(state.now) + (state.view.usd_per_hour or state.facts.usd_per_hour or 0.0) / 60
+    if not (state.view.usd_per_hour or state.facts.usd_per_hour):
+        cost = "The price is not known; charging ends with the deletion."
+    elif state.facts.practice:
+        cost = f"It would have cost about {figures.money(usd)} in all; nothing is charged."
+    else:
+        cost = f"You pay about {figures.money(usd)} in all."
+    return ["The TPU is given back, and checked to be gone.", cost]
 
 
 def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:

@@ -25,6 +25,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.run import dialogs
 from tpu_studio.gui.run.charts import Charts
 from tpu_studio.gui.run.events import EventCard
+from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
 from tpu_studio.gui.run.trying import TryPanel, panel_for
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Status
@@ -62,6 +63,13 @@ class RunPage(QWidget):
 
         self.problem = Note("", "", "bad", action="Close")
         self.problem.acted.connect(model.dismiss_problem)
+        self.practice = PracticeStrip()
+        self.practice.acted.connect(model.ask_faults)
+        self.practice.setVisible(facts.practice)
+        self.trouble = Note("", "", "warn")
+        self.waiting = WaitingCard(model)
+        self.removal = RemovalCard()
+        self.removal.receipt.connect(self._open_receipt)
         self.stale = Note("", "", "warn")
         self.ending = Note("", "", "neutral")
         self.timeline = StageTimeline()
@@ -78,7 +86,10 @@ class RunPage(QWidget):
         self.column = QVBoxLayout(inner)
         self.column.setContentsMargins(Space.dashboard, Space.xxl, Space.dashboard, Space.xxl)
         self.column.setSpacing(Space.m + 6)
-        for widget in (self.header, self.problem, self.stale, self.ending, timeline_card, self.numbers):
+        for widget in (
+            self.header, self.practice, self.problem, self.trouble, self.stale, self.ending, self.removal,
+            timeline_card, self.waiting, self.numbers,
+        ):  # fmt: skip
             self.column.addWidget(widget)
         self.grid = QGridLayout()
         self.grid.setSpacing(Space.m + 6)
@@ -148,15 +159,28 @@ class RunPage(QWidget):
                 before = part
 
     def _notes(self, state: RunPageState) -> None:
+        waiting, removal = state.waiting, state.removal
+        self.waiting.setVisible(waiting is not None)
+        if waiting is not None:
+            self.waiting.show_waiting(waiting)
+        self.removal.setVisible(removal is not None)
+        if removal is not None:
+            self.removal.show_removal(removal)
+        self.trouble.setVisible(state.trouble is not None)
+        if state.trouble is not None:
+            self.trouble.set_words(state.trouble.title, f"{state.trouble.meaning} {state.trouble.action}".strip())
         self.problem.setVisible(state.problem is not None)
         if state.problem is not None:
             self.problem.set_words(state.problem.title, f"{state.problem.meaning} {state.problem.action}".strip())
         self.stale.setVisible(state.stale)
         if state.stale:
-            self.stale.set_words(
-                f"Nothing new for {figures.duration(state.silent_s)}",
-                "The run may be working on a long step. It is stopped by itself when nothing happens for too long.",
+            here = "The run may be working on a long step. It is stopped by itself when nothing happens for too long."
+            away = (
+                "The machine may be cut off, or hang. Silent for a quarter of an hour, it is deleted: by itself, "
+                "by this computer, and by the stops from outside. The cost limit holds meanwhile."
             )
+            since = figures.duration(state.silent_s)
+            self.stale.set_words(f"Nothing new for {since}", away if state.facts.rented else here)
         ending = state.ending
         self.ending.setVisible(ending is not None)
         if ending is not None and state.view.end is not None:
@@ -167,7 +191,8 @@ class RunPage(QWidget):
 
     def _second(self) -> None:
         """Times go on while nothing happens."""
-        if not self.model.state.value.over:
+        state = self.model.state.value
+        if not state.over or (state.facts.rented and not state.view.settled):
             self.model.refresh()
 
     # ------------------------------------------------------------------------------------------------------- commands
@@ -185,6 +210,9 @@ class RunPage(QWidget):
 
     def _open_folder(self) -> None:
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder)))
+
+    def _open_receipt(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder / "result" / "receipt.json")))
 
     def _export(self) -> None:
         dialog = QFileDialog(self, "Where shall the model and its report go?")

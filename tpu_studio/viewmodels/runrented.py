@@ -1,0 +1,161 @@
+"""What the Run page says of a rented machine: waiting for it, what it costs, and how its deletion stands. Pure."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.run import RunView
+from tpu_studio.domain.sentences import say
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.plan import Plan
+
+WAITING_SHOWN_AFTER_S = 10.0
+QUEUED = {
+    "submitted": "Asking for a TPU",
+    "uploading": "Sending job and data",
+    "waiting-for-capacity": "Waiting for a TPU",
+    "waiting-for-a-computer": "Waiting for a TPU",
+    "preempted": "Waiting for the next TPU",
+}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way out. *changes* to the job make a new plan; empty: keep waiting."""
+
+    title: str
+    text: str
+    button: str
+    changes: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Waiting:
+    title: str
+    text: str
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """How the deletion of what was rented stands. *lines*: a proof each."""
+
+    kind: Literal["neutral", "bad", "ok"]
+    title: str
+    text: str
+    lines: tuple[str, ...] = ()
+
+
+def is_rented(place: str) -> bool:
+    return place in ("practice", "cloud")
+
+
+def queued_words(view: RunView) -> str:
+    return QUEUED.get(view.detail, "Asking for a TPU")
+
+
+def upload_words(view: RunView) -> str:
+    """`12 of 80 MB`, "" while nothing is sent."""
+    done, total = view.uploaded
+    if not total or view.detail != "uploading":
+        return ""
+    return f"{figures.size(done)} of {figures.size(total)}"
+
+
+def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
+    """Once it has waited for a while: how long, who was asked, what is possible besides waiting."""
+    if view.over or view.phase is not Phase.QUEUED or not view.waiting or view.detail in ("uploading", "submitted"):
+        return None
+    since = float(view.waiting.get("since") or now)
+    lasted = max(0.0, now - since)
+    if lasted < WAITING_SHOWN_AFTER_S:
+        return None
+    zones = [str(zone) for zone in view.waiting.get("zones") or ()]
+    why = str(view.waiting.get("why") or "no-capacity")
+    asked = f"asked {_and(zones)}" if zones else "asked"
+    said = "nothing free" if why == "no-capacity" else say(StudioError(why)).title.lower()
+    left = max(0.0, float(plan.limits.get("wait_hours") or 0.0) * 3600.0 - lasted)
+    more = f"{figures.duration(left)} more at most"
+    supply = "This is about supply, not about your account. " if why == "no-capacity" else ""
+    ways = [Way("Keep waiting", "It is asked again by itself. You need not stay.", "")]
+    if plan.job["where.tier"] == "on-demand":
+        ways.append(
+            Way(
+                "Try spare capacity (spot)",
+                "Cheaper, and another queue. Google may take the TPU back; the model is saved first.",
+                "Try spot",
+                (("where.tier", "spot"), ("where.zones", None)),
+            )
+        )
+    ways.append(
+        Way(
+            "Train on this computer",
+            "Slower, free, and it starts at once.",
+            "Train here",
+            (("where.place", None), ("where.accelerator", None), ("where.tier", None), ("where.zones", None)),
+        )
+    )
+    return Waiting(f"{figures.duration(lasted)}, {asked}, {said}", f"{supply}Nothing is charged while it waits, for {more}.", tuple(ways))
+
+
+def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
+    """After the end: going on, failing, or proved. While a run goes on: only a deletion that fails."""
+    rate = view.usd_per_hour or (plan.price or {}).get("usd_per_hour")
+    practice = plan.place == "practice"
+    failing = _failing(view)
+    if failing and view.unproved:
+        hourly = f"{figures.money(float(rate))} an hour" if rate else "at a price that is not known"
+        would = "would still be charged" if practice else "may still be charged"
+        return Removal(
+            "bad",
+            f"{_and(view.unproved)} could not be deleted yet",
+            f"It {would}: {hourly}. Deleting is tried again until it is proved gone, also after the app was closed.",
+        )
+    if view.end is None:
+        return None
+    proofs = _proofs(view)
+    if not view.settled or view.unproved:
+        return Removal(
+            "neutral",
+            "The TPU is being given back",
+            "Google is asked until it answers that nothing is there any more; the proof stands here then.",
+            proofs,
+        )
+    usd = figures.money(view.usd)
+    cost = f"It would have cost {usd}." if practice else f"It cost {usd}."
+    if not proofs:
+        return Removal("ok", "Nothing was rented", "No machine was made, and nothing was charged.")
+    at = max(item.t for item in view.happened if item.kind == "deleted")
+    title = f"Everything in the {'practice ' if practice else ''}cloud was removed and checked at {figures.clock(at)}"
+    stays = "" if practice else " The results stay in your bucket."
+    return Removal("ok", title, cost + stays, proofs)
+
+
+def _failing(view: RunView) -> bool:
+    last = [item.facts.get("id") for item in view.happened if item.kind == "notice"]
+    about = [id for id in last if id in ("delete-failing", "delete-proved")]
+    return bool(about) and about[-1] == "delete-failing"
+
+
+def _proofs(view: RunView) -> tuple[str, ...]:
+    told = []
+    for item in view.happened:
+        if item.kind != "deleted":
+            continue
+        name, zone = item.facts.get("name"), item.facts.get("zone")
+        created = item.facts.get("created")
+        there = f"there from {_clock(float(created))}, " if isinstance(created, (int, float)) else ""
+        told.append(f"{name} in {zone}: {there}gone at {_clock(item.t)} (Google answers: not found)")
+    return tuple(told)
+
+
+def _clock(t: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(t))
+
+
+def _and(names: tuple[str, ...] | list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "It"
