@@ -1,0 +1,100 @@
+"""The panel “What could go wrong?”: every named fault of the practice cloud with its sentence and a switch."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Scroll, clear_layout
+from tpu_studio.gui.kit.pill import Pill
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.faults import FaultRow, FaultsView, FaultsViewModel
+
+
+class FaultsPanel(QWidget):
+    def __init__(self, model: FaultsViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._shape: tuple[str, ...] = ()
+        self.rows: dict[str, FaultLine] = {}
+        self.problem = Note("", "", "bad")
+        self.reading = Text("Asking the practice cloud …", "secondary", "text_2")
+        self._list = QVBoxLayout()
+        self._list.setSpacing(Space.m)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, Space.m, 0)
+        column.setSpacing(Space.m)
+        column.addWidget(self.problem)
+        column.addWidget(self.reading)
+        column.addLayout(self._list)
+        column.addStretch(1)
+        end = model.state.subscribe(self._draw)
+        self.destroyed.connect(lambda: end())
+
+    def _draw(self, view: FaultsView) -> None:
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.reading.setVisible(view.rows is None and view.problem is None)
+        shape = tuple(row.name for _, rows in view.groups for row in rows)
+        if shape != self._shape:
+            self._shape = shape
+            clear_layout(self._list)
+            self.rows = {}
+            for title, rows in view.groups:
+                self._list.addSpacing(Space.s)
+                self._list.addWidget(Text(title, "label-strong"))
+                for row in rows:
+                    self.rows[row.name] = line = FaultLine(row, self._model)
+                    self._list.addWidget(line)
+        for row in view.rows or ():
+            if row.name in self.rows:
+                self.rows[row.name].draw(row, view.busy)
+
+
+class FaultLine(QWidget):
+    """One fault: what happens then, and its button."""
+
+    def __init__(self, row: FaultRow, model: FaultsViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._row = row
+        self.pill = Pill("", "accent")
+        self.button = Button("Let it happen", size="small")
+        self.button.clicked.connect(lambda: (model.disarm if self._row.armed else model.arm)(row.name))
+        self.button.setAccessibleDescription(row.sentence)
+        box = QHBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.setSpacing(Space.l)
+        box.addWidget(Text(row.sentence, "secondary"), 1)
+        box.addWidget(self.pill)
+        box.addWidget(self.button)
+
+    def draw(self, row: FaultRow, busy: str) -> None:
+        self._row = row
+        self.pill.setVisible(row.armed)
+        if row.armed:
+            self.pill.set_pill(row.state, "accent")
+        self.button.setText("Take it back" if row.armed else "Let it happen")
+        self.button.setEnabled(not busy)
+
+
+def open_faults(over: QWidget, model: FaultsViewModel) -> Sheet:
+    sheet = Sheet(
+        over,
+        "What could go wrong?",
+        "Let a bad day happen on the practice cloud, and watch what TPU Studio makes of it. Nothing is real.",
+        width=720,
+    )
+    panel = FaultsPanel(model)
+    scroll = Scroll(panel)
+    scroll.setMinimumHeight(max(px(220), min(soft_px(480), over.window().height() - soft_px(260))))
+    sheet.body.addWidget(scroll, 1)
+    sheet.answer("Take all back", model.disarm_all, kind="quiet", left=True, stays=True)
+    sheet.answer("Close", safe=True)
+    sheet.open()
+    model.look()
+    return sheet

@@ -1,0 +1,107 @@
+"""“What could go wrong?”: the practice cloud's named faults, to be armed and taken back. A rehearsal of bad days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tpu_studio.domain.observable import Observable
+from tpu_studio.viewmodels.problem import Problem, problem_of
+
+if TYPE_CHECKING:
+    from tpu_studio.workflow.ports import Tasks
+
+FIRST = (
+    "stockout-for-ever", "capacity-later", "preempted-at-step", "vm-hung", "delete-fails", "environment-install-fails",
+)  # fmt: skip
+"""What a beginner meets most, or fears most; the rest stands below by its heading."""
+
+
+class FaultsPort(Protocol):
+    """The practice cloud's own address ``/practice/faults``; each answers with ``{"faults": […], "armed": […]}``."""
+
+    def listed(self) -> Mapping[str, Any]: ...
+    def arm(self, name: str) -> Mapping[str, Any]: ...
+    def disarm(self, name: str) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    name: str
+    group: str
+    sentence: str
+    armed: bool = False
+    left: int = 0
+
+    @property
+    def state(self) -> str:
+        """What its arming means, "" when it is not armed."""
+        if not self.armed:
+            return ""
+        return "Until you take it back" if not self.left else "Once" if self.left == 1 else f"{self.left} times"
+
+
+@dataclass(frozen=True)
+class FaultsView:
+    """*rows* are None until they were read."""
+
+    rows: tuple[FaultRow, ...] | None = None
+    problem: Problem | None = None
+    busy: str = ""
+
+    @property
+    def armed(self) -> tuple[FaultRow, ...]:
+        return tuple(row for row in self.rows or () if row.armed)
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[FaultRow, ...]], ...]:
+        """The usual ones first, then all others under their headings."""
+        rows = self.rows or ()
+        usual = tuple(row for name in FIRST for row in rows if row.name == name)
+        told = [("Most often met", usual)] if usual else []
+        for group in dict.fromkeys(row.group for row in rows):
+            told.append((group, tuple(row for row in rows if row.group == group and row.name not in FIRST)))
+        return tuple((title, found) for title, found in told if found)
+
+
+class FaultsViewModel:
+    """Commands: `look`, `arm`, `disarm`, `disarm_all`."""
+
+    def __init__(self, tasks: Tasks, port: FaultsPort) -> None:
+        self.state = Observable(FaultsView())
+        self._tasks, self._port = tasks, port
+
+    def look(self) -> None:
+        self._do("", self._port.listed)
+
+    def arm(self, name: str) -> None:
+        self._do(name, lambda: self._port.arm(name))
+
+    def disarm(self, name: str) -> None:
+        self._do(name, lambda: self._port.disarm(name))
+
+    def disarm_all(self) -> None:
+        self._do("all", lambda: self._port.disarm(""))
+
+    def _do(self, busy: str, work: Callable[[], Mapping[str, Any]]) -> None:
+        if self.state.value.busy:
+            return
+        self.state.set(replace(self.state.value, busy=busy, problem=None))
+        self._tasks.submit(work, done=self._seen, failed=self._failed)
+
+    def _seen(self, told: Mapping[str, Any]) -> None:
+        self.state.set(FaultsView(rows_of(told["faults"], told["armed"])))
+
+    def _failed(self, error: Exception) -> None:
+        self.state.set(replace(self.state.value, busy="", problem=problem_of(error)))
+
+
+def rows_of(faults: Sequence[Mapping[str, Any]], armed: Sequence[Mapping[str, Any]]) -> tuple[FaultRow, ...]:
+    told = []
+    for fault in faults:
+        mine = [one for one in armed if one["name"] == fault["name"]]
+        left = sum(int(one["times"]) - int(one["taken"]) for one in mine if one["times"])
+        name, group, sentence = (str(fault[key]) for key in ("name", "group", "sentence"))
+        told.append(FaultRow(name, group, sentence, bool(mine), left))
+    return tuple(told)
