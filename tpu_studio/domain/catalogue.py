@@ -187,6 +187,7 @@ class Catalogue:
 
     def __init__(self, files: Mapping[str, Mapping[str, Any]] | None = None) -> None:
         self._given = files or {}
+        self._found: dict[str, Generation] = {}
 
     def _file(self, name: str) -> Mapping[str, Any]:
         return self._given.get(name) or _read(name)
@@ -207,6 +208,12 @@ class Catalogue:
 
     def find(self, name: str) -> Generation | None:
         """By id, alias or the way an accelerator type begins (v5litepod), whatever the case."""
+        found = self._found.get(name) or self._search(name)
+        if found is not None:
+            self._found[name] = found  # a plan asks for the same few a hundred times
+        return found
+
+    def _search(self, name: str) -> Generation | None:
         wanted = name.strip().lower().replace("tpu ", "").replace("_", "-")
         for one in self.generations.values():
             names = {one.id, *(alias.lower() for alias in one.aliases)}
