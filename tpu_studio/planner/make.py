@@ -9,7 +9,7 @@ from typing import Any
 
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
-from tpu_studio.planner import checks, rented, work
+from tpu_studio.planner import checks, colab, rented, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
@@ -81,14 +81,20 @@ class _Draft:
             self._rematerialize()
         self.estimate = estimate(self.resolved, self.work, self.computer, timing)
         if self.rented is not None:
-            self.estimate = rented.estimate(self.resolved, self.work, self.rented, self.estimate)
+            estimated = colab.estimate if self.free else rented.estimate
+            self.estimate = estimated(self.resolved, self.work, self.rented, self.estimate)
+
+    @property
+    def free(self) -> bool:
+        """A TPU that is lent for nothing, in a notebook."""
+        return bool(self.job["where.place"] == colab.PLACE)
 
     def _rent(self, job: Job) -> rented.Rented | None:
         """Choose the slice, then resolve again for its devices; None on this computer."""
-        if job["where.place"] not in rented.PLACES:
+        if job["where.place"] not in rented.PLACES and not self.free:
             return None
         framework = str(self.resolved.values["training.framework"])
-        found = rented.choose(job, framework, rented.need_bytes(self.memory, 1))
+        found = colab.choose(job) if self.free else rented.choose(job, framework, rented.need_bytes(self.memory, 1))
         self.devices = found.devices
         chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
         self.resolved = self._resolve(Job({**job.values, **chosen}, job.base, job.given))
@@ -100,6 +106,8 @@ class _Draft:
     @property
     def _price(self) -> dict[str, Any] | None:
         given = self.resolved.values["where.usd_per_hour"]
+        if self.free:
+            return colab.PRICE
         if self.rented is not None:
             return rented.price_json(self.rented, given)
         return {"usd_per_hour": given, "source": "pretended"} if given else None
@@ -117,13 +125,19 @@ class _Draft:
         price = told["usd_per_hour"] if told else None
         cost = self.estimate.cost_usd(price)
         hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]))
-        resolved.put("limits.hours", hours, "One and a half times the longest it should take.")
+        why = "One and a half times the longest it should take"
+        more = max(hours, rented.PRACTICE_HOURS_LEAST) if resolved.values["where.place"] == "practice" else hours
+        resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY}." if more > hours else f"{why}.")
         money: float | None = None
         if price:
-            resolved.put("limits.money_usd", limit_usd(cost), "One and a half times the most it should cost.")
+            usd, why = limit_usd(cost), "One and a half times the most it should cost"
+            if more > hours:
+                usd, why = max(usd, rented.usd_of(more, price)), f"What {more:g} hours cost, in practice dollars"
+            resolved.put("limits.money_usd", usd, f"{why}.")
             money = float(resolved.values["limits.money_usd"])
-        elif self.rented is None:
-            resolved.reasons["limits.money_usd"] = "Nothing is charged on this computer."
+        elif self.rented is None or self.free:
+            where = "in a free Colab notebook" if self.free else "on this computer"
+            resolved.reasons["limits.money_usd"] = f"Nothing is charged {where}."
         elif not self.job.is_auto("limits.money_usd"):
             money = float(resolved.values["limits.money_usd"])
         hours = float(resolved.values["limits.hours"])
@@ -141,7 +155,7 @@ class _Draft:
             data=self.look.to_json(),
             examples_per_s=self.estimate.examples_per_s,
             time_s=time_s,
-            cost_usd=cost if price or self.rented is None else None,
+            cost_usd=cost if price or self.rented is None or self.free else None,
             memory=self._memory_json(),
             price={"as_of": _day(now), **told} if told else None,
             limits={"money_usd": money, "hours": hours, **self._more_limits()},
@@ -152,7 +166,7 @@ class _Draft:
 
     def _more_limits(self) -> dict[str, Any]:
         """What holds at a rented place besides: waiting, silence, and how the bill is stopped."""
-        if self.rented is None:
+        if self.rented is None or self.free:
             return {}
         values = self.resolved.values
         own = self.rented.tier == "flex-start" or self.rented.slice.generation == "tpu7x"
@@ -265,6 +279,7 @@ class _Draft:
             checks.of_own_model(self.job, self.model_facts, self.consent),
             checks.of_settings(self.resolved, self.facts, self.devices, float(recommended)),
             checks.of_place(self.resolved, self.rented),
+            colab.checks(self.estimate) if self.free else (),
             checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved),
             checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price),
         ):

@@ -6,6 +6,7 @@ catalogue's dated ones, or live ones that are handed in; unknown stays unknown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +28,10 @@ ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # framework installed on the machine
 COMPILE_S = Range(10.0, 30.0, 120.0)
 SAVE_S = Range(5.0, 15.0, 60.0)
 PRACTICE_SETUP_S = Range(4.0, 10.0, 40.0)  # a practice machine is a process on this computer
+PRACTICE_HOURS_LEAST = 0.5
+PRACTICE_LIMIT_WHY = (
+    "Half an hour at least: a practice machine trains on this computer, which may be busy, and nothing is charged"
+)
 
 _FAMILIES = {"mlp": "mlp", "cnn": "cnn", "gpt": "llm-dense"}
 
@@ -181,6 +186,11 @@ def _workload(resolved: Resolved, work: Work, rented: Rented) -> Workload:
         global_batch=resolved.batch,
         framework=str(resolved.values["training.framework"]),
     )
+
+
+def usd_of(hours: float, usd_per_hour: float) -> float:
+    """What *hours* cost, in whole cents upwards."""
+    return math.ceil(hours * usd_per_hour * 100.0) / 100.0
 
 
 def price_json(rented: Rented, given_usd: float | None) -> dict[str, Any] | None:

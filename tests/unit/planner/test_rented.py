@@ -47,6 +47,17 @@ def test_limits_are_one_and_a_half_times_the_estimates_high():
     assert plan.limits["wait_hours"] == 4.0
 
 
+def test_on_practice_the_limit_is_half_an_hour_at_least_and_the_money_goes_with_it():
+    plan = planned(job("mlp", "digits", where={"place": "practice"}), DIGITS)
+    assert plan.time_s is not None and plan.time_s.high < 1200
+    assert plan.price is not None
+    assert plan.limits["hours"] == 0.5
+    assert plan.limits["money_usd"] >= 0.5 * plan.price["usd_per_hour"]
+    assert plan.reasons["limits.hours"].startswith("Half an hour at least")
+    own = planned(job("mlp", "digits", where={"place": "practice"}, limits={"hours": 0.1}), DIGITS)
+    assert own.limits["hours"] == 0.1
+
+
 def test_all_zones_lend_the_slice_and_lie_in_the_region_of_the_price():
     plan = planned(job("mlp", "digits", where={"place": "cloud", "tier": "spot"}), DIGITS)
     zones = plan.job["where.zones"]
