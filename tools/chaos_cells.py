@@ -1,0 +1,308 @@
+"""The matrix of `make chaos`: what goes wrong × when in the life of a run. Generated; each cell has a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+PHASES = ("submit", "queued", "provisioning", "setting-up", "training", "saving", "cleaning-up")
+COMPLETED = ("completed",)
+BUCKET = ("bucket-gone", "upload-failed", "reporting-lost", "launch-refused", "machine-silent", "machine-never-spoke")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Attributes:
+    faults: ``[phase, fault text]``: armed when the run has reached that phase.
+    settle: ``[fault name, seconds of real time]``: put right so long after it was armed.
+    kill: Where the first desktop is killed (chaos_desktop); "" nowhere.
+    again: Where the second, third … is killed.
+    off: The laptop stays off from then on, until the cloud is empty: "", or a phase.
+    verb: What is done at step 5: "", extend, stop, discard; ``verb_kill``: where that process is killed;
+        ``verb_again``: whether it is tried once more.
+    ends: Reasons with which the run may end.
+    hours, wait_hours, speed, tier, zones: Of the plan and of the practice clock.
+    steps, step_s, save_every: Of the stand-in trainer.
+    boot_hang: Nobody is there who could know that the machine came: the longer of the stated margins counts.
+    real: Trained by the real engine.
+    """
+
+    name: str
+    faults: tuple[tuple[str, str], ...] = ()
+    settle: tuple[tuple[str, float], ...] = ()
+    kill: str = ""
+    again: tuple[str, ...] = ()
+    off: str = ""
+    verb: str = ""
+    verb_kill: str = ""
+    verb_again: bool = False
+    ends: tuple[str, ...] = COMPLETED
+    hours: float = 2.0
+    wait_hours: float = 1.0
+    speed: float = 30.0
+    tier: str = "on-demand"
+    zones: tuple[str, ...] = ("us-west4-a",)
+    steps: int = 40
+    step_s: float = 0.04
+    save_every: int = 5
+    boot_hang: bool = False
+    real: bool = False
+
+
+# Every transition of an undisturbed run, from launch to receipt.
+TRANSITIONS = (
+    "journal launch", "say target", "say phase/queued", "call bucket.create", "say opened", "say upload",
+    "say prepared",
+    "journal stops", "say intent/stops", "call stops.set b", "say intent-closed/stops", "journal close#2",
+    "journal create", "say intent/create", "call tpu.create", "say intent-closed/create", "call tpu.look",
+    "say cloud/provisioning", "say phase/provisioning", "say cloud/ready", "call stops.of#3", "call stops.set l",
+    "call stops.remove", "say intent-closed/lease-stops", "call bucket.read#5", "say phase/cleaning-up", "say deleted",
+    "say money", "call stops.remove#2", "say stops-removed", "call bucket.download", "say phase/done",
+)  # fmt: skip
+OF_A_LEAVING = ("say leaving", "journal delete", "say intent/delete", "call tpu.delete", "say intent-closed/delete",
+                "say attempt-over", "journal create#2", "call tpu.create#2", "say intent-closed/create#2")  # fmt: skip
+OF_AN_EXTENSION = ("journal extend", "call stops.of", "call stops.set l", "call stops.remove", "call stops.of#2",
+                   "journal close", "control limits", "control extend")  # fmt: skip
+
+
+def matrix() -> list[Cell]:
+    cells = [
+        *_kills(), *_calls(), *_storage(), *_room(), *_machines(), *_laptop_off(), *_preempted(), *_after_the_stops(),
+        *_extensions(), *_account(), *_verbs(),
+    ]  # fmt: skip
+    names = [cell.name for cell in cells]
+    if len(names) != len(set(names)):
+        raise ValueError("two cells have one name")
+    return cells
+
+
+def _kills() -> list[Cell]:
+    cells = [Cell("undisturbed")]
+    for at in TRANSITIONS:
+        cells += [Cell(f"killed {when} {at}", kill=f"{when} {at}") for when in ("before", "after")]
+    for at in OF_A_LEAVING:
+        cells += [
+            Cell(
+                f"preempted, killed {when} {at}", faults=(("submit", "preempted-at-step:step=12"),), tier="spot",
+                kill=f"{when} {at}",
+            )
+            for when in ("before", "after")
+        ]  # fmt: skip
+    thrice = ("after say intent/create", "before say intent-closed/create", "after say cloud/ready")
+    cells.append(Cell("killed four times around create", kill="before call tpu.create", again=thrice))
+    return cells
+
+
+def _calls() -> list[Cell]:
+    faults = ("too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies",
+              "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends")  # fmt: skip
+    return [Cell(f"{fault} at {phase}", faults=((phase, fault),)) for fault in faults for phase in PHASES]
+
+
+def _storage() -> list[Cell]:
+    cells = []
+    for phase in PHASES:
+        for fault in ("storage-unavailable", "storage-write-unavailable", "storage-full"):
+            cells.append(Cell(f"{fault} at {phase}", faults=((phase, fault),)))
+        for fault in ("bucket-gone", "object-write-refused"):
+            late = phase in ("saving", "cleaning-up")
+            ends = (*BUCKET, *COMPLETED) if late else BUCKET
+            cells.append(Cell(f"{fault} at {phase}", faults=((phase, fault),), ends=ends, speed=90.0))
+    return cells
+
+
+def _room() -> list[Cell]:
+    two = ("us-west4-a", "us-east5-b")
+    waits: dict[str, Any] = {"wait_hours": 0.1, "ends": ("no-capacity",), "speed": 90.0}
+    refused: dict[str, Any] = {"ends": ("quota-exceeded", "launch-refused")}
+    about: list[tuple[str, dict[str, Any]]] = [
+        ("stockout-at-submit", {}),
+        ("stockout-at-submit:times=3", {"speed": 90.0}),
+        ("stockout-at-submit:times=0", waits),
+        ("stockout-in-operation", {"speed": 60.0}),
+        ("stockout-for-ever", waits),
+        ("capacity-later", {"speed": 60.0}),
+        ("quota-zero", refused),
+        ("quota-region-limit", refused),
+        ("type-not-in-zone", {"ends": ("launch-refused", "completed")}),
+        ("create-rate", {"speed": 60.0}),
+        ("provisioning-flap", {"speed": 60.0}),
+        ("unknown-enum", {}),
+        ("foreign-metadata-type", {}),
+    ]
+    cells = []
+    for fault, more in about:
+        cells.append(Cell(f"{fault}, one zone", faults=(("submit", fault),), **more))
+        cells.append(Cell(f"{fault}, two zones", faults=(("submit", fault),), zones=two, **more))
+    return cells
+
+
+_HUNG = ("machine-silent", "machine-never-spoke", "machine-gone")
+
+
+def _machines() -> list[Cell]:
+    """While a desktop is there."""
+    silent: dict[str, Any] = {"ends": _HUNG, "speed": 90.0}
+    about: list[tuple[str, str, dict[str, Any]]] = [
+        ("vm-hung", "at boot", {**silent, "speed": 150.0}),
+        ("vm-hung:step=1", "at its first step", silent),
+        ("vm-hung:step=12", "while training", silent),
+        ("vm-hung:step=39", "before its end", silent),
+        ("vm-without-network", "at boot", {**silent, "speed": 150.0}),
+        ("vm-without-network:step=12", "while training", silent),
+        ("vm-without-network:step=39", "before its end", silent),
+        ("node-gone:seconds=30", "while it starts", {"ends": ("machine-gone", "preempted", "completed")}),
+        ("node-gone:seconds=120", "while training", {"ends": ("machine-gone", "preempted", "completed"), "steps": 200}),
+        ("environment-install-fails", "", {"ends": ("environment-failed",), "speed": 60.0}),
+        ("disk-full:step=12", "while training", {"ends": ("disk-full", "machine-silent", "folder-unwritable"),
+                                                 "speed": 60.0}),
+        ("clock-skew:seconds=-600", "", {}),
+        ("clock-skew:seconds=600", "", {}),
+        ("clock-skew:seconds=86400", "", {}),
+        ("delete-fails", "three times", {}),
+        ("delete-fails:times=20", "twenty times", {"speed": 90.0}),
+        ("runner-may-not-delete", "", {"ends": ("cannot-delete-itself",)}),
+    ]  # fmt: skip
+    return [Cell(f"{fault} {when}".strip(), faults=(("submit", fault),), **more) for fault, when, more in about]
+
+
+def _laptop_off() -> list[Cell]:
+    """Off from the create call on, or from some phase; back when the cloud is empty."""
+    cells = [Cell(f"laptop off from {phase}", off=phase) for phase in PHASES[1:]]
+    cells.append(Cell("laptop off from queued, preempted (spot waits for a computer)", off="queued", tier="spot",
+                      faults=(("submit", "preempted-at-step:step=12"),)))  # fmt: skip
+    hung: dict[str, Any] = {"off": "queued", "hours": 0.2, "wait_hours": 0.1, "boot_hang": True}
+    end = (*_HUNG, "time-limit")
+    about: list[tuple[str, str, dict[str, Any]]] = [
+        ("vm-hung", "at boot", {**hung, "speed": 240.0, "ends": _HUNG}),
+        ("vm-hung:step=1", "at its first step", {**hung, "speed": 60.0, "ends": end}),
+        ("vm-hung:step=12", "while training", {**hung, "speed": 60.0, "ends": end}),
+        ("vm-hung:step=39", "before its end", {**hung, "speed": 60.0, "ends": end}),
+        ("vm-without-network", "at boot", {**hung, "speed": 240.0, "ends": _HUNG}),
+        ("vm-without-network:step=12", "while training", {**hung, "speed": 60.0, "ends": (*end, "reporting-lost")}),
+        ("node-gone:seconds=60", "", {"off": "queued", "ends": ("machine-gone", "preempted", "completed")}),
+        ("environment-install-fails", "", {"off": "queued", "ends": ("environment-failed",), "speed": 60.0}),
+        ("clock-skew:seconds=-3600", "", {"off": "queued"}),
+        ("clock-skew:seconds=3600", "", {"off": "queued"}),
+        ("delete-fails", "three times", {"off": "queued"}),
+        ("delete-fails:times=20", "twenty times", {"off": "queued", "speed": 90.0}),
+        ("runner-may-not-delete", "", {**hung, "speed": 90.0, "ends": ("cannot-delete-itself",)}),
+        ("bucket-gone", "while training", {**hung, "off": "training", "speed": 90.0, "ends": BUCKET}),
+        ("stockout-for-ever", "", {**hung, "speed": 240.0, "ends": ("no-capacity", "launch-refused")}),
+    ]  # fmt: skip
+    for fault, when, more in about:
+        at = "training" if fault == "bucket-gone" else "submit"
+        cells.append(Cell(f"laptop off, {fault} {when}".strip(), faults=((at, fault),), **more))
+    cells.append(Cell("laptop off, training longer than its time", off="queued", hours=0.2, wait_hours=0.1, speed=60.0,
+                      steps=5000, ends=("time-limit",)))  # fmt: skip
+    return cells
+
+
+def _preempted() -> list[Cell]:
+    steps = (8, 14, 21, 27, 33)
+    cells = []
+    for times in range(1, 6):
+        faults = tuple(("submit", f"preempted-at-step:step={step}") for step in steps[:times])
+        cells.append(Cell(f"preempted {times} times", faults=faults, tier="spot"))
+    cells += [
+        Cell("preempted without notice in time", tier="spot",
+             faults=(("submit", "preempted-at-step:step=12,notice=0.1"),)),
+        Cell("preempted half a minute after it was ready", faults=(("submit", "preempted"),), tier="spot"),
+        Cell("preempted, then nothing free for a while", tier="spot", speed=60.0,
+             faults=(("submit", "preempted-at-step:step=12"), ("training", "stockout-at-submit:times=2"))),
+    ]  # fmt: skip
+    return cells
+
+
+def _after_the_stops() -> list[Cell]:
+    """Create refused, timed out, answered twice, after the tasks were set; the desktop back at once, or not."""
+    about: list[tuple[str, str, tuple[str, ...]]] = [
+        ("refused for a permission", "permission-missing:permission=tpu.queuedResources.create", ("launch-refused",)),
+        ("refused for quota", "quota-zero", ("quota-exceeded",)),
+        ("timed out", "no-answer:match=^POST .*/queuedResources", COMPLETED),
+        ("cut off", "connection-cut:match=^POST .*/queuedResources", COMPLETED),
+        ("carried out and called failed", "apply-then-fail:match=^POST .*/queuedResources", COMPLETED),
+        ("delivered twice", "answered-twice:match=^POST .*/queuedResources", COMPLETED),
+        ("too slow", "slow-replies:match=^POST .*/queuedResources,seconds=600,times=1", COMPLETED),
+    ]
+    cells = []
+    for what, fault, ends in about:
+        cells.append(Cell(f"create {what}", faults=(("submit", fault),), ends=ends))
+        cells.append(
+            Cell(f"create {what}, killed before it is recorded", faults=(("submit", fault),), ends=ends,
+                 kill="before say intent-closed/create" if ends != COMPLETED or "twice" in what else
+                 "before say cloud/unclear")
+        )  # fmt: skip
+        if ends == COMPLETED:
+            cells.append(Cell(f"create {what}, laptop off from there", faults=(("submit", fault),), off="queued"))
+    return cells
+
+
+def _extensions() -> list[Cell]:
+    cells = [Cell("extended", verb="extend", steps=80)]
+    for at in OF_AN_EXTENSION:
+        for when in ("before", "after"):
+            cells.append(Cell(f"extension killed {when} {at}", verb="extend", verb_kill=f"{when} {at}", steps=80))
+    cells += [
+        Cell("extension killed after its new stops, tried again", verb="extend", verb_kill="after call stops.set l",
+             verb_again=True, steps=80),
+        Cell("extension refused its stops", verb="extend", steps=80, faults=(("training", "tasks-refused:times=0"),)),
+        Cell("extension killed after its new stops, laptop off", verb="extend", verb_kill="after call stops.set l",
+             off="training", steps=80),
+        Cell("extension killed after its stops, before the word; laptop off", verb="extend",
+             verb_kill="after journal close", off="training", steps=80),
+    ]  # fmt: skip
+    return cells
+
+
+def _account() -> list[Cell]:
+    cells = [Cell(f"401 once at {phase}", faults=((phase, "token-expired"),)) for phase in PHASES]
+    cells += [
+        Cell(f"signed out for two seconds at {phase}", faults=((phase, "token-revoked"),),
+             settle=(("token-revoked", 2.0),))
+        for phase in PHASES
+    ]  # fmt: skip
+    refused = ("launch-refused", "quota-exceeded", "no-outside-stop", "upload-failed")
+    for fault in ("billing-off", "service-disabled", "act-as-missing", "org-policy", "tasks-refused:times=0"):
+        cells.append(Cell(fault, faults=(("submit", fault),), ends=refused))
+    cells.append(Cell("tasks-refused three times", faults=(("submit", "tasks-refused"),), ends=(*refused, "completed")))
+    return cells
+
+
+def _verbs() -> list[Cell]:
+    stopped = ("stopped-by-user",)
+    return [
+        Cell("stopped, result kept", verb="stop", steps=400, ends=stopped),
+        Cell("stopped and discarded", verb="discard", steps=400, ends=("discarded",)),
+        Cell("stopped, desktop killed after the word", verb="stop", verb_kill="after control stop", steps=400,
+             ends=stopped),
+        Cell("stopped, machine hung", verb="stop", steps=400, speed=90.0, faults=(("submit", "vm-hung:step=4"),),
+             ends=(*stopped, "machine-silent")),
+    ]  # fmt: skip
+
+
+def real_cells() -> list[Cell]:
+    """Trained by the engine itself (digits, JAX); the first two must end with the same loss, bit for bit."""
+    base: dict[str, Any] = {"real": True, "speed": 10.0, "steps": 0, "save_every": 0}
+    five = tuple(("submit", f"preempted-at-step:step={step}") for step in REAL_STEPS)
+    return [
+        Cell("real: undisturbed", **base),
+        Cell("real: preempted 5 times", faults=five, tier="spot", **base),
+        Cell("real: killed after the create call", kill="after call tpu.create", **base),
+        Cell("real: killed while training", kill="after call bucket.read#40", **base),
+        Cell("real: laptop off from launch", off="queued", **base),
+        Cell("real: laptop off while training", off="training", **base),
+        Cell("real: clock wrong by an hour", faults=(("submit", "clock-skew:seconds=-3600"),), **base),
+        Cell("real: storage unavailable while training", faults=(("training", "storage-unavailable"),), **base),
+        Cell("real: create carried out and called failed",
+             faults=(("submit", "apply-then-fail:match=^POST .*/queuedResources"),), **base),
+        Cell("real: stopped and kept", verb="stop", ends=("stopped-by-user",), **base),
+        Cell("real: machine gone", faults=(("training", "node-gone:seconds=0"),),
+             ends=("machine-gone", "preempted"), **base),
+        Cell("real: hung while training, laptop off", off="training", hours=0.3, wait_hours=0.1,
+             faults=(("submit", "vm-hung:step=20"),), ends=(*_HUNG, "time-limit"), boot_hang=True,
+             **{**base, "speed": 30.0}),
+    ]  # fmt: skip
+
+
+REAL_STEPS = (37, 71, 102, 139, 171)
