@@ -118,6 +118,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     if plan.place != "computer":
+        model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)
         model.changed = lambda: services.steward.hurry(run)
         model.trouble = lambda: services.driver.problems.get(run)

@@ -32,6 +32,7 @@ from tpu_studio.viewmodels.shell import ShellViewModel
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
+    from tpu_studio.app.money import MoneyWatch
     from tpu_studio.workflow.background import BackgroundLoop
 
 IDLE_MS = 400
@@ -79,6 +80,8 @@ class Studio:
             ),
         )
         self.window.closing = self._closing
+        self.window.opened_sheet = self.open_sheet
+        self._money: MoneyWatch | None = None
         self.window.first_painted = self.after_first_picture
         self.window.restore(_read(self._geometry_file))
         if loaded.problem:
@@ -127,6 +130,8 @@ class Studio:
         False when a blocking call is still going on: Python would wait for it before the process can end.
         """
         self.window.close_for_good()
+        if self._money is not None:
+            self._money.close()
         self.window.hide()  # Qt crashes when a window that is shown is destroyed under its own focus
         self.engine.cancel()  # what was downloaded is kept
         clean = self.tasks.stop()
@@ -159,6 +164,7 @@ class Studio:
         self.tasks.submit(services.settle, done=lambda _: self.runs.look())
         if self._loop is not None:
             self._loop.run(services.steward.keep())
+        self._watch_money()
         QTimer.singleShot(IDLE_MS, self.window, self._warm_up)
 
     def _not_composed(self, error: Exception) -> None:
@@ -220,6 +226,30 @@ class Studio:
         from tpu_studio.app.holders import RunHolder
 
         return RunHolder(self, run)
+
+    def _watch_money(self) -> None:
+        from tpu_studio.app.money import MoneyWatch
+
+        if self._money is None:
+            self._money = MoneyWatch(self)
+
+    def open_sheet(self, name: str) -> None:
+        """``sweep``: everything that may cost money. ``faults``: what could go wrong, on the practice cloud."""
+        if name == "faults":
+            from tpu_studio.gui.run.faults import open_faults
+            from tpu_studio.places.faults import PracticeFaults
+            from tpu_studio.viewmodels.faults import FaultsViewModel
+
+            open_faults(self.window, FaultsViewModel(self.tasks, PracticeFaults(self.home)))
+            return
+        from tpu_studio.gui.sweep.sheet import open_sweep
+        from tpu_studio.places.sweeping import Sweeping
+        from tpu_studio.viewmodels.sweep import SweepViewModel
+
+        place = "cloud" if self.home_model.state.value.known.signed_in else "practice"
+        rows = self.runs.state.value.rows or ()
+        going_on = [row.run for row in rows if row.rented and (not row.over or row.unproved)]
+        open_sweep(self.window, SweepViewModel(self.tasks, Sweeping(self.home), place, going_on))
 
     def _open_run(self, run: str) -> None:
         row = self.runs.state.value.row(run)

@@ -13,9 +13,10 @@ FAILED = 1
 
 def sweep(arguments: Arguments, output: Output) -> int:
     """Exit code 1 when something could not be looked at, or deleted: "nothing is left" is not certain then."""
-    from tpu_studio.cli.places import sweep_of
+    from tpu_studio.places.sweeping import sweep_of
+    from tpu_studio.wire.homes import home_folder
 
-    with sweep_of(arguments.on) as sweeping:
+    with sweep_of(arguments.on, home_folder()) as sweeping:
         swept = sweeping.look()
         outcome: dict[tuple[str, str, str], str] = {}
         doomed = [item for item in swept.items if not item.kept]

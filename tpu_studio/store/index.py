@@ -114,6 +114,7 @@ def summarise(follower: Follower) -> RunSummary:
         attempt=max(1, view.attempt),
         ended=view.end.t if view.end else None,
         settled=view.settled,
+        usd_per_hour=(plan.price or {}).get("usd_per_hour"),
     )
 
 

@@ -6,6 +6,7 @@ Holds nothing that others know: it puts together the engine's and the runs' stat
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass, field, replace
 
 from tpu_studio.domain import figures
@@ -45,11 +46,57 @@ def this_computer() -> Computer:
 
 
 @dataclass(frozen=True)
+class CloudKnown:
+    """What this computer remembers of the account at Google. *prepared*: a place for results was made."""
+
+    signed_in: bool = False
+    email: str = ""
+    project: str = ""
+    prepared: bool = False
+    monthly_usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to run besides this computer: its readiness line, its button and where that leads, and what it costs."""
+
+    icon: str
+    tone: str
+    words: str
+    button: str
+    leads_to: str
+    pill: str = ""
+
+
+@dataclass(frozen=True)
 class HomeView:
     computer: Computer
     examples: tuple[Example, ...] = ()
     engine: EngineView = field(default_factory=EngineView)
     runs: RunsView = field(default_factory=RunsView)
+    known: CloudKnown = CloudKnown()
+    left: int | None = None
+    from_usd: float | None = None
+
+    @property
+    def practice(self) -> Way:
+        if sys.platform == "win32":
+            return Way("circle-alert", "neutral", "Practice machines need Linux or a Mac", "", "")
+        if self.engine.status in ("missing", "broken"):
+            return Way("package", "neutral", "No sign-in · one-time setup first", "Rehearse a cloud run", "plan")
+        return Way("circle-check", "ok", "Ready · no sign-in needed", "Rehearse a cloud run", "plan")
+
+    @property
+    def cloud(self) -> Way:
+        pill = f"From about {figures.money(self.from_usd)} an hour" if self.from_usd else "Paid by the second"
+        if not self.known.signed_in:
+            return Way("clock", "neutral", "Not signed in yet", "Sign in", "account", pill)
+        if self.left:
+            things = "1 thing" if self.left == 1 else f"{self.left} things"
+            return Way("circle-alert", "warn", f"Signed in · {things} to fix", "Finish setting up", "account", pill)
+        if not self.known.project or not self.known.prepared:
+            return Way("circle-alert", "warn", "Signed in · not set up yet", "Finish setting up", "account", pill)
+        return Way("circle-check", "ok", f"Ready · {self.known.project}", "Train on a Cloud TPU", "plan", pill)
 
     @property
     def ready_line(self) -> tuple[str, str, str]:
@@ -88,3 +135,25 @@ class HomeViewModel:
         self.state = Observable(HomeView(this_computer(), shipped()))
         engine.state.subscribe(lambda seen: self.state.set(replace(self.state.value, engine=seen)))
         runs.state.subscribe(lambda seen: self.state.set(replace(self.state.value, runs=seen)))
+
+    def know(self, known: CloudKnown, from_usd: float | None = None) -> None:
+        """What is remembered of the account, and the lowest price of an hour."""
+        view = self.state.value
+        self.state.set(replace(view, known=known, from_usd=from_usd or view.from_usd))
+
+    def account_looked(self, left: int | None) -> None:
+        """The account page has looked: how many things are left to do, None where that is not known."""
+        self.state.set(replace(self.state.value, left=left))
+
+
+def lowest_usd_per_hour() -> float | None:
+    """Of the smallest TPUs that can be had on demand."""
+    from tpu_studio.domain.catalogue import catalogue
+
+    known = catalogue()
+    found = [
+        prices[0].usd_per_hour(one.slices[0].chips)
+        for one in known.offered()
+        if one.slices and (prices := known.prices(one.id, one.slices[0].chips))
+    ]
+    return min(found, default=None)

@@ -99,7 +99,8 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
             (("where.place", None), ("where.accelerator", None), ("where.tier", None), ("where.zones", None)),
         )
     )
-    return Waiting(f"{figures.duration(lasted)}, {asked}, {said}", f"{supply}Nothing is charged while it waits, for {more}.", tuple(ways))
+    title = f"{figures.duration(lasted)}, {asked}, {said}"
+    return Waiting(title, f"{supply}Nothing is charged while it waits, for {more}.", tuple(ways))
 
 
 def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:

@@ -74,6 +74,8 @@ class RunRow:
     problem: str = ""
     place_id: str = "computer"
     unproved: bool = False
+    ended: float | None = None
+    usd_per_hour: float | None = None
 
     @property
     def rented(self) -> bool:
@@ -81,7 +83,13 @@ class RunRow:
 
     @property
     def cost(self) -> str:
-        return figures.money(self.usd)
+        """What was charged: nothing in practice (on this computer, what the pretended price makes)."""
+        return figures.money(0.0 if self.place_id == "practice" else self.usd)
+
+    @property
+    def cost_so_far(self) -> str:
+        """`$1.84`; of practice, what it would be."""
+        return f"would be {figures.money(self.usd)}" if self.place_id == "practice" else self.cost
 
     @property
     def may_stop(self) -> bool:
@@ -152,6 +160,8 @@ def row_of(known: RunSummary) -> RunRow:
         problem=known.problem,
         place_id=known.place,
         unproved=known.over and not known.settled,
+        ended=known.ended,
+        usd_per_hour=known.usd_per_hour,
     )
 
 

@@ -47,6 +47,7 @@ class PlanRequest:
     draft: Job | None = None
     data: Path | None = None
     data_kind: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,10 @@ class ShellViewModel:
 
     def new_run(self) -> None:
         self._plan(PlanRequest(next(self._numbers)))
+
+    def new_run_at(self, place: str) -> None:
+        """A new plan for another place than this computer."""
+        self._plan(PlanRequest(next(self._numbers), place=place))
 
     def open_job(self, path: Path) -> None:
         self._plan(PlanRequest(next(self._numbers), job=path))

@@ -217,6 +217,7 @@ class RunSummary:
     ended: float | None = None
     problem: str = ""
     settled: bool = True
+    usd_per_hour: float | None = None
 
     @property
     def progress(self) -> float:

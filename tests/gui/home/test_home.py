@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.viewmodels.home import CloudKnown
 
 
 def test_the_one_filled_button_is_the_cheapest_thing_that_works(studio):
@@ -11,10 +12,43 @@ def test_the_one_filled_button_is_the_cheapest_thing_that_works(studio):
     assert [button.text() for button in filled] == ["Train on this computer"]
 
 
-def test_what_comes_later_says_so_and_has_no_button(studio):
-    for card in (studio.page.practice, studio.page.cloud):
-        assert card.ready_words == "Comes with a later version"
-        assert card.button is None
+def test_the_three_ways_stand_in_order_of_cost_each_with_what_is_ready_and_one_button(studio, qtbot):
+    home = studio.page
+    qtbot.waitUntil(lambda: home.cloud.pill.text().startswith("From about $"), timeout=10_000)
+    assert home.computer.x() < home.practice.x() < home.cloud.x()
+    assert home.practice.button.kind == home.cloud.button.kind == "secondary"
+    assert "o sign-in" in home.practice.ready_words
+    assert home.cloud.ready_words == "Not signed in yet"
+    assert home.cloud.button.text() == "Sign in"
+
+
+def test_practice_opens_a_plan_for_the_practice_cloud(studio, qtbot):
+    qtbot.mouseClick(studio.page.practice.button, Qt.MouseButton.LeftButton)
+    assert studio.shell.state.value.page == "plan" and studio.shell.state.value.request.place == "practice"
+    holder = studio.window.page("plan")
+    qtbot.waitUntil(lambda: holder.page is not None, timeout=20_000)
+    assert holder.model.state.value.job["where.place"] == "practice"
+
+
+def test_without_an_account_the_cloud_leads_to_signing_in(studio, qtbot):
+    qtbot.mouseClick(studio.page.cloud.button, Qt.MouseButton.LeftButton)
+    assert studio.shell.state.value.page == "account"
+
+
+def test_an_account_shows_how_far_it_is_and_the_month_in_the_sidebar(studio, qtbot):
+    home, model = studio.page, studio.studio.home_model
+    qtbot.waitUntil(lambda: home.cloud.pill.text().startswith("From about $"), timeout=10_000)
+    assert not studio.window.sidebar.money.isVisible()
+    known = CloudKnown(True, "mina@example.org", "flowers-lab", True, 25.0)
+    studio.studio._money._known_now(known, 1.2)
+    assert home.cloud.ready_words == "Ready · flowers-lab" and home.cloud.button.text() == "Train on a Cloud TPU"
+    money = studio.window.sidebar.money
+    assert money.isVisible() and money._cap.text() == "Your monthly cap is $25.00"
+    model.account_looked(2)
+    assert home.cloud.ready_words == "Signed in · 2 things to fix" and home.cloud.button.text() == "Finish setting up"
+    model.account_looked(0)
+    qtbot.mouseClick(home.cloud.button, Qt.MouseButton.LeftButton)
+    assert studio.shell.state.value.request.place == "cloud"
 
 
 def test_an_example_opens_the_plan_with_its_job(studio, qtbot):

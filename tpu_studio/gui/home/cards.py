@@ -16,6 +16,7 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.examples import Example
+from tpu_studio.viewmodels.home import Way
 from tpu_studio.viewmodels.runrows import RunRow
 
 
@@ -33,13 +34,16 @@ class WayCard(Card):
         text: str,
         *,
         button: str = "",
+        primary: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(margins=(20, 19, 20, 20), spacing=0, parent=parent)
         head = QHBoxLayout()
+        self.pill = Pill(pill[0], pill[1])  # type: ignore[arg-type]
+        self._pill_tone = pill[1]
         head.addWidget(IconTile(icon, kind, side=44, icon_size=20))
         head.addStretch(1)
-        head.addWidget(Pill(pill[0], pill[1]), 0, Qt.AlignmentFlag.AlignVCenter)  # type: ignore[arg-type]
+        head.addWidget(self.pill, 0, Qt.AlignmentFlag.AlignVCenter)
         self._ready_icon = Icon("laptop", "text_2", size=16)
         self._ready = Text("", "secondary", "text_2")
         ready = QHBoxLayout()
@@ -54,18 +58,23 @@ class WayCard(Card):
         self.body.addStretch(1)
         self.body.addSpacing(16)
         self.body.addLayout(ready)
-        self.button: Button | None = None
-        if button:
-            self.button = Button(button, "primary")
-            self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            self.button.clicked.connect(self.pressed)
-            self.body.addSpacing(12)
-            self.body.addWidget(self.button)
+        self.button = Button(button, "primary" if primary else "secondary")
+        self.button.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.button.clicked.connect(self.pressed)
+        self.body.addSpacing(12)
+        self.body.addWidget(self.button)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
 
     def set_ready(self, icon: str, tone: str, words: str) -> None:
         self._ready_icon.set_icon(icon, {"neutral": "text_2"}.get(tone, tone))
         self._ready.setText(words)
+
+    def set_way(self, way: Way) -> None:
+        self.set_ready(way.icon, way.tone, way.words)
+        self.button.setVisible(bool(way.button))
+        self.button.setText(way.button)
+        if way.pill:
+            self.pill.set_pill(way.pill, self._pill_tone)  # type: ignore[arg-type]
 
     @property
     def ready_words(self) -> str:
@@ -178,7 +187,7 @@ class LiveStrip(Card):
     def show_run(self, row: RunRow) -> None:
         self.run = row.run
         verb = (
-            "waits its turn"
+            ("waits for a TPU" if row.rented else "waits its turn")
             if row.waiting
             else "is training"
             if row.status.startswith("Training")
@@ -188,7 +197,9 @@ class LiveStrip(Card):
         self._below.setText(f"{row.place} · {row.subtitle}" if row.subtitle else row.place)
         self._tile.set_icon("hourglass" if row.waiting else "activity", "neutral" if row.waiting else "accent")
         self._share.setText(f"{row.progress:.0%}")
-        self._left.setText("starts when the run before it is over" if row.waiting else row.left or f"{row.time} so far")
-        self._right.setText(f"{row.metric} {row.metric_name}" if row.metric else "")
+        waits = f"{row.time} so far, free" if row.rented else "starts when the run before it is over"
+        self._left.setText(waits if row.waiting else row.left or f"{row.time} so far")
+        metric = f"{row.metric} {row.metric_name}" if row.metric else ""
+        self._right.setText(f"{row.cost_so_far} · {metric}".removesuffix(" · ") if row.rented else metric)
         self._bar.set_share(row.progress, f"{row.progress:.0%} of the steps")
         self.button.setAccessibleName(f"Watch {row.name}")

@@ -13,10 +13,8 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.table import RunTable
-from tpu_studio.viewmodels.home import HomeView, HomeViewModel
+from tpu_studio.viewmodels.home import HomeView, HomeViewModel, Way
 from tpu_studio.viewmodels.shell import ShellViewModel
-
-LATER = "Comes with a later version"
 
 
 class HomePage(QWidget):
@@ -30,24 +28,25 @@ class HomePage(QWidget):
             "This computer",
             "Train small models right here. The best way to check that your data and settings work.",
             button="Train on this computer",
+            primary=True,
         )
         self.computer.pressed.connect(shell.new_run)
         self.practice = WayCard(
             "flask-conical",
             "accent",
-            ("Free · nothing is real", "neutral"),
+            ("Free · nothing is real", "ok"),
             "Practice cloud",
             "Rehearse every cloud step, from asking for a TPU to cleaning up, without an account or a bill.",
         )
         self.cloud = WayCard(
             "cloud",
             "violet",
-            ("Paid by the hour", "neutral"),
+            ("Paid by the second", "neutral"),
             "Google Cloud TPU",
             "Train big models fast on real TPU chips. You set the most you want to spend first.",
         )
-        self.practice.set_ready("clock", "neutral", LATER)
-        self.cloud.set_ready("clock", "neutral", LATER)
+        self.practice.pressed.connect(lambda: self._go("practice", model.state.value.practice))
+        self.cloud.pressed.connect(lambda: self._go("cloud", model.state.value.cloud))
         ways = QHBoxLayout()
         ways.setSpacing(Space.xl)
         for card in (self.computer, self.practice, self.cloud):
@@ -107,7 +106,7 @@ class HomePage(QWidget):
         column.addWidget(
             PageHeader(
                 "What would you like to train?",
-                "Start free on this computer. The same run will go to a Cloud TPU when you need more speed.",
+                "Start free on this computer, then send the same run to a Cloud TPU when you need more speed.",
             )
         )
         column.addSpacing(Space.title)
@@ -131,11 +130,19 @@ class HomePage(QWidget):
         self._end = model.state.subscribe(self._draw)
         self.destroyed.connect(lambda: self._end())
 
+    def _go(self, place: str, way: Way) -> None:
+        if way.leads_to == "plan":
+            self._shell.new_run_at(place)
+        else:
+            self._shell.go(way.leads_to)
+
     def _name_of(self, run: str) -> str:
         return next((row.name for row in self.table.runs.rows if row.run == run), "")
 
     def _draw(self, view: HomeView) -> None:
         self.computer.set_ready(*view.ready_line)
+        self.practice.set_way(view.practice)
+        self.cloud.set_way(view.cloud)
         for place, strip in enumerate(self.strips):
             shown = place < len(view.live)
             if shown:

@@ -115,6 +115,8 @@ class PlanPage(QWidget):
             self._model.open_data(request.data, request.data_kind or "images")
         else:
             self._model.new()
+            if request.place:
+                self._model.set_place(request.place)
         self.scroller.verticalScrollBar().setValue(0)
 
     def leave(self) -> None:

@@ -28,6 +28,8 @@ _COMMAND_ICONS = {
     "open": "folder-open",
     "open-run": "folder-open",
     "stop": "square",
+    "sweep": "circle-dollar-sign",
+    "faults": "flask-conical",
     "bigger": "type",
     "smaller": "type",
     "dark": "moon",

@@ -70,6 +70,7 @@ class MainWindow(QMainWindow):
         self._last_word: QWidget | None = None
         self.first_painted: Callable[[], None] | None = None
         self.closing: Callable[[], None] | None = None
+        self.opened_sheet: Callable[[str], None] = lambda name: None  # sheets that need what works behind the window
 
         self.actions_by_key = Actions(self, self.act)
         self.sidebar = Sidebar(
@@ -195,6 +196,8 @@ class MainWindow(QMainWindow):
                 self.choose_run_folder()
             case "stop":
                 self._stop_asked()
+            case "sweep" | "faults":
+                self.opened_sheet(name)
             case "refresh":
                 self.runs.look()
                 self.engine.look()

@@ -1,24 +1,24 @@
-"""The clouds behind ``--on``: the practice cloud of this home, and Google Cloud as the active account."""
+"""The sweep of a place, for the verb and for the window."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.wire.errors import StudioError
-from tpu_studio.wire.homes import home_folder
 
 if TYPE_CHECKING:
     from tpu_studio.cloud.endpoints import Endpoints
-    from tpu_studio.cloud.sweep import Sweep
+    from tpu_studio.cloud.sweep import Item, Sweep, Swept
     from tpu_studio.domain.catalogue import Catalogue
     from tpu_studio.workflow.cloudruns.ports import Machines
 
 
 @contextmanager
-def sweep_of(place: str) -> Iterator[Sweep]:
+def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
     """The sweep of *place*, with Google's prices of now where they can be had. Raises as `reach`."""
     from tpu_studio.cloud.compute import ComputeMachines
     from tpu_studio.cloud.session import session
@@ -27,7 +27,7 @@ def sweep_of(place: str) -> Iterator[Sweep]:
     from tpu_studio.cloud.tpu import TpuMachines
     from tpu_studio.places.reaching import reach
 
-    who = reach(place, home_folder())
+    who = reach(place, home)
     ends = who.endpoints
     with session(who.credentials, who.project if place == "cloud" else "") as http:
         targets = {"tpu": ends.tpu, "compute": ends.compute}
@@ -48,3 +48,18 @@ def _priced(http: Any, ends: Endpoints) -> Catalogue:
         return live_catalogue(Api(ends.billing, http, patience=Patience(tries=2)), date.today())
     except StudioError:
         return catalogue()  # dated prices do: what is there matters more
+
+
+class Sweeping:
+    """Implements ``viewmodels.sweep.SweepPort``: connects anew for each call."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def look(self, place: str) -> Swept:
+        with sweep_of(place, self._home) as sweep:
+            return sweep.look()
+
+    def delete(self, place: str, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
+        with sweep_of(place, self._home) as sweep:
+            return sweep.delete(items)

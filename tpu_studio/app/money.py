@@ -1,0 +1,100 @@
+"""What the window says of money by itself: the month in the sidebar, the ways on Home, what is not proved gone.
+
+One object for the window; nothing of Qt but the sidebar it tells.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels.home import CloudKnown
+from tpu_studio.viewmodels.money import month_of
+
+if TYPE_CHECKING:
+    from tpu_studio.app.studio import Studio
+    from tpu_studio.viewmodels.account import AccountView
+    from tpu_studio.viewmodels.runs import RunsView
+
+UNPROVED_AFTER_S = 120.0
+
+
+class MoneyWatch:
+    def __init__(self, studio: Studio) -> None:
+        self._studio = studio
+        self._known = CloudKnown()
+        self._notices: dict[str, int] = {}
+        self._ends = [
+            studio.runs.state.subscribe(self._runs_changed),
+            studio.account.state.subscribe(self._account_changed, now=False),
+        ]
+        self._seen: tuple[object, ...] = ()
+        self.look()
+
+    def close(self) -> None:
+        for end in self._ends:
+            end()
+
+    def look(self) -> None:
+        """Read anew what is remembered of the account."""
+        home = self._studio.home
+        self._studio.tasks.submit(lambda: _read(home), done=lambda found: self._known_now(*found))
+
+    def _known_now(self, known: CloudKnown, from_usd: float | None) -> None:
+        self._known = known
+        self._studio.home_model.know(known, from_usd)
+        self._runs_changed(self._studio.runs.state.value)
+
+    def _account_changed(self, view: AccountView) -> None:
+        if view.place != "cloud" or view.checking:
+            return
+        self._studio.home_model.account_looked(len(view.needed) - view.passed if view.rows else None)
+        seen = (view.who, view.choices)
+        if seen != self._seen:
+            self._seen = seen
+            self.look()
+
+    def _runs_changed(self, view: RunsView) -> None:
+        rows = view.rows or ()
+        money = month_of(rows, self._known.monthly_usd, time.time())
+        sidebar = self._studio.window.sidebar
+        sidebar.money.set_money(money.spent, money.share, money.cap)
+        sidebar.show_money(self._known.signed_in or any(row.place_id == "cloud" for row in rows))
+        self._tell_unproved(view)
+
+    def _tell_unproved(self, view: RunsView) -> None:
+        """A lasting notice for each run that is over while its machine is not proved gone; taken away when it is."""
+        shell, now = self._studio.shell, time.time()
+        late = {
+            row.run: row
+            for row in view.rows or ()
+            if row.unproved and row.rented and row.ended is not None and now - row.ended > UNPROVED_AFTER_S
+        }
+        for run, row in late.items():
+            if run in self._notices:
+                continue
+            would = "would still be charged" if row.place_id == "practice" else "may still be charged"
+            self._notices[run] = shell.notify(
+                f"{row.name}: the TPU is not proved gone",
+                f"The run is over, but its machine {would}{_rate(row.usd_per_hour)}. "
+                "Deleting is tried again until Google answers that nothing is there.",
+                tone="bad",
+                lasting=True,
+                action="Show",
+                act=lambda run=run, name=row.name: shell.open_run(run, name),  # type: ignore[misc]
+            )
+        for run in [run for run in self._notices if run not in late]:
+            shell.close_notice(self._notices.pop(run))
+
+
+def _rate(usd_per_hour: float | None) -> str:
+    return f": {figures.money(usd_per_hour)} an hour" if usd_per_hour else ""
+
+
+def _read(home: Path) -> tuple[CloudKnown, float | None]:
+    from tpu_studio.places.known import cloud_known
+    from tpu_studio.viewmodels.home import lowest_usd_per_hour
+
+    return cloud_known(home), lowest_usd_per_hour()

@@ -1,0 +1,1 @@
+"""Everything that may cost money."""

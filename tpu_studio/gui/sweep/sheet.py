@@ -1,0 +1,119 @@
+"""The sheet “Everything that may cost money”: a table, and one button that deletes what is ours after a question."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from tpu_studio.gui.kit.bars import ProgressBar
+from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.rows import Note
+from tpu_studio.gui.kit.table import Cell, Column, Table
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.planwhere import PLACES
+from tpu_studio.viewmodels.sweep import SweepRow, SweepView, SweepViewModel
+
+COLUMNS = (
+    Column("What"), Column("Area", 150), Column("Whose", 190), Column("State", 120), Column("$ an hour", 110, "number"),
+)  # fmt: skip
+
+
+class SweepPanel(QWidget):
+    def __init__(self, model: SweepViewModel, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.place = Segmented(PLACES[1:], model.state.value.place, name="Which cloud")
+        self.place.changed.connect(model.show)
+        self.sentence = Text("", "secondary", "text_2", numbers=True)
+        self.practice = Note("Practice: nothing here is real", "", "accent", icon="flask-conical")
+        self.problem = Note("", "", "bad")
+        self.unclear = Note("Something could not be looked at", "", "warn")
+        self.outcome = Note("", "", "ok")
+        self.bar = ProgressBar(0, name="Asking every area")
+        self.table = Table(COLUMNS, name="Everything that may cost money")
+        self._card = Card(margins=1, spacing=0)
+        self._card.body.addWidget(self.table)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.m)
+        column.addWidget(self.place)
+        for widget in (self.practice, self.problem, self.unclear, self.outcome, self.sentence, self._card):
+            column.addWidget(widget)
+        column.setStretchFactor(self._card, 1)
+        self.table.setMinimumHeight(max(px(160), min(soft_px(320), 400)))
+        end = model.state.subscribe(self.draw)
+        self.destroyed.connect(lambda: end())
+
+    def draw(self, view: SweepView) -> None:
+        self.place.set_value(view.place)
+        for key, _ in PLACES[1:]:
+            self.place.set_segment_enabled(key, not view.busy or key == view.place, "One moment.")
+        self.practice.setVisible(view.place == "practice")
+        self.problem.setVisible(view.problem is not None)
+        if view.problem is not None:
+            self.problem.set_words(view.problem.title, view.problem.text)
+        self.unclear.setVisible(bool(view.unclear))
+        self.unclear.set_words("Something could not be looked at", " ".join(view.unclear))
+        self.outcome.setVisible(view.outcome is not None)
+        if view.outcome is not None:
+            self.outcome.set_kind("ok" if view.outcome[0] == "ok" else "bad")
+            self.outcome.set_words(view.outcome[1])
+        doing = {"looking": "Every area is asked …", "deleting": "Deleting, until it is proved gone …"}
+        self.sentence.setText(doing.get(view.busy, view.sentence))
+        self._card.setVisible(bool(view.rows))
+        self.table.set_rows([(str(number), _cells(row)) for number, row in enumerate(view.rows or ())])
+
+
+def _cells(row: SweepRow) -> list[Cell]:
+    tone = "" if row.item.ours else "text_3"
+    return [
+        Cell(row.kind, row.name, tone=tone),
+        Cell(row.zone, tone=tone),
+        Cell(row.whose, tone=tone),
+        Cell(row.state, tone=tone),
+        Cell(row.cost, strong=bool(row.item.usd_per_hour), tone=tone),
+    ]
+
+
+def open_sweep(over: QWidget, model: SweepViewModel) -> Sheet:
+    sheet = Sheet(
+        over,
+        "Everything that may cost money",
+        "Found in every area by its label. What is not ours is shown, and never touched. The bucket with your results "
+        "stays.",
+        width=900,
+    )
+    panel = SweepPanel(model)
+    sheet.body.addWidget(panel, 1)
+    sheet.answer("Look again", model.look, kind="quiet", left=True, stays=True)
+    sheet.answer("Close", safe=True)
+    delete = sheet.answer("Delete what is ours", lambda: _ask(over, model), kind="danger", stays=True)
+
+    def enable(view: SweepView) -> None:
+        count = len(view.doomed)
+        delete.setVisible(bool(count))
+        delete.setText("Delete 1 thing of ours" if count == 1 else f"Delete {count} things of ours")
+        delete.setEnabled(not view.busy)
+
+    end = model.state.subscribe(enable)
+    sheet.destroyed.connect(lambda: end())
+    sheet.open()
+    model.look()
+    return sheet
+
+
+def _ask(over: QWidget, model: SweepViewModel) -> Sheet:
+    doomed = model.state.value.doomed
+    what = "this" if len(doomed) == 1 else f"these {len(doomed)} things"
+    sheet = Sheet(over, f"Delete {what} for good?", "")
+    shown = [f"{row.kind} {row.name} in {row.zone}" for row in doomed[:6]]
+    if len(doomed) > 6:
+        shown.append(f"and {len(doomed) - 6} more")
+    sheet.facts(shown, icon="circle-x", tone="bad")
+    sheet.facts(["No run that goes on needs them.", "It counts as deleted only when Google answers that it is gone."])
+    sheet.answer("Leave it", safe=True)
+    sheet.answer("Delete for good", model.delete, kind="danger")
+    sheet.open()
+    return sheet

@@ -1,0 +1,28 @@
+"""What the sidebar says of money: spent this month on Google Cloud, and how that stands to the monthly cap. Pure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels.runrows import RunRow
+
+
+@dataclass(frozen=True)
+class MonthMoney:
+    """*share*: of the cap, None without one."""
+
+    spent: str
+    share: float | None
+    cap: str
+
+
+def month_of(rows: Iterable[RunRow], cap: float | None, now: float) -> MonthMoney:
+    """Proved and running cost of the runs that were started in this month; practice costs nothing."""
+    this = time.localtime(now)[:2]
+    usd = sum(row.usd for row in rows if row.place_id == "cloud" and time.localtime(row.created)[:2] == this)
+    if not cap:
+        return MonthMoney(figures.money(usd), None, "No monthly cap is set")
+    return MonthMoney(figures.money(usd), usd / cap, f"Your monthly cap is {figures.money(cap)}")

@@ -1,0 +1,179 @@
+"""Everything that may cost money, in all areas: what is ours and what is not, with its price by the hour. To delete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.observable import Observable
+from tpu_studio.domain.sentences import say
+from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire.errors import StudioError
+
+if TYPE_CHECKING:
+    from tpu_studio.workflow.ports import Tasks
+
+KINDS = {
+    "node": "TPU", "queued-resource": "Request for a TPU", "instance": "Machine", "disk": "Disk",
+    "address": "Address", "bucket": "Bucket", "task": "Stop from outside",
+}  # fmt: skip
+_PLURAL = {"node": "TPUs", "queued-resource": "requests for TPUs", "instance": "machines", "disk": "disks",
+           "address": "addresses", "bucket": "buckets", "task": "stops from outside"}  # fmt: skip
+
+
+class Found(Protocol):
+    """``cloud.sweep.Item``."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def zone(self) -> str: ...
+    @property
+    def ours(self) -> bool: ...
+    @property
+    def usd_per_hour(self) -> float | None: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def run(self) -> str: ...
+    @property
+    def kept(self) -> bool: ...
+
+
+class SweepPort(Protocol):
+    """Blocks, maybe for minutes while a deletion is proved."""
+
+    def look(self, place: str) -> Any:
+        """``items`` and ``unclear`` (kind, error). Raises SignedOut, NotReady, CloudUnclear."""
+        ...
+
+    def delete(self, place: str, items: Sequence[Any]) -> Sequence[tuple[Any, StudioError | None]]: ...
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """One thing. *going_on*: a run that goes on needs it."""
+
+    item: Found
+    kind: str
+    name: str
+    zone: str
+    whose: str
+    cost: str
+    state: str
+    going_on: bool = False
+
+    @property
+    def deletable(self) -> bool:
+        return not self.item.kept and not self.going_on
+
+
+@dataclass(frozen=True)
+class SweepView:
+    """*rows* are None until they were read; *outcome* tells what the last deletion proved."""
+
+    place: str = "cloud"
+    rows: tuple[SweepRow, ...] | None = None
+    unclear: tuple[str, ...] = ()
+    problem: Problem | None = None
+    busy: str = ""
+    outcome: tuple[str, str] | None = None
+
+    @property
+    def doomed(self) -> tuple[SweepRow, ...]:
+        """What “Delete” takes: ours, and no run that goes on needs it."""
+        return tuple(row for row in self.rows or () if row.deletable)
+
+    @property
+    def sentence(self) -> str:
+        would = "would cost" if self.place == "practice" else "cost"
+        if self.busy == "looking" and self.rows is None:
+            return "Every area is asked. This takes some seconds."
+        if self.rows is None:
+            return ""
+        hourly = sum(row.item.usd_per_hour or 0.0 for row in self.rows if row.item.ours)
+        unknown = any(row.item.usd_per_hour is None for row in self.rows if row.item.ours)
+        if not any(row.item.ours for row in self.rows):
+            return "Nothing of TPU Studio is there." if not self.unclear else "Nothing of TPU Studio was found."
+        more = ", and something whose price is not known" if unknown else ""
+        return f"What is ours {would} {_hourly(hourly)} an hour{more}."
+
+
+class SweepViewModel:
+    """Commands: `look`, `show`, `delete`."""
+
+    def __init__(self, tasks: Tasks, port: SweepPort, place: str, going_on: Sequence[str]) -> None:
+        """*going_on*: ids of the runs that go on: what they need is not offered for deletion."""
+        self.state = Observable(SweepView(place))
+        self._tasks, self._port, self._going_on = tasks, port, tuple(going_on)
+
+    def look(self) -> None:
+        view = self.state.value
+        if view.busy:
+            return
+        self.state.set(replace(view, busy="looking", problem=None))
+        self._tasks.submit(lambda: self._port.look(view.place), done=self._seen, failed=self._failed)
+
+    def show(self, place: str) -> None:
+        """The other cloud."""
+        if not self.state.value.busy and place != self.state.value.place:
+            self.state.set(SweepView(place))
+            self.look()
+
+    def delete(self) -> None:
+        """All that is ours and that no run needs; each deletion is proved before it counts."""
+        view = self.state.value
+        items = [row.item for row in view.doomed]
+        if view.busy or not items:
+            return
+        self.state.set(replace(view, busy="deleting", problem=None, outcome=None))
+        self._tasks.submit(
+            lambda: self._port.delete(view.place, items), done=self._deleted, failed=self._failed
+        )
+
+    def _seen(self, swept: Any) -> None:
+        rows = tuple(row_of(item, self._going_on) for item in swept.items)
+        unclear = tuple(
+            f"Whether there are {_PLURAL.get(kind, kind)} could not be found out. {say(error).title}."
+            for kind, error in swept.unclear
+        )
+        self.state.set(replace(self.state.value, rows=rows, unclear=unclear, busy=""))
+
+    def _deleted(self, done: Sequence[tuple[Any, StudioError | None]]) -> None:
+        failed = [(item, error) for item, error in done if error is not None]
+        gone = len(done) - len(failed)
+        if failed:
+            item, error = failed[0]
+            words = f"{item.name}: {say(error).title}. It may still be charged. Try again, or use Google's console."
+            outcome = ("bad", f"{len(failed)} of {len(done)} could not be deleted. {words}")
+        else:
+            outcome = ("ok", f"{gone} {'thing is' if gone == 1 else 'things are'} deleted, and that is proved.")
+        self.state.set(replace(self.state.value, busy="", outcome=outcome))
+        self.look()
+
+    def _failed(self, error: Exception) -> None:
+        self.state.set(replace(self.state.value, busy="", problem=problem_of(error)))
+
+
+def row_of(item: Found, going_on: Sequence[str]) -> SweepRow:
+    needed = any(run and run in item.name for run in going_on) or item.run in going_on
+    if needed:
+        whose = "A run that goes on"
+    elif item.ours and item.kind == "bucket":
+        whose = "Ours, kept: your results"
+    else:
+        whose = "Ours" if item.ours else "Not ours"
+    cost = "unknown" if item.usd_per_hour is None else _hourly(item.usd_per_hour)
+    return SweepRow(
+        item, KINDS.get(item.kind, item.kind), item.name.rpartition("/")[2], item.zone, whose, cost, item.state.lower(),
+        needed and item.ours,
+    )  # fmt: skip
+
+
+def _hourly(usd: float) -> str:
+    """Small things cost fractions of a cent."""
+    return figures.money(usd) if usd >= 0.005 or usd == 0 else "under $0.01"
