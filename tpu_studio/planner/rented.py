@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, Price, Slice, catalogue, catalogue_at, region_of
+from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
 from tpu_studio.planner.throughput import Workload
@@ -167,7 +168,16 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> 
     training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
     setup = plus(plus(BOOT_S, ENVIRONMENT_S), COMPILE_S)
     why = f"From published measurements of similar work on {rented.slice.generation}; limited by {answer.limited_by}."
-    return Estimate(per_s, setup, training, False, why)
+    return with_preemptions(Estimate(per_s, setup, training, False, why), resolved, rented.tier)
+
+
+def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate:
+    """On spot also what is trained again after the machine was taken back, as often as `assumptions` has it."""
+    if tier != "spot":
+        return found
+    interval_s = int(resolved.values["training.checkpoint_every"]) * resolved.batch / found.examples_per_s.expected
+    why = f"{found.why} Counts on Google taking the machine back every {SPOT_LASTS_H.expected:.0f} hours."
+    return replace(found, training_s=spot_time(found.training_s, found.setup_s, interval_s), why=why)
 
 
 def _workload(resolved: Resolved, work: Work, rented: Rented) -> Workload:

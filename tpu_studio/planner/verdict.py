@@ -1,0 +1,84 @@
+"""Is a TPU worth it? One recommendation out of a comparison, with its reason in numbers. Pure.
+
+The way of least burden wins: money plus waiting at a named price of an hour (`assumptions`). Ways that cost nothing lose
+only when the waiting they save is clearly worth more than what the other costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.domain.sentences import advice as words
+from tpu_studio.planner import assumptions as assumed
+from tpu_studio.planner.compare import Comparison, Way
+from tpu_studio.wire.plan import Plan
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Attributes:
+    worth_it: Whether the place that is planned is a sensible one; for practice, the TPU it rehearses.
+    instead: computer, colab, gpu or a slice, where that is clearly better than what is planned; else None.
+    best: The recommended way; None when nothing can hold it, or the plan cannot start.
+    """
+
+    worth_it: bool
+    instead: str | None
+    why: str
+    best: Way | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"worth_it": self.worth_it, "instead": self.instead, "why": self.why}
+
+
+def judge(plan: Plan, found: Comparison) -> Verdict:
+    """The verdict on *plan*, whose alternatives are *found*."""
+    if plan.blocking:
+        return Verdict(False, None, words.cannot_start(plan.blocking[0].title))
+    tier = str(plan.job["where.tier"])
+    tpu = found.best_tpu(tier) or found.best_tpu("on-demand")
+    ways = [way for way in (found.here, found.colab, found.gpu, tpu) if way and way.cost_usd]
+    if not ways:
+        return Verdict(False, None, words.nothing_holds_it(int(plan.memory["device_bytes"])))
+    own = _own(plan, found)
+    best = min(ways, key=lambda way: way.burden_usd)
+    if own is not None and not clearly_better(best, own):
+        best = own
+    why = words.why_best(best.place, told(best), told(found.here), told(tpu))
+    if own is None:
+        return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
+    if best is own:
+        return Verdict(True, None, why, best)
+    still_a_tpu = best.place == "cloud" and plan.place != "computer"
+    return Verdict(still_a_tpu, _name(best), why, best)
+
+
+def clearly_better(one: Way, other: Way) -> bool:
+    """By a share and an amount that are worth a change."""
+    gained = other.burden_usd - one.burden_usd
+    return gained >= assumed.CLEARLY_USD and gained >= assumed.CLEARLY * other.burden_usd
+
+
+def _own(plan: Plan, found: Comparison) -> Way | None:
+    """The way that is planned; None where it does not fit."""
+    if not plan.fits:
+        return None
+    match plan.place:
+        case "computer":
+            return found.here
+        case "colab":
+            return found.colab
+        case _:
+            return found.tpu(plan.accelerator, str(plan.job["where.tier"]))
+
+
+def _name(way: Way) -> str:
+    return way.accelerator if way.place == "cloud" else way.place
+
+
+def told(way: Way | None) -> words.Told | None:
+    if way is None or way.cost_usd is None:
+        return None
+    title = way.title if way.tier in ("", "free", "on-demand") else f"{way.title} {way.tier}"
+    return words.Told(title, way.time_s.expected, way.cost_usd.expected, way.measured)
