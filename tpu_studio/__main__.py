@@ -4,6 +4,7 @@
     tpu-studio digits.tpujob        the window, with this job (also a run folder, or a file:// address)
     tpu-studio run digits.tpujob    the command line, which never loads Qt
     tpu-studio --self-test          whether this copy of the program is whole (app/selftest.py)
+    tpu-studio --practice-machine F the packaged program's own: the supervisor of a practice machine
 
 The one module outside the layers: it imports one of them, when asked. It is also where the packaged program begins.
 """
@@ -28,6 +29,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from tpu_studio.app.selftest import main as self_test
 
         return self_test()
+    if arguments[:1] == ["--practice-machine"] and len(arguments) == 2:
+        from tpu_studio.practice.machines.__main__ import main as practice_machine
+
+        return practice_machine(Path(arguments[1]))
     if opens_the_window(arguments):
         from tpu_studio.app.main import main as window
 

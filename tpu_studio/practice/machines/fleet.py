@@ -237,7 +237,7 @@ class Fleet:
         env = {name: text for name, text in os.environ.items() if name not in left_out}
         with open(folder / "supervisor.log", "ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "tpu_studio.practice.machines", str(folder)],
+                [*supervisor_program(), str(folder)],
                 cwd=folder,
                 env=env | {"PYTHONPATH": source},
                 stdin=subprocess.DEVNULL,
@@ -315,6 +315,12 @@ class Fleet:
         backend = "compute" if "instances" in parts else "tpu"
         project = [] if parts[1] == self._cloud.settings.project else [parts[1]]
         return self._root / ".".join([backend, *project, parts[3], parts[-1]])
+
+
+def supervisor_program() -> list[str]:
+    """How a supervisor is started; a packaged program has no ``-m`` and comes in by a door of `__main__` instead."""
+    packaged = getattr(sys, "frozen", False)
+    return [sys.executable, "--practice-machine"] if packaged else [sys.executable, "-m", "tpu_studio.practice.machines"]
 
 
 def _facts(fault: str, told: dict[str, Any], *, running: bool) -> dict[str, Any]:

@@ -36,6 +36,8 @@ def unsupported() -> str:
     for program in ("sh", "curl", "nice"):
         if shutil.which(program) is None:
             return f"Practice machines need the program {program}, which is not installed here."
+    if not _plain_python():
+        return "Practice machines need the program python3, which is not installed here."
     return ""
 
 
@@ -63,11 +65,14 @@ def make_disk(machine: Machine, folder: Path, worker: int) -> None:
 
 def ready_environment(machine: Machine) -> dict[str, Any] | None:
     """What `ready.json` says: the training engine's Python and what makes frameworks see the slice; None: no engine."""
+    python = _engine_python()
+    return None if python is None else {"python": str(python), "env": frameworks(machine)}
+
+
+def _engine_python() -> Path | None:
     root = Path(os.environ.get("TPU_STUDIO_ENGINE") or home_folder() / "engine").expanduser().absolute()
     python = root / "main" / "bin" / "python"
-    if not ((root / "engine.json").is_file() and python.exists()):
-        return None
-    return {"python": str(python), "env": frameworks(machine)}
+    return python if (root / "engine.json").is_file() and python.exists() else None
 
 
 def frameworks(machine: Machine) -> dict[str, str]:
@@ -153,8 +158,14 @@ def _python(program: Path, python: str, lead: Path | None) -> None:
 
 
 def _plain_python() -> str:
-    """A Python without our packages, as on a real machine: the one that our environment was made from."""
-    return str(getattr(sys, "_base_executable", "") or sys.executable)
+    """A Python without our packages, as on a real machine: the one that our environment was made from.
+
+    A packaged program is no Python: there the one that the training engine was made from, else the system's; "": none.
+    """
+    if not getattr(sys, "frozen", False):
+        return str(getattr(sys, "_base_executable", "") or sys.executable)
+    engine = _engine_python()
+    return os.path.realpath(engine) if engine else shutil.which("python3") or ""
 
 
 def _bin(folder: Path, worker: int) -> Path:
