@@ -167,14 +167,6 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
                 "spot-can-end", "info", "Google may take a spot machine back; the run then goes on with the next",
                 None, {"place": place},
             )  # fmt: skip
-    elif place != "computer":
-        yield Check(
-            "place-later",
-            "error",
-            "This place comes with a later version",
-            {"where.place": "computer"},
-            {"place": resolved.values["where.place"]},
-        )
     elif resolved.values["where.accelerator"] != "cpu":
         yield Check(
             "accelerator-unused",
@@ -195,7 +187,8 @@ def of_time_and_money(
 ) -> Iterator[Check]:
     """Limits that would end the run before it is done, and runs that take very long. *told*: the plan's price."""
     time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.values["where.usd_per_hour"]
-    rents = resolved.values["where.place"] in ("practice", "cloud")
+    place = resolved.values["where.place"]
+    rents = place in ("practice", "cloud")
     if rents and not price and money is None:
         yield Check("price-unknown", "error", "The price is not known: give a cost limit", None, {})
     if rents and hours + float(resolved.values["limits.wait_hours"]) > MOST_HOURS:
@@ -238,7 +231,7 @@ def of_time_and_money(
             "Nothing is charged here, so the cost limit does nothing",
             {"limits.money_usd": "auto"},
         )
-    if time.low > LONG_HOURS * 3600 and not rents:
+    if time.low > LONG_HOURS * 3600 and place == "computer":
         yield Check(
             "very-long",
             "warning",

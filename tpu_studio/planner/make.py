@@ -175,6 +175,7 @@ class _Draft:
             "idle_minutes": float(values["limits.idle_minutes"]),
             "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
             "margin_s": 1200.0,
+            "margin_boot_s": float(values["limits.wait_hours"]) * 3600.0 + 2400.0,
         }
 
     def _resolve(self, job: Job) -> Resolved:

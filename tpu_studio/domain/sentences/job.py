@@ -191,11 +191,6 @@ CHECKS: dict[str, Entry] = {
         "Stopping early compares several checks on unseen data.",
         "Check more often.",
     ),
-    "place-later": Sentence(
-        "This place comes with a later version",
-        "This version trains on this computer. " + NOTHING_CHARGED,
-        "Train on this computer.",
-    ),
     "accelerator-unused": Sentence(
         "The accelerator is not used on this computer",
         "The job names one for later. " + NOTHING_CHARGED,

@@ -1,0 +1,69 @@
+"""A free Colab TPU for a plan: one v5e chip, nothing charged, and a session that Google ends when it likes. Pure.
+
+What is known of the limits comes from people's reports of 2025 and 2026 (``catalogue/colab.json``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner import rented
+from tpu_studio.planner.auto import Resolved
+from tpu_studio.planner.estimate import Estimate, plus
+from tpu_studio.planner.rented import Rented
+from tpu_studio.planner.work import Work
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Check, Range
+from tpu_studio.wire.resources import resource_path
+
+PLACE = "colab"
+PRICE: dict[str, Any] = {"usd_per_hour": 0.0, "as_of": "2025-09", "source": "colab-free"}
+_OPEN_S = Range(20.0, 60.0, 300.0)  # from Run all to a runtime that answers; longer where all are taken
+_ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # frameworks installed beside Colab's own
+
+
+@cache
+def known() -> Mapping[str, Any]:
+    """``resources/catalogue/colab.json``: accelerator, environments, limits with their dates."""
+    table: Mapping[str, Any] = json.loads(resource_path("catalogue", "colab.json").read_text("utf-8"))
+    return table
+
+
+def choose(job: Job) -> Rented:
+    """The chip that Colab lends; another one asked for is a problem, not a substitute.
+
+    Raises:
+        BadInput: ``slice-unknown``, ``generation-unknown``.
+    """
+    part = catalogue().slice(str(known()["accelerator"]))
+    problem, why, reasons = "", "", {}
+    if job.is_auto("where.accelerator"):
+        reasons["where.accelerator"] = "What Colab lends for nothing: one v5e chip with 16 GiB."
+    elif catalogue().slice(str(job["where.accelerator"])) != part:
+        problem, why = "accelerator-impossible", f"Colab lends {part.accelerator_type} for nothing and no other TPU."
+    return Rented(part, (), "free", None, reasons, problem, why)
+
+
+def estimate(resolved: Resolved, work: Work, found: Rented, here: Estimate) -> Estimate:
+    """Time in the notebook, from Run all to the zip; the same model of the chip as for rented ones."""
+    there = rented.estimate(resolved, work, found, here)
+    return replace(there, setup_s=plus(plus(_OPEN_S, _ENVIRONMENT_S), rented.COMPILE_S))
+
+
+def checks(estimated: Estimate) -> Iterator[Check]:
+    """Whether the work ends within what people report of one free session."""
+    low, high = (float(hours) for hours in known()["session_hours"])
+    time = estimated.time_s
+    if time.high > low * 3600:
+        yield Check(
+            "colab-session",
+            "warning" if time.expected > high * 3600 else "info",
+            "It may take more than one free session",
+            None,
+            {"low_hours": low, "high_hours": high, "expected_s": time.expected},
+        )
