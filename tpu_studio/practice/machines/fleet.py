@@ -320,7 +320,7 @@ class Fleet:
 def supervisor_program() -> list[str]:
     """How a supervisor is started; a packaged program has no ``-m`` and comes in by a door of `__main__` instead."""
     packaged = getattr(sys, "frozen", False)
-    return [sys.executable, "--practice-machine"] if packaged else [sys.executable, "-m", "tpu_studio.practice.machines"]
+    return [sys.executable, *(["--practice-machine"] if packaged else ["-m", "tpu_studio.practice.machines"])]
 
 
 def _facts(fault: str, told: dict[str, Any], *, running: bool) -> dict[str, Any]:
