@@ -45,31 +45,35 @@ def lease_s(limits: Limits, state: State, now: float) -> float:
     return max(60.0, float(limits.hours or 1.0) * 3600.0 - state.used_s(now))
 
 
+def stay_s(limits: Limits, used_s: float) -> float:
+    """How long a machine may stay after *used_s* of earlier ones: what is left of the time or of the money."""
+    left = float(limits.hours or 1.0) * 3600.0
+    if limits.money_usd is not None and limits.usd_per_hour:
+        left = min(left, limits.money_usd / limits.usd_per_hour * 3600.0)
+    return max(60.0, left - used_s)
+
+
 def labels_of(run: str, install: str) -> Mapping[str, str]:
     return {"tpu-studio": "run", "run-id": run, "install": install}
 
 
 def before_times(now: float, state: State, rules: Rules, limits: Limits) -> list[float]:
-    """Deadlines set before the create call: end of waiting + boot + lease + margin, then each 10 minutes."""
+    """Deadlines set before the create call: end of waiting + boot + stay + margin, then each 10 minutes."""
     first = bare_deadline(now, state, rules, limits) + MARGIN_S
     return [first + number * SPACING_S for number in range(STOPS)]
 
 
 def lease_times(machine: Machine, state: State, limits: Limits, now: float) -> list[float]:
-    """Deadlines at the true end of the lease + margin."""
+    """Deadlines at the true end of the lease, by time or by money, + margin."""
     began = machine.created if machine.created is not None else now
-    first = max(began + _lease_from(machine, state, limits, began), now) + MARGIN_S
+    used_s = sum(one.billed_s(began) for one in state.machines if one.ref.name != machine.ref.name)
+    first = max(began + stay_s(limits, used_s), now) + MARGIN_S
     return [first + number * SPACING_S for number in range(STOPS)]
-
-
-def _lease_from(machine: Machine, state: State, limits: Limits, began: float) -> float:
-    used = sum(one.billed_s(began) for one in state.machines if one.ref.name != machine.ref.name)
-    return max(60.0, float(limits.hours or 1.0) * 3600.0 - used)
 
 
 def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> float:
     waiting = max(0.0, rules.wait_s - max(0.0, now - state.since)) if state.since else rules.wait_s
-    return now + waiting + rules.boot_s + lease_s(limits, state, now)
+    return now + waiting + rules.boot_s + stay_s(limits, state.used_s(now))
 
 
 def config(
@@ -148,7 +152,7 @@ def wanted(
         runtime=str((state.pieces or {}).get("runtime") or catalogue().image(slice_.generation, plan.framework)),
         tier=tier,
         valid_for_s=max(60.0, rules.wait_s - max(0.0, now - state.since)),
-        run_s=lease_s(limits, state, now) + rules.boot_s if own_stop else None,
+        run_s=stay_s(limits, state.used_s(now)) + rules.boot_s if own_stop else None,
         metadata=metadata,
         labels=labels_of(plan.run, install),
         service_account=side.runner,

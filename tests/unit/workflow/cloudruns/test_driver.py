@@ -316,7 +316,10 @@ def verbs(desk: CloudDesk) -> CloudVerbs:
 
 
 def extension() -> tuple[SendControl, ...]:
-    return (SendControl({"verb": "limits", "hours": 5.0}), SendControl({"verb": "extend", "epochs": 2}))
+    return (
+        SendControl({"verb": "limits", "hours": 5.0, "money_usd": 100.0}),
+        SendControl({"verb": "extend", "epochs": 2}),
+    )
 
 
 def test_an_extension_moves_the_stops_before_the_guardian_hears_of_it(desk: CloudDesk, sky: Sky) -> None:
