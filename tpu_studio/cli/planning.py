@@ -228,6 +228,9 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         rate += f" (as of {price['as_of']})"
     cap = f"{figures.money(limits['money_usd'])}, and up to " if limits.get("money_usd") else "none, and "
     cap += f"{figures.duration(float(limits['margin_s']))} of margin"
+    if limits.get("margin_boot_s"):
+        unborn = figures.duration(float(limits["margin_boot_s"]))
+        cap += f" ({unborn} if it hangs before it has begun while this computer is off)"
     nets = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
     spot = " Taken back, it waits at $0 an hour until this computer is on." if made.job["where.tier"] == "spot" else ""
     return [
