@@ -5,6 +5,8 @@
 #   make practice  the practice cloud, in the foreground (ARGS="--fault stockout-at-submit --speed 10")
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
 #   make bench   the figures of the README, measured on this machine
+#   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
+#                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest); out/chaos.json
 #   make pictures  docs/pictures, from the real window
 #   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu (packaging/README.md)
 #
@@ -15,7 +17,7 @@ BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 2
 
-.PHONY: env engine demo app practice test lint pytest bench pictures package clean
+.PHONY: env engine demo app practice test lint pytest bench chaos pictures package clean
 
 env: .venv/.made
 
@@ -51,6 +53,10 @@ pytest: env engine
 
 bench: env engine
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+# Needs the engine for --real only.
+chaos: env
+	$(BIN)/python tools/chaos.py $(ARGS)
 
 pictures: env engine
 	$(BIN)/python tools/pictures.py

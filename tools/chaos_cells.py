@@ -21,7 +21,7 @@ class Cell:
     verb: What is done at step 5: "", extend, stop, discard; ``verb_kill``: where that process is killed;
         ``verb_again``: whether it is tried once more.
     ends: Reasons with which the run may end.
-    hours, wait_hours, speed, tier, zones: Of the plan and of the practice clock.
+    hours, money_usd, wait_hours, speed, tier, zones: Of the plan and of the practice clock.
     steps, step_s, save_every: Of the stand-in trainer.
     boot_hang: Nobody is there who could know that the machine came: the longer of the stated margins counts.
     real: Trained by the real engine.
@@ -38,6 +38,7 @@ class Cell:
     verb_again: bool = False
     ends: tuple[str, ...] = COMPLETED
     hours: float = 2.0
+    money_usd: float = 1000.0
     wait_hours: float = 1.0
     speed: float = 30.0
     tier: str = "on-demand"
@@ -193,6 +194,13 @@ def _laptop_off() -> list[Cell]:
     for fault, when, more in about:
         at = "training" if fault == "bucket-gone" else "submit"
         cells.append(Cell(f"laptop off, {fault} {when}".strip(), faults=((at, fault),), **more))
+    cells += [
+        Cell("laptop off, hung at boot, money for an hour and time for ten", off="queued", hours=10.0, money_usd=1.2,
+             wait_hours=0.1, speed=480.0, faults=(("submit", "vm-hung"),), ends=_HUNG, boot_hang=True),
+        Cell("laptop off, hung while training, money for a quarter of an hour, time for ten", off="queued", hours=10.0,
+             money_usd=0.3, wait_hours=0.1, speed=60.0, faults=(("submit", "vm-hung:step=12"),),
+             ends=(*end, "money-limit"), boot_hang=True),
+    ]  # fmt: skip
     cells.append(Cell("laptop off, training longer than its time", off="queued", hours=0.2, wait_hours=0.1, speed=60.0,
                       steps=5000, ends=("time-limit",)))  # fmt: skip
     return cells
@@ -263,8 +271,10 @@ def _account() -> list[Cell]:
         for phase in PHASES
     ]  # fmt: skip
     refused = ("launch-refused", "quota-exceeded", "no-outside-stop", "upload-failed")
-    for fault in ("billing-off", "service-disabled", "act-as-missing", "org-policy", "tasks-refused:times=0"):
+    for fault in ("billing-off", "act-as-missing", "org-policy", "tasks-refused:times=0"):
         cells.append(Cell(fault, faults=(("submit", fault),), ends=refused))
+    cells.append(Cell("service-disabled, switched on after some seconds", faults=(("submit", "service-disabled"),),
+                      settle=(("service-disabled", 3.0),)))  # fmt: skip
     cells.append(Cell("tasks-refused three times", faults=(("submit", "tasks-refused"),), ends=(*refused, "completed")))
     return cells
 

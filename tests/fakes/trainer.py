@@ -1,7 +1,7 @@
 """An honest fake of the training program: counts steps instead of training, but speaks and obeys like the real one.
 
     python trainer.py train --run FOLDER --attempt N --worker 0 [--steps N] [--step-s S] [--save-every N] [--result-s S]
-        [--at STEP:WHAT]…
+        [--saves-on-term] [--at STEP:WHAT]…
 
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
@@ -103,12 +103,15 @@ def main() -> int:
     parser.add_argument("--step-s", type=float, default=0.01)
     parser.add_argument("--save-every", type=int, default=5)
     parser.add_argument("--result-s", type=float, default=0.0)
+    parser.add_argument("--saves-on-term", action="store_true", help="SIGTERM: save, and end, as the real one does")
     parser.add_argument("--at", action="append", default=[])
     arguments = parser.parse_args([*sys.argv[1:], *os.environ.get("FAKE_TRAINER", "").split()])
     run: Path = arguments.run
     happens = {int(step): what for step, _, what in (at.partition(":") for at in arguments.at)}
 
     commands = Commands()
+    if arguments.saves_on_term:
+        signal.signal(signal.SIGTERM, lambda *_: setattr(commands, "gone", True))
     for path in sorted((run / "control").glob("*.json")):
         record = json.loads(path.read_text())
         if record["verb"] == "extend":
