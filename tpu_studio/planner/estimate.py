@@ -26,7 +26,7 @@ _START_S = {"tensorflow": 12.0, "jax": 6.0}  # the program's start to its model 
 _COMPILE_S = {"mlp": 4.0, "cnn": 6.0, "gpt": 12.0, "file": 10.0}
 _SAVE_S = 5.0  # the model in its open formats
 _PICTURES_PER_S = 1500.0  # read, decoded and made smaller on one core
-_SAVE_BYTES_PER_S = 100e6
+SAVE_BYTES_PER_S = 100e6
 
 _GUESS = Range(0.5, 1.0, 2.5)  # for a duration nobody measured here
 _MEASURED = Range(0.78, 1.0, 1.25)  # other programs come and go
@@ -73,7 +73,7 @@ def estimate(resolved: Resolved, work: Work, computer: Computer, timing: Timing 
     else:
         batches = math.ceil(resolved.validation / batch)
         evaluation = step.scaled(batches / 3)  # forward only: a third of a step's work
-    saving = (timing.checkpoint_s if timing else None) or 0.05 + work.params * FLOAT * 3 / _SAVE_BYTES_PER_S
+    saving = (timing.checkpoint_s if timing else None) or 0.05 + work.params * FLOAT * 3 / SAVE_BYTES_PER_S
     training = step.scaled(resolved.steps)
     for part in (evaluation.scaled(checks), times(_GUESS, saving * copies + _SAVE_S)):
         training = plus(training, part)

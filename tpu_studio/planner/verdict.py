@@ -1,7 +1,7 @@
 """Is a TPU worth it? One recommendation out of a comparison, with its reason in numbers. Pure.
 
-The way of least burden wins: money plus waiting at a named price of an hour (`assumptions`). Ways that cost nothing lose
-only when the waiting they save is clearly worth more than what the other costs.
+The way of least burden wins: money plus waiting at a named price of an hour (`assumptions`). What is planned stands
+unless another way is clearly better.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     best = min(ways, key=lambda way: way.burden_usd)
     if own is not None and not clearly_better(best, own):
         best = own
-    why = words.why_best(best.place, told(best), told(found.here), told(tpu))
+    why = words.why_best(best.place, told(best), found.here and told(found.here), tpu and told(tpu))
     if own is None:
         return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
     if best is own:
@@ -77,8 +77,7 @@ def _name(way: Way) -> str:
     return way.accelerator if way.place == "cloud" else way.place
 
 
-def told(way: Way | None) -> words.Told | None:
-    if way is None or way.cost_usd is None:
-        return None
+def told(way: Way) -> words.Told:
+    """*way*, whose price is known, for a sentence."""
     title = way.title if way.tier in ("", "free", "on-demand") else f"{way.title} {way.tier}"
-    return words.Told(title, way.time_s.expected, way.cost_usd.expected, way.measured)
+    return words.Told(title, way.time_s.expected, way.cost_usd.expected if way.cost_usd else 0.0, way.measured)

@@ -1,0 +1,117 @@
+"""Advice on learning itself: rate, gentle start, how long, how large, and data that comes too slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tpu_studio.planner import assumptions as assumed
+from tpu_studio.planner import rules, work
+from tpu_studio.planner.advice.chip import rate_rule
+from tpu_studio.planner.advice.situation import Advice, Situation
+from tpu_studio.planner.auto import significant, two_figures
+from tpu_studio.planner.checks import UNUSUAL_RATE
+from tpu_studio.wire.models import BY_NAME, MODELS
+from tpu_studio.wire.models import options as model_options
+
+RATE_OFF = 4.0  # times off the recommended rate, from which on it is told
+CHECKS_WITHOUT_PROGRESS = 5
+LONG_S = 600.0
+WAITING = 0.3  # share of the time that a step waits for data
+
+
+def learning_rate(s: Situation) -> Iterator[Advice]:
+    """A rate that fits another batch. Far too high is a check of its own (learning-rate-high)."""
+    if s.job.is_auto("training.learning_rate"):
+        return
+    rate, recommended = float(s.value("training.learning_rate")), float(s.usual.values["training.learning_rate"])
+    if s.resolved.family == "gpt" or 1 / RATE_OFF < rate / recommended < RATE_OFF or rate > UNUSUAL_RATE * recommended:
+        return
+    power = 1.0 if s.value("training.optimizer") == "sgd" else 2.0
+    fits = max(1, two_figures(s.resolved.batch * (rate / recommended) ** power))
+    facts = {"recommended": recommended, "rate": rate, "batch": s.resolved.batch, "rule": rate_rule(s), "fits": fits}
+    yield Advice("advice-learning-rate", {"training.learning_rate": recommended}, facts, promise=True)
+
+
+def warm_up(s: Situation) -> Iterator[Advice]:
+    if s.job.is_auto("training.warmup") or float(s.value("training.warmup")) >= 0.01:
+        return
+    high = float(s.value("training.learning_rate")) > 2 * float(s.usual.values["training.learning_rate"])
+    if s.resolved.family == "gpt" or high or s.resolved.batch >= 1024:
+        yield Advice("advice-warmup", {"training.warmup": "auto"}, promise=True)
+
+
+def early_stopping(s: Situation) -> Iterator[Advice]:
+    checks = s.resolved.steps // max(1, int(s.value("training.evaluate_every")))
+    time = s.estimate.training_s
+    if int(s.value("training.early_stopping")) or checks < 2 * CHECKS_WITHOUT_PROGRESS or time.expected < LONG_S:
+        return
+    if s.resolved.validation < 1 or _times(s) <= 1:  # nothing is seen twice: it cannot learn it by heart
+        return
+    share = assumed.EARLY_STOPPING_SAVES
+    saved = [time.expected * getattr(share, name) for name in ("low", "expected", "high")]
+    yield Advice(
+        "advice-early-stopping",
+        {"training.early_stopping": CHECKS_WITHOUT_PROGRESS},
+        {"checks": CHECKS_WITHOUT_PROGRESS},
+        time_s=type(time)(*saved),
+    )
+
+
+def times_through(s: Situation) -> Iterator[Advice]:
+    """More often through the data than is usual for so much of it."""
+    times, usual = _times(s), _usual_times(s)
+    if times <= assumed.USUAL_TIMES_TOO_MANY * usual:
+        return
+    facts = {"times": significant(times), "usual": usual}
+    if s.value("training.epochs") is not None:
+        yield Advice("advice-epochs", {"training.epochs": usual}, facts, measure=True)
+    else:
+        steps = max(1, two_figures(usual * s.resolved.steps_per_epoch))
+        yield Advice("advice-epochs", {"training.steps": steps}, facts, measure=True)
+
+
+def smaller_model(s: Situation) -> Iterator[Advice]:
+    """Fewer tokens than weights, even as often through the text as is useful."""
+    if s.resolved.family != "gpt" or s.job.model == "file":
+        return
+    tokens, most = s.facts.train, rules.GPT_TIMES_THROUGH
+    if s.work.params <= tokens * most:
+        return
+    fitting = [(_params(model.name), model) for model in MODELS if model.family == "gpt"]
+    smaller = [(params, model) for params, model in fitting if params < s.work.params / 2]
+    good = [one for one in smaller if one[0] <= tokens * most] or smaller[:1]
+    if good:
+        best = max(good, key=lambda one: one[0])[1]
+        fix = {"model.name": best.name, "model.options": {}}
+        if not s.job.is_auto("data.sequence_length"):
+            fix["data.sequence_length"] = "auto"
+        facts = {"title": best.title, "params": s.work.params, "tokens": tokens, "times": most}
+        yield Advice("advice-smaller-model", fix, facts, measure=True)
+
+
+def waiting_for_data(s: Situation) -> Iterator[Advice]:
+    """Measured: the steps wait. Converting cannot be done by one press."""
+    timing = s.timing
+    if timing is None or timing.waiting_share < WAITING or s.facts.kind != "images" or s.facts.converted:
+        return
+    share = timing.waiting_share
+    yield Advice(
+        "advice-input", None, {"share": share}, time_s=s.estimate.training_s.scaled(share * 0.8), level="warning"
+    )
+
+
+def _times(s: Situation) -> float:
+    return s.resolved.steps / max(1.0, s.resolved.steps_per_epoch)
+
+
+def _usual_times(s: Situation) -> int:
+    if s.resolved.family == "gpt":
+        return rules.GPT_TIMES_THROUGH
+    return next(times for up_to, times in rules.FAMILIES[s.resolved.family].epochs if s.resolved.train <= up_to)
+
+
+def _params(name: str) -> int:
+    return work.gpt(model_options(name, {}), tokens=BY_NAME[name].sequence_length or 64).params
+
+
+RULES = (learning_rate, warm_up, early_stopping, times_through, smaller_model, waiting_for_data)
