@@ -1,6 +1,6 @@
 """Write resources/engine/lock.txt: every file the training engine may install, with its sha256 and size.
 
-Run by hand when a version changes:
+Run by hand when a version changes; `--of tpu-compiler` writes that environment's lock instead:
 
     python tools/lock_engine.py python3.11 python3.12 python3.13
 
@@ -19,11 +19,10 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-WANTED = ROOT / "resources" / "engine" / "wanted.txt"
+LISTS = ROOT / "resources" / "engine"
 PINS = ROOT / "constraints" / "engine.txt"
-LOCK = ROOT / "resources" / "engine" / "lock.txt"
 HEADER = """\
-# The training engine, file by file. Written by tools/lock_engine.py; do not edit.
+# {what}, file by file. Written by tools/lock_engine.py; do not edit.
 # Linux x86-64, CPython {pythons}. "sizes": bytes of the file to download, for each Python.
 """
 
@@ -32,13 +31,16 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("pythons", nargs="+", help="one interpreter for each Python version")
     options.add_argument("--wheels", type=Path, default=ROOT / "build" / "engine-wheels")
+    options.add_argument("--of", choices=("engine", "tpu-compiler"), default="engine")
     given = options.parse_args()
+    before = "" if given.of == "engine" else f"{given.of}."
+    wanted, lock = LISTS / f"{before}wanted.txt", LISTS / f"{before}lock.txt"
     locked: dict[str, dict[str, Path]] = {}
     for python in given.pythons:
         version = _version(python)
         folder = given.wheels / version
         folder.mkdir(parents=True, exist_ok=True)
-        command = [python, "-m", "pip", "download", "--only-binary=:all:", "-r", str(WANTED), "-c", str(PINS)]
+        command = [python, "-m", "pip", "download", "--only-binary=:all:", "-r", str(wanted), "-c", str(PINS)]
         subprocess.run([*command, "-d", str(folder)], check=True)
         locked[version] = {name_and_version(wheel): wheel for wheel in sorted(folder.glob("*.whl"))}
     requirements = {tuple(sorted(files)) for files in locked.values()}
@@ -48,15 +50,16 @@ def main() -> int:
             print(f"{version} lacks {sorted(others - set(files))}", file=sys.stderr)
         print("The versions differ between the Pythons: pin them in constraints/engine.txt.", file=sys.stderr)
         return 1
-    LOCK.write_text(lock_text(locked), encoding="utf-8")
-    print(f"{LOCK}: {len(requirements.pop())} packages for {', '.join(sorted(locked))}")
+    what = "The training engine" if given.of == "engine" else "The environment of the TPU compiler"
+    lock.write_text(lock_text(locked, what), encoding="utf-8")
+    print(f"{lock}: {len(requirements.pop())} packages for {', '.join(sorted(locked))}")
     return 0
 
 
-def lock_text(locked: dict[str, dict[str, Path]]) -> str:
+def lock_text(locked: dict[str, dict[str, Path]], what: str = "The training engine") -> str:
     """Args: for each Python (`3.11`) the wheel of each requirement (`numpy==2.4.6`)."""
     versions = sorted(locked, key=lambda version: int(version.split(".")[1]))
-    lines = [HEADER.format(pythons=", ".join(versions))]
+    lines = [HEADER.format(what=what, pythons=", ".join(versions))]
     for requirement in sorted(locked[versions[0]]):
         files = [locked[version][requirement] for version in versions]
         hashes = sorted({hashlib.sha256(file.read_bytes()).hexdigest() for file in files})

@@ -22,57 +22,13 @@ from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
 Batch = dict[str, Any]
 
 
-class JaxSteps:
-    """State on the devices and the compiled functions that move it; all methods are for one thread."""
+class JaxFormulas:
+    """The functions of a step, as they are compiled; no state and no device. Also what `check` compiles for a TPU."""
 
-    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout) -> None:
         self._model, self._recipe, self._shape = model, recipe, shape
-        found = jax.devices()[:devices]
-        mesh = Mesh(np.array(found), ("batch",))
-        self._everywhere = NamedSharding(mesh, PartitionSpec())
-        self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
-        self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
-        self._like = initial(model, shape)
-        self._state: list[Any] = []
-        self.restore(self._like)
-        self._many = jax.jit(self._run_many, donate_argnums=0)
-        self._evaluate = jax.jit(self._run_evaluate)
 
-    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
-        """Begin *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
-        placed = jax.device_put(stack, self._by_stacked_example)
-        self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
-        return told, count
-
-    def fetch(self, handle: Any) -> Arrays:
-        """Wait for the steps of *handle*; arrays [count] of loss, grad_norm and, for classification, accuracy."""
-        told, count = handle
-        return {name: np.asarray(values)[:count] for name, values in told.items()}
-
-    def evaluate(self, batch: Batch) -> Any:
-        return self._evaluate(
-            self._state[: len(self._shape.weights) + len(self._shape.others)], jax.device_put(batch, self._by_example)
-        )
-
-    def fetch_evaluation(self, handle: Any) -> Arrays:
-        return {name: np.asarray(value) for name, value in handle.items()}
-
-    def snapshot(self) -> Arrays:
-        """A copy of the whole state in this process's memory; waits for the steps under way."""
-        return {name: np.array(value, copy=True) for name, value in zip(self._shape.names, self._state, strict=True)}
-
-    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
-        self._state = [
-            jax.device_put(jnp.array(value, copy=True), self._everywhere)
-            for value in ordered(self._shape, arrays, self._like)
-        ]
-
-    @property
-    def compiles(self) -> int:
-        return int(self._many._cache_size() + self._evaluate._cache_size())
-
-    def _run_many(
+    def run_many(
         self, state: list[Any], stack: Batch, rates: Any, first: Any, count: Any
     ) -> tuple[list[Any], dict[str, Any]]:
         length = rates.shape[0]
@@ -127,10 +83,60 @@ class JaxSteps:
             loss = loss + penalty.astype(jnp.float32) * total
         return loss, (others, total, right)
 
-    def _run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
+    def run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
         weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
         outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
         return maths.evaluation(self._recipe, outputs, batch)
+
+class JaxSteps(JaxFormulas):
+    """State on the devices and the compiled functions that move it; all methods are for one thread."""
+
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
+        super().__init__(model, recipe, shape)
+        found = jax.devices()[:devices]
+        mesh = Mesh(np.array(found), ("batch",))
+        self._everywhere = NamedSharding(mesh, PartitionSpec())
+        self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
+        self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
+        self._like = initial(model, shape)
+        self._state: list[Any] = []
+        self.restore(self._like)
+        self._many = jax.jit(self.run_many, donate_argnums=0)
+        self._evaluate = jax.jit(self.run_evaluate)
+
+    def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
+        """Begin *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
+        placed = jax.device_put(stack, self._by_stacked_example)
+        self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
+        return told, count
+
+    def fetch(self, handle: Any) -> Arrays:
+        """Wait for the steps of *handle*; arrays [count] of loss, grad_norm and, for classification, accuracy."""
+        told, count = handle
+        return {name: np.asarray(values)[:count] for name, values in told.items()}
+
+    def evaluate(self, batch: Batch) -> Any:
+        return self._evaluate(
+            self._state[: len(self._shape.weights) + len(self._shape.others)], jax.device_put(batch, self._by_example)
+        )
+
+    def fetch_evaluation(self, handle: Any) -> Arrays:
+        return {name: np.asarray(value) for name, value in handle.items()}
+
+    def snapshot(self) -> Arrays:
+        """A copy of the whole state in this process's memory; waits for the steps under way."""
+        return {name: np.array(value, copy=True) for name, value in zip(self._shape.names, self._state, strict=True)}
+
+    def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
+        self._state = [
+            jax.device_put(jnp.array(value, copy=True), self._everywhere)
+            for value in ordered(self._shape, arrays, self._like)
+        ]
+
+    @property
+    def compiles(self) -> int:
+        return int(self._many._cache_size() + self._evaluate._cache_size())
 
 
 def _at(value: Any, at: Any) -> Any:

@@ -6,6 +6,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 _SAFE = "Nothing was charged. Your runs and models are untouched."
+_NAMES = {"tpu-compiler": "TPU compiler"}
 
 
 def _needed(f: Facts) -> str:
@@ -21,7 +22,7 @@ _INSTALL = {
     "missing-file": "A package is not where it was looked for",
 }
 
-ERRORS: dict[str, Entry] = {
+_ENGINE: dict[str, Entry] = {
     "engine-not-ready": Sentence(
         "The training engine is not ready",
         f"Training needs TensorFlow, JAX and Keras in a folder of their own. {_SAFE}",
@@ -86,9 +87,40 @@ ERRORS: dict[str, Entry] = {
         f"What was downloaded is kept for the next try. {_SAFE}",
         "Start it again when you like.",
     ),
+    "tpu-compiler-not-ready": Sentence(
+        "The TPU compiler is not ready",
+        f"It checks a training for a TPU on this computer before anything is rented. {_SAFE}",
+        "Install it with: tpu-studio engine --install --with tpu-compiler --accept-licence.",
+    ),
+    "tpu-compiler-licence": lambda f: Sentence(
+        "The TPU compiler is Google's, and its licence has not been accepted",
+        f"libtpu comes under the {f.text('licence', 'Google Cloud Platform Terms of Service')}. Nothing was downloaded. {_SAFE}",
+        "Read them; to accept them and install it, add --accept-licence.",
+    ),
+    "tf-tpu-compiler-later": Sentence(
+        "The TPU compiler for TensorFlow is not there yet",
+        f"Checks of TensorFlow jobs answer from the estimate, and say so. {_SAFE}",
+        'Use framework = "jax", which the TPU compiler checks: --with tpu-compiler.',
+    ),
     "place-not-available": lambda f: Sentence(
         f"“{f.text('place', 'This place')}” comes with a later version",
         f"This version trains on this computer. {_SAFE}",
         "Choose this computer.",
     ),
 }
+
+
+def _about(entry: Entry) -> Entry:
+    """The same words for another environment, where the facts name one (``what``)."""
+
+    def told(f: Facts) -> Sentence:
+        said = entry if isinstance(entry, Sentence) else entry(f)
+        name = _NAMES.get(f.text("what"))
+        if name is None:
+            return said
+        return Sentence(*(words.replace("training engine", name) for words in (said.title, said.meaning, said.action)))
+
+    return told
+
+
+ERRORS: dict[str, Entry] = {id: _about(entry) for id, entry in _ENGINE.items()}

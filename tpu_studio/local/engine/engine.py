@@ -26,7 +26,7 @@ from tpu_studio.local.engine.lock import Lock, read_lock
 from tpu_studio.local.engine.pip import Pip, free_bytes, no_disk
 from tpu_studio.local.engine.progress import Cancelled, Progress, ProgressSink
 from tpu_studio.local.engine.pythons import SystemPython, find_python
-from tpu_studio.local.engine.spec import EngineSpec, shipped_spec
+from tpu_studio.local.engine.spec import COMPILER, EngineSpec, compiler_spec, shipped_spec
 from tpu_studio.local.engine.state import EngineState, Paths, installed_versions, read_state, write_record
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.homes import home_folder
@@ -40,6 +40,11 @@ def engine_root() -> Path:
     """`TPU_STUDIO_ENGINE`, or `engine` in the home folder; absolute, need not exist."""
     moved = os.environ.get("TPU_STUDIO_ENGINE")
     return Path(moved).expanduser().absolute() if moved else home_folder() / "engine"
+
+
+def compiler(root: Path) -> Engine:
+    """The TPU compiler's environment beside the training engine in *root*; neither needs the other."""
+    return Engine(root / COMPILER, compiler_spec())
 
 
 class Engine:
@@ -60,11 +65,12 @@ class Engine:
         """The interpreter to start trainers with.
 
         Raises:
-            NotReady: `engine-not-ready` (facts: status, problem, folder).
+            NotReady: `engine-not-ready`, `tpu-compiler-not-ready` (facts: status, problem, folder).
         """
         state = self.state()
         if not state.is_ready:
-            raise NotReady("engine-not-ready", status=state.status, problem=state.problem, folder=str(self.root))
+            id = "engine-not-ready" if self._spec.name == "engine" else "tpu-compiler-not-ready"
+            raise NotReady(id, status=state.status, problem=state.problem, folder=str(self.root))
         return self.paths.python
 
     def install(self, progress: ProgressSink, cancelled: Cancelled, wheels: Path | None = None) -> None:
@@ -162,7 +168,9 @@ class Engine:
             os.close(descriptor)
 
     def _with_room(self, error: StudioError) -> StudioError:
-        """Tell the room as it is now that the leftovers are gone, and what is needed."""
+        """Tell what it is about, and the room as it is now that the leftovers are gone, and what is needed."""
+        if self._spec.name != "engine":
+            error.facts["what"] = self._spec.name
         if error.id == "engine-no-disk":
             delete_folder(self.paths.wheels)
             error.facts.update(free_bytes=free_bytes(self.root), needed_bytes=self._spec.needed_bytes)
