@@ -74,6 +74,8 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
     run.add_argument("--measure", action="store_true", help="time a few real steps first, for closer limits")
     run.add_argument("--yes", action="store_true", help="do not ask (places that cost money ask before they start)")
+    run.add_argument("--notebook", type=Path, metavar="FILE", help="on colab: where to write it; else beside the job")
+    run.add_argument("--open", action="store_true", help="on colab: open Colab in the browser")
 
     verb("runs", "List all runs, newest first.", "tpu-studio runs")
 
@@ -127,10 +129,11 @@ def parser() -> argparse.ArgumentParser:
 
     brought = verb(
         "import",
-        "Take in a run folder that was copied from another computer.",
-        "tpu-studio import /media/stick/digits-k3f7",
+        "Take in a run folder from another computer, or the zip that a Colab notebook made.",
+        "tpu-studio import ~/Downloads/digits-k3f7.zip",
     )
-    brought.add_argument("folder", type=Path, metavar="FOLDER")
+    brought.add_argument("folder", type=Path, metavar="FOLDER", help="a run's folder, or a zip of one")
+    brought.add_argument("--run", default="", metavar="RUN", help="the run that the zip must be; another is refused")
 
     convert = verb(
         "convert",
