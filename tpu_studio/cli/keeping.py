@@ -29,6 +29,7 @@ def show(arguments: Arguments, output: Output) -> int:
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
         following.close()
         told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
+        told["detail"] = following.view.detail or None
         if arguments.log:
             told["log"] = logs
         output.answer(told, "\n".join([_as_text(row, following), *logs]))
@@ -90,7 +91,7 @@ def export(arguments: Arguments, output: Output) -> int:
 
 def import_(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        brought = services.runs.import_folder(arguments.folder, output.progress)
+        brought = services.runs.import_folder(arguments.folder, output.progress, run=arguments.run)
     output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
     output.answer({"run": brought.run, "already": brought.already}, brought.run)
     return 0
@@ -117,7 +118,7 @@ def _as_table(rows: list[RunSummary]) -> str:
     for row in rows:
         metric = f"{row.key_metric[0]} {figures.metric(*row.key_metric)}" if row.key_metric else ""
         state = say(StudioError(row.problem)).title if row.problem else (
-            f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else row.status
+            f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else _state(row)
         )
         steps = f"{row.step:,} of {row.steps_planned:,}" if row.steps_planned else ""
         lines.append(
@@ -134,6 +135,12 @@ def _as_table(rows: list[RunSummary]) -> str:
     return table(lines, right=(2, 4, 5))
 
 
+def _state(row: RunSummary) -> str:
+    from tpu_studio.domain.sentences.colab import WAITING
+
+    return WAITING if row.place == "colab" and not row.over else row.status
+
+
 def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say_reason
@@ -142,7 +149,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     view = following.view
     lines = [
         ["Run", row.run],
-        ["State", row.status],
+        ["State", _state(row)],
         ["Model", f"{row.model}, {row.framework}"],
         ["Steps", f"{row.step:,} of {row.steps_planned:,}"],
         ["Time", figures.duration(row.duration_s)],

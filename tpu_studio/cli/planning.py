@@ -50,8 +50,6 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if changes:
         job = set_values(job, changes)
     rents = job["where.place"] in RENTED
-    if job["where.place"] != "computer" and not rents:
-        raise BadInput("place-not-available", place=job["where.place"])
     if job["where.place"] == "cloud":
         from tpu_studio.places.pricing import refresh
 
@@ -64,7 +62,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if draft.own.sha256 and draft.own.consent:
         draft.facts = _inspected(services, made, draft.own, output)
         made = draft.plan()
-    if rents and job["where.place"] == "cloud":
+    if job["where.place"] in ("cloud", "colab"):
         return made  # what steps take here tells nothing about a TPU
     timing = services.stopwatch.known(made)
     may_build = draft.own.consent or not draft.own.sha256
@@ -191,7 +189,7 @@ def as_text(made: Plan) -> str:
     memory = made.memory
     need, there = memory.get("device_bytes"), memory.get("limit_bytes")
     price = (made.price or {}).get("usd_per_hour")
-    rents = made.place in RENTED
+    rents, free = made.place in RENTED, made.place == "colab"
     cost = between(made.cost_usd, figures.money)
     if price:
         cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
@@ -201,7 +199,7 @@ def as_text(made: Plan) -> str:
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
         ["Memory", "not known" if need is None or there is None else f"{figures.size(need)} of {figures.size(there)}"],
-        ["Cost", cost if price or rents else "nothing, it is this computer"],
+        ["Cost", cost if price or rents else f"nothing, it is {'a free TPU' if free else 'this computer'}"],
         [
             "Stops after",
             f"{figures.duration(float(made.limits['hours']) * 3600)}" if made.limits.get("hours") else "never",
@@ -214,7 +212,7 @@ def as_text(made: Plan) -> str:
         if check.level != "ok":
             lines += note(check)
     if not made.fits:
-        lines.append(f"✗ It does not fit into the memory of {'this TPU' if rents else 'this computer'}.")
+        lines.append(f"✗ It does not fit into the memory of {'this TPU' if rents or free else 'this computer'}.")
     return "\n".join(lines)
 
 

@@ -44,6 +44,12 @@ def run(arguments: Arguments, output: Output) -> int:
             for check in made.blocking:
                 output.say("\n".join(note(check)))
             raise BadInput("plan-has-errors", checks=[check.title for check in made.blocking])
+        if made.place == "colab":
+            from tpu_studio.cli.colab import write
+
+            return write(services, made, arguments, output)
+        if arguments.notebook or arguments.open:
+            raise BadInput("colab-only")
         if made.place != "cloud":
             _need_engine(services, output)
         if made.place in RENTED:
@@ -229,6 +235,10 @@ def _words(view: RunView) -> str:
         return "Cleaning up: the result is fetched, and that the machine is gone is being proved …"
     if view.waiting and not view.step:
         return _waiting_words(view)
+    if view.detail == "waiting-for-colab":
+        from tpu_studio.domain.sentences.colab import WAITING
+
+        return f"{WAITING} …"
     if not view.step:
         return _PHASES.get(view.phase.value, view.phase.value) + (f": {view.detail}" if view.detail else " …")
     parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tpu_studio import __version__
+from tpu_studio.planner.colab import PLACE as COLAB
 from tpu_studio.wire import controls
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import BadInput, ModelError, NotReady, RunError
@@ -22,7 +23,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once
-from tpu_studio.workflow import bringing, decide, desk, trash
+from tpu_studio.workflow import bringing, decide, desk, trash, zips
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -31,6 +32,7 @@ from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress
 from tpu_studio.workflow.systemclock import SystemClock
 
 CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
+WAITING_FOR_COLAB = "waiting-for-colab"
 
 
 class Runs:
@@ -67,6 +69,7 @@ class Runs:
     def launch(self, plan: Plan, *, beside: bool = False) -> str:
         """Freeze *plan* in a new run folder, start its guardian, and return the run's id.
 
+        At the place ``colab`` the person starts it, in a notebook: the run waits for its result (`import_folder`).
         A guardian that cannot be started is told in the run itself: it ends at once as ``start-failed``.
 
         Args:
@@ -78,7 +81,8 @@ class Runs:
             RunError: ``folder-unwritable`` or ``disk-full``; in each case nothing was left behind.
         """
         rents = plan.place in RENTED and self._cloud is not None
-        place = None if rents else self._place(plan.place)
+        waits = plan.place == COLAB
+        place = None if rents or waits else self._place(plan.place)
         if plan.blocking:
             raise BadInput("plan-has-errors", checks=[check.title for check in plan.blocking])
         if plan.job.model == "file" and not plan.consent:
@@ -86,7 +90,7 @@ class Runs:
         now = self._clock.now()
         if place is not None:
             place.check_ready()
-        elif self._cloud is not None:
+        elif self._cloud is not None and not waits:
             now = self._cloud.check_ready(plan)  # events carry the cloud's time
         try:
             folder = self._new_folder(plan.job.name)
@@ -103,9 +107,8 @@ class Runs:
             raise _disk_error(error, folder) from error
         if place is None:
             desk.write_event(folder, self._install, "target", t=now, steps=plan.steps)
-            desk.write_event(
-                folder, self._install, "phase", t=now, phase=Phase.QUEUED.value, detail="submitted", attempt=1
-            )
+            detail = WAITING_FOR_COLAB if waits else "submitted"
+            desk.write_event(folder, self._install, "phase", t=now, phase=Phase.QUEUED.value, detail=detail, attempt=1)
             self._journal.close(intent, "frozen", self._clock.now())
             return run
         with desk.driving(folder):
@@ -124,6 +127,9 @@ class Runs:
             self._rents_or_refuse(folder).stop(folder, keep)
             return
         action = decide.stop(self._seen(folder), keep)
+        if self._in_notebook(folder):
+            self._give_up(folder, keep)
+            return
         if isinstance(action, SendControl):
             self._send(folder, "stop", [action.record])
         else:
@@ -139,7 +145,7 @@ class Runs:
         Raises:
             RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``; NotReady.
         """
-        folder = self.folder(run)
+        folder = self._steerable(run)
         action = decide.extend(self._seen(folder), epochs, hours=hours, money_usd=money_usd)
         if self._rents(folder) is not None:
             cloud = self._rents_or_refuse(folder)
@@ -159,7 +165,7 @@ class Runs:
         Raises:
             RunError: ``run-goes-on``, ``run-complete``, ``money-spent``, ``run-elsewhere``; NotReady.
         """
-        folder = self.folder(run)
+        folder = self._steerable(run)
         action = decide.resume(self._seen(folder), hours=hours, money_usd=money_usd)
         if self._rents(folder) is not None:
             self._rents_or_refuse(folder).again(folder, action)
@@ -199,8 +205,17 @@ class Runs:
             self._journal.close(intent, "done", self._clock.now())
         return len(names)
 
-    def import_folder(self, path: Path, progress: Progress | None = None) -> bringing.Imported:
-        """Copy a run folder from elsewhere into ours. Raises RunError (see ``bringing``)."""
+    def import_folder(self, path: Path, progress: Progress | None = None, *, run: str = "") -> bringing.Imported:
+        """Copy a run folder, or a zip of one, from elsewhere into ours; one that waits for its zip is completed by it.
+
+        Args:
+            run: The run that it must be (a zip's only); "" takes any.
+
+        Raises:
+            RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``.
+        """
+        if path.is_file() and path.name != PLAN:
+            return self._import_zip(path, progress, run)
         return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress)
 
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
@@ -216,6 +231,50 @@ class Runs:
     def unsettled(self) -> Sequence[str]:
         """Rented runs that are not proved to be over: what the driver has to see to."""
         return [row.run for row in self.list() if row.place in RENTED and not row.settled and not row.problem]
+
+    def _import_zip(self, path: Path, progress: Progress | None, wanted: str) -> bringing.Imported:
+        expected = self.folder(wanted).name if wanted else ""
+        try:
+            with zips.unzipped(path, self.runs_folder, progress) as brought:
+                if expected and brought.plan.run != expected:
+                    raise RunError("zip-other-run", file=str(path), run=expected, found=brought.plan.run)
+                folder = self.runs_folder / brought.folder.name
+                if not (folder / PLAN).exists():
+                    made = bringing.bring(brought.folder, self.runs_folder, self._install, self._clock.now())
+                    self._await_rest(self.runs_folder / made.run)
+                    return made
+                if (folder / PLAN).read_bytes() != brought.frozen:
+                    raise RunError("zip-other-plan", file=str(path), run=folder.name)
+                if brought.plan.place != COLAB:
+                    return bringing.Imported(folder.name, already=True)
+                return self._complete(folder, brought.folder, path)
+        except OSError as error:
+            raise _disk_error(error, self.runs_folder) from error
+
+    def _complete(self, folder: Path, brought: Path, path: Path) -> bringing.Imported:
+        """Take what a notebook has made of the run at *folder*; what it says of the end is said here again."""
+        with desk.driving(folder) as alone:
+            if not alone:
+                raise RunError("run-busy", run=folder.name)
+            found = zips.relation(folder, brought)
+            if found == "nothing-new":
+                return bringing.Imported(folder.name, already=True)
+            if found == "other" and zips.last_word(folder) is not None:
+                raise RunError("zip-other-course", file=str(path), run=folder.name)
+            end = zips.last_word(brought)
+            zips.take(folder, brought)
+            self._index.forget(folder.name)
+            row = self._index.summary(folder)
+            if end is not None and row.reason != end.get("reason"):
+                self._say(folder, "end", **end.fields)  # something here was said after it
+            self._await_rest(folder)
+        return bringing.Imported(folder.name)
+
+    def _await_rest(self, folder: Path) -> None:
+        """A notebook's run that has not come to its end waits for the next zip."""
+        row = self._index.summary(folder)
+        if self._in_notebook(folder) and not row.over and row.status != Phase.QUEUED.value:
+            self._say(folder, "phase", phase=Phase.QUEUED.value, detail=WAITING_FOR_COLAB)
 
     # ------------------------------------------------------------------------------------------------------- looking
 
@@ -285,6 +344,25 @@ class Runs:
         except KeyError:
             raise NotReady("place-not-available", place=name) from None
 
+    def _in_notebook(self, folder: Path) -> bool:
+        return loads((folder / PLAN).read_bytes()).place == COLAB
+
+    def _steerable(self, run: str) -> Path:
+        """Its folder. Raises RunError ``run-in-colab`` for one that only its notebook can go on with."""
+        folder = self.folder(run)
+        if self._in_notebook(folder):
+            raise RunError("run-in-colab", run=folder.name)
+        return folder
+
+    def _give_up(self, folder: Path, keep: bool) -> None:
+        """No longer wait for a notebook's result; a zip that comes all the same is taken in."""
+        row = self._index.summary(folder)
+        reason = Reason.STOPPED_BY_USER if keep and row.step else Reason.DISCARDED
+        self._say(
+            folder, "end", attempt=row.attempt, status=reason.status.value, reason=reason.value, steps=row.step,
+            final={}, facts={},
+        )  # fmt: skip
+
     def _rents(self, folder: Path) -> str | None:
         """The rented place of a run, None for one on this computer."""
         place = loads((folder / PLAN).read_bytes()).place
@@ -327,7 +405,7 @@ class Runs:
         attempt = max((int(path.stem[1:]) for path in (folder / "claims").glob("a[0-9]*.json")), default=0)
         owner = desk.read_owner(folder)
         plan = loads((folder / PLAN).read_bytes())
-        alive = bool(attempt) and self._place(plan.place).is_alive(folder, attempt)
+        alive = bool(attempt) and plan.place != COLAB and self._place(plan.place).is_alive(folder, attempt)
         row = self._index.summary(folder)
         limits = limits_of(plan, controls.Controls(folder).read())
         plain = limits_of(plan)
@@ -401,8 +479,8 @@ class Runs:
     def _declare(self, folder: Path) -> bool:
         """Write the end that a lost run never wrote; True when this call wrote it."""
         try:
-            if self._rents(folder) is not None:
-                return False  # its driver looks at the cloud first
+            if self._rents(folder) is not None or self._in_notebook(folder):
+                return False  # its driver looks at the cloud first; a notebook's zip tells how it went
             with desk.driving(folder) as alone:
                 action = decide.lost(self._seen(folder)) if alone else None
                 if action is None:

@@ -112,7 +112,7 @@ def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Termin
     (("plan", JOB, "--set", "training.epoch=2"), "job-unknown-key"),
     (("run", JOB, "--set", "training.epochs=-2"), "job-out-of-range"),
     (("run", JOB, "--set", "nonsense"), "job-setting"),
-    (("run", JOB, "--on", "colab"), "place-not-available"),
+    (("run", JOB, "--open"), "colab-only"),
     (("run", JOB, "--on", "cloud"), "needs-yes"),
     (("plan", JOB, "--on", "mars"), "command-line"),
     (("convert", "nowhere", "out"), "data-missing"),

@@ -1,0 +1,203 @@
+"""A run that comes as one zip, from a notebook or another computer: checked before a byte is unpacked, then taken in.
+
+A zip may complete a run that waits for it here (`Runs.launch` at the place ``colab``). Nothing in it is believed: names
+and kinds, sizes and the plan are looked at first, and what is here stays as it is when anything is wrong. Taken in file
+by file, events last, so that a crash in between is mended by doing it again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.plan import Plan, loads
+from tpu_studio.wire.runfolder import OWNER, PLAN
+from tpu_studio.workflow.ports import Progress
+
+LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
+ENTRIES_AT_MOST = 50_000
+RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 256_000_000
+_PLAN_BYTES = 16_000_000
+_SPARE = 64 << 20
+_CHUNK = 1 << 20
+
+Relation = Literal["nothing-new", "newer", "other"]
+
+
+@dataclass(frozen=True)
+class Unzipped:
+    """A run folder out of a zip, in a temporary place on the disk of the runs."""
+
+    folder: Path
+    plan: Plan
+    frozen: bytes
+
+
+@contextmanager
+def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterator[Unzipped]:
+    """Unpack the run in *path* beside the runs; gone again when the context ends.
+
+    Raises:
+        RunError: ``zip-unreadable``, ``zip-not-a-run``, ``zip-unsafe``, ``zip-too-large``, ``plan-unreadable``,
+            ``plan-newer``.
+        OSError: The disk.
+    """
+    runs.mkdir(parents=True, exist_ok=True)
+    beside = runs / f".unzipping-{os.getpid()}-{secrets.token_hex(4)}"
+    try:
+        with _opened(path) as archive:
+            entries, root = _checked(archive, path, runs)
+            frozen = _plan(archive, root, path)
+            plan = loads(frozen)
+            folder = beside / (plan.run if plan.run and plan.run == Path(plan.run).name else "imported-run")
+            _unpack(archive, entries, root, folder, path, progress)
+        yield Unzipped(folder, plan, frozen)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        raise RunError("zip-unreadable", file=str(path), raw=str(error)) from error
+
+
+def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zipfile.ZipInfo], str]:
+    """The plain files in it and the folder they all lie in ("" for none), before anything is unpacked."""
+
+    def refuse(entry: str, why: str) -> RunError:
+        return RunError("zip-unsafe", file=str(path), entry=entry[:120], why=why)
+
+    entries: list[zipfile.ZipInfo] = []
+    seen: set[str] = set()
+    if len(archive.infolist()) > ENTRIES_AT_MOST:
+        raise refuse("", f"it has more than {ENTRIES_AT_MOST:,} entries")
+    for entry in archive.infolist():
+        name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+        parts = PurePosixPath(name).parts
+        if name.startswith("/") or ".." in parts or any(sign in name for sign in "\\:\0") or len(name) > 300:
+            raise refuse(name, "its name leads out of the folder")
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise refuse(name, "it is a link or no plain file")
+        if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise refuse(name, "it is encrypted or packed in a way that runs are not")
+        if entry.is_dir() or not parts:
+            continue
+        if name.lower() in seen:
+            raise refuse(name, "it is there twice")
+        seen.add(name.lower())
+        entries.append(entry)
+    claims, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
+    limit = min(LIMIT_BYTES, max(0, shutil.disk_usage(runs).free - _SPARE))
+    if claims > limit:
+        raise RunError("zip-too-large", file=str(path), claims_bytes=claims, limit_bytes=limit)
+    if packed > path.stat().st_size or (claims > RATIO_FROM_BYTES and claims > RATIO_AT_MOST * max(1, packed)):
+        raise refuse("", "it would unpack to far more than it can hold")
+    roots = [name for name in seen if PurePosixPath(name).name == PLAN and len(PurePosixPath(name).parts) <= 2]
+    if len(roots) != 1:
+        raise RunError("zip-not-a-run", file=str(path))
+    found = next(entry.filename for entry in entries if entry.filename.lower() == roots[0])
+    root = found[: -len(PLAN)]
+    outside = next((entry.filename for entry in entries if not entry.filename.startswith(root)), None)
+    if outside is not None:
+        raise refuse(outside, "it lies beside the run's folder")
+    return entries, root
+
+
+def _plan(archive: zipfile.ZipFile, root: str, path: Path) -> bytes:
+    entry = archive.getinfo(f"{root}{PLAN}")
+    if entry.file_size > _PLAN_BYTES:
+        raise RunError("zip-not-a-run", file=str(path))
+    return archive.read(entry)
+
+
+def _unpack(
+    archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], root: str, folder: Path, path: Path,
+    progress: Progress | None,
+) -> None:  # fmt: skip
+    total, done = max(1, sum(entry.file_size for entry in entries)), 0
+    for entry in entries:
+        name = entry.filename[len(root) :]
+        if any(part.startswith(".") for part in PurePosixPath(name).parts) or name == OWNER:
+            continue
+        target = folder / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(entry) as reader, open(target, "xb") as writer:
+                while part := reader.read(_CHUNK):
+                    writer.write(part)
+                    done += len(part)
+                    if progress is not None:
+                        progress(min(1.0, done / total), name)
+        except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+            raise RunError("zip-unsafe", file=str(path), entry=name[:120], why="a file is in its way") from error
+
+
+# ------------------------------------------------------------------------------------------------- completing a run
+
+
+def relation(folder: Path, brought: Path) -> Relation:
+    """How the events that were *brought* stand to those in *folder*: attempts' files, compared byte by byte."""
+    here, there = _events(folder), _events(brought)
+    if all(_begins(here.get(name), path) for name, path in there.items()):
+        return "nothing-new"
+    return "newer" if all(_begins(there.get(name), path) for name, path in here.items()) else "other"
+
+
+def last_word(folder: Path) -> Event | None:
+    """The `end` event of the latest attempt, or None while it has none."""
+    files = sorted(_events(folder).items())
+    if not files:
+        return None
+    lines = files[-1][1].read_bytes().splitlines()
+    ends = [event for line in lines if b'"end"' in line and (event := decode(line)) and event.kind == "end"]
+    return ends[-1] if ends else None
+
+
+def take(folder: Path, brought: Path) -> None:
+    """Move what was *brought* into the run at *folder*; desktops' events there stay. Raises OSError."""
+    files = [path for path in brought.rglob("*") if path.is_file()]
+    names = {path.relative_to(brought).as_posix() for path in files}
+    for part in ("checkpoints", "claims", "result"):
+        for old in (folder / part).rglob("*"):
+            if old.is_file() and old.relative_to(folder).as_posix() not in names:
+                old.unlink()
+    for name, old in _events(folder).items():
+        if f"events/{name}" not in names:
+            old.unlink()
+    for path in sorted(files, key=lambda path: path.parent.name == "events"):
+        name = path.relative_to(brought)
+        if name.as_posix() == PLAN or name.name.startswith("desk-"):
+            continue
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(path, folder / name)
+
+
+def _events(folder: Path) -> dict[str, Path]:
+    """Events files of attempts, by name."""
+    return {path.name: path for path in (folder / "events").glob("a[0-9]*.jsonl")}
+
+
+def _begins(longer: Path | None, shorter: Path) -> bool:
+    """Whether *longer* begins with all that *shorter* holds."""
+    if longer is None or longer.stat().st_size < shorter.stat().st_size:
+        return False
+    with open(longer, "rb") as one, open(shorter, "rb") as other:
+        while part := other.read(_CHUNK):
+            if one.read(len(part)) != part:
+                return False
+    return True
