@@ -20,12 +20,16 @@ ICON_SIDES = (16, 24, 32, 48, 64, 128, 256, 512)
 RECOMMENDS = (
     "python3 (>= 3.11)",
     "python3-venv",
+    "curl",
     "xdg-utils",
     "libwayland-client0",
     "libwayland-cursor0",
     "libwayland-egl1",
 )
-"""Python and venv make the training engine on first need. Without them the window works, and says what is missing."""
+"""Python and venv make the training engine on first need; machines of the practice cloud need Python and curl, as VMs at
+Google have them. Without them the window works, and says what is missing."""
+SUGGESTS = ("gnome-keyring | kwalletmanager",)
+"""Where a sign-in at Google is kept; without one it is a file that only its owner can read, and the window says so."""
 
 CONTROL = """\
 Package: tpu-studio
@@ -35,12 +39,14 @@ Maintainer: The TPU Studio developers <maintainers@tpu-studio.invalid>
 Installed-Size: {size_kb}
 Depends: {depends}
 Recommends: {recommends}
+Suggests: {suggests}
 Section: science
 Priority: optional
-Description: train models on this computer, watched in a window
- Pick pictures, a table or a text, see how long training takes, press one
- button and watch the model learn. At the end the model is yours, in open
- formats.
+Description: train models on this computer or a rented TPU, in a window
+ Pick pictures, a table or a text, see how long training takes and what it
+ costs, press one button and watch the model learn: on this computer, in a
+ free practice cloud on this computer, or on a Cloud TPU with the bill capped.
+ At the end the model is yours, in open formats.
  .
  The training engine (TensorFlow, JAX, Keras) is created in your home folder
  when it is first needed; it takes about 350 MB of download and 2.1 GB of disk.
@@ -99,7 +105,8 @@ def _control(root: Path) -> None:
     size = int(megabytes(root) * 1000 / 1.024)
     control = root / "DEBIAN"
     _write(control / "control", CONTROL.format(
-        version=version(), size_kb=size, depends=", ".join(libraries.depends(APP)), recommends=", ".join(RECOMMENDS)
+        version=version(), size_kb=size, depends=", ".join(libraries.depends(APP)), recommends=", ".join(RECOMMENDS),
+        suggests=", ".join(SUGGESTS),
     ).encode())  # fmt: skip
     _write(control / "postrm", (HERE / "postrm").read_bytes())
     (control / "postrm").chmod(0o755)

@@ -7,18 +7,17 @@ import importlib
 import json
 import multiprocessing
 import os
-import pkgutil
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tpu_studio
+from tpu_studio.app import selftest_cloud, selftest_reach
 from tpu_studio.app.selftest import Part, Skipped
 from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.resources import resource_path
@@ -29,15 +28,19 @@ if TYPE_CHECKING:
 
 WINDOW_S = 20.0
 JOB_S = 120.0
-_ELSEWHERE = ("tpu_studio.trainer", "tpu_studio.__main__")  # runs in the engine's Python; starts the program
 
 
 def modules() -> str:
-    """Everything the app can reach."""
-    count = _import_below(tpu_studio.__path__, "tpu_studio")
-    if count < 100:
-        raise RuntimeError(f"only {count} modules were found")
-    return f"{count} modules"
+    """Everything the app can reach, and everything that this imports at its top or when it is needed."""
+    ours = list(selftest_reach.names(tpu_studio.__path__, "tpu_studio"))
+    if len(ours) < 300:
+        raise RuntimeError(f"only {len(ours)} modules were found")
+    for name in ours:
+        importlib.import_module(name)
+    wanted = {pair for name in ours for pair in selftest_reach.imported_by(name)}
+    brought = {module for module, name in sorted(wanted) if selftest_reach.bring(module, name)}
+    others = {module.partition(".")[0] for module in brought} - {"tpu_studio"} - sys.stdlib_module_names
+    return f"{len(ours)} modules of ours, {len(brought)} that they ask for, of {', '.join(sorted(others))}"
 
 
 def training_program() -> str:
@@ -227,7 +230,9 @@ def _train(services: object) -> str:
 PARTS: tuple[Part, ...] = (
     ("modules", modules), ("training program", training_program), ("fonts", fonts), ("icons", icons),
     ("resources", resources), ("plots", plots), ("window", window), ("other programs", other_programs),
-    ("worker processes", workers), ("small job", small_job),
+    ("worker processes", workers), ("keyring", selftest_cloud.keyrings), ("program of VMs", selftest_cloud.vm_program),
+    ("practice cloud", selftest_cloud.practice_cloud), ("practice machine", selftest_cloud.practice_machine),
+    ("small job", small_job),
 )  # fmt: skip
 
 
@@ -251,13 +256,3 @@ def _colours(image: QImage) -> int:
 
 def _frozen() -> bool:
     return bool(getattr(sys, "frozen", False))
-
-
-def _import_below(folders: Iterable[str], package: str) -> int:
-    count = 0
-    for found in pkgutil.iter_modules(folders, f"{package}."):
-        if found.name in _ELSEWHERE:
-            continue
-        module = importlib.import_module(found.name)
-        count += 1 + (_import_below(module.__path__, found.name) if found.ispkg else 0)
-    return count
