@@ -41,7 +41,8 @@ def test_home_is_painted_before_anything_heavy_is_imported():
     [
         (Qt.Key.Key_2, "runs"),
         (Qt.Key.Key_1, "home"),
-        (Qt.Key.Key_5, "settings"),
+        (Qt.Key.Key_5, "account"),
+        (Qt.Key.Key_6, "settings"),
         (Qt.Key.Key_Comma, "settings"),
         (Qt.Key.Key_N, "plan"),
     ],

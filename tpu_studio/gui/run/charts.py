@@ -178,7 +178,8 @@ class Charts:
         x, y = newest
         more = max(middle - y, 0.0)
         low, high = y + 0.8 * more, y + 1.25 * more
-        words = f"{figures.money(low)} – {figures.money(high)}"
+        least, most = figures.money(low), figures.money(high)
+        words = f"{least} – {most}" if least != most else f"about {most}"
         self.cost.set_forecast(Forecast(x, y, x + left, low, y + more, high, words))
 
     def _mark_resumes(self, state: RunPageState, axis: Axis) -> None:

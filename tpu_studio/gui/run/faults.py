@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
@@ -69,7 +70,7 @@ class FaultLine(QWidget):
         box = QHBoxLayout(self)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(Space.l)
-        box.addWidget(Text(row.sentence, "secondary"), 1)
+        box.addWidget(Text(row.sentence, "secondary"), 1, Qt.AlignmentFlag.AlignVCenter)
         box.addWidget(self.pill)
         box.addWidget(self.button)
 

@@ -17,7 +17,7 @@ from tpu_studio.viewmodels.planwhere import PLACES
 from tpu_studio.viewmodels.sweep import SweepRow, SweepView, SweepViewModel
 
 COLUMNS = (
-    Column("What"), Column("Area", 150), Column("Whose", 190), Column("State", 120), Column("$ an hour", 110, "number"),
+    Column("What"), Column("Area", 150), Column("Whose", 190), Column("State", 120), Column("$ an hour", 140, "number"),
 )  # fmt: skip
 
 

@@ -1,0 +1,161 @@
+"""A sitting with the real window on the practice cloud: from Home over the review to the receipt, and two bad days.
+
+Everything is the app's own, down to machines that are processes and a guardian that deletes them; the trainer only
+counts, and the practice server lives in this process so that a test can look into it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from tests.journeys.test_cloud_run import engine
+from tpu_studio.app import compose
+from tpu_studio.app.studio import Studio
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.run.page import RunPage
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.local.engine import Engine
+from tpu_studio.local.engine.state import EngineState
+from tpu_studio.practice import daemon
+from tpu_studio.practice.machines.fleet import Fleet
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.settings import Settings
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux"),
+    pytest.mark.slow,
+]
+SECONDS = 1000
+
+
+@pytest.fixture
+def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", "--steps", "40", "--step-s", "0.05")))
+    monkeypatch.setattr(Engine, "state", lambda self: EngineState("ready"))
+    monkeypatch.setattr(compose, "Stopwatch", lambda home, engine: None)
+    made = Practice(Settings(folder=tmp_path / "practice")).start()
+    settings = made.cloud.settings
+    found = {
+        "url": made.url, "token": made.token, "project": settings.project, "bucket": settings.bucket,
+        "zone": settings.zone,
+    }  # fmt: skip
+    monkeypatch.setattr(daemon, "start_or_join", lambda home: found)
+    yield made
+    fleet = made.cloud.vms
+    for name in fleet.names() if isinstance(fleet, Fleet) else ():
+        fleet.kill(name)
+    made.stop()
+
+
+@pytest.fixture
+def studio(qapp: QApplication, home: Path, practice: Practice) -> Iterator[Studio]:
+    studio = Studio(qapp, home)
+    studio.settings.told("runs-go-on")
+    yield studio
+    studio.end()
+
+
+def click(widget: QWidget) -> None:
+    assert widget.isVisible() and widget.isEnabled(), f"{widget.accessibleName()!r} cannot be pressed"
+    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+
+def answer(studio: Studio, words: str) -> None:
+    sheet = next(sheet for sheet in studio.window.findChildren(Sheet) if sheet.isVisible())
+    click(next(button for button in sheet.findChildren(Button) if button.text() == words))
+
+
+def start(qtbot: Any, studio: Studio) -> RunPage:
+    """From Home to the page of a practice run, as a person goes."""
+    studio.window.resize(1440, 900)
+    studio.window.show()
+    qtbot.waitUntil(lambda: studio.services is not None, timeout=20 * SECONDS)
+    home: Any = studio.window.page("home")
+    click(home.practice.button)
+    holder: Any = studio.window.page("plan")
+    qtbot.waitUntil(lambda: holder.page is not None, timeout=20 * SECONDS)
+    holder.page.data_section.kinds.card("digits").click()
+    qtbot.waitUntil(lambda: not holder.model.state.value.missing[1], timeout=20 * SECONDS)
+    click(holder.page.card.start.button)
+    assert studio.shell.state.value.page == "plan", "nothing starts before the review"
+    answer(studio, "Start the rehearsal")
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "run", timeout=20 * SECONDS)
+    opened: Any = studio.window.run_page
+    qtbot.waitUntil(lambda: opened.page is not None, timeout=20 * SECONDS)
+    page: RunPage = opened.page
+    qtbot.waitUntil(page.practice.isVisible, timeout=20 * SECONDS)
+    return page
+
+
+def settled(qtbot: Any, page: RunPage, seconds: int = 90) -> None:
+    qtbot.waitUntil(lambda: page.model.state.value.view.settled, timeout=seconds * SECONDS)
+
+
+def machines_of(practice: Practice) -> list[str]:
+    fleet = practice.cloud.vms
+    return [name for name in fleet.names() if fleet.alive(name)] if isinstance(fleet, Fleet) else []
+
+
+def test_from_home_over_the_review_to_a_receipt_that_proves_the_end(qtbot: Any, studio: Studio, practice: Practice):
+    page = start(qtbot, studio)
+    model = page.model
+    titles = [stage.title for stage in model.state.value.stages]
+    assert titles == ["Queued", "Getting TPU", "Setting up", "Compiling", "Training", "Saving", "Cleaned up"]
+    qtbot.waitUntil(lambda: model.state.value.view.step > 0, timeout=60 * SECONDS)
+    assert model.state.value.numbers[2].label == "Would have cost"
+    settled(qtbot, page)
+    state = model.state.value
+    assert state.view.end is not None and state.view.end.reason == "completed"
+    assert page.removal.isVisible()
+    assert "removed and checked at" in page.removal.note.title.text()
+    receipt = json.loads((state.folder / "result" / "receipt.json").read_bytes())
+    assert [one["proof"] for one in receipt["made"]] == ["GET by name answered 404"]
+    billed = sum(float(line["usd"] or 0.0) for line in practice.cloud.meter.bill())
+    assert state.view.usd == pytest.approx(billed, rel=0.05, abs=0.002)
+    assert machines_of(practice) == []
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).over, timeout=20 * SECONDS)
+    assert studio.runs.state.value.row(state.run).cost == "$0.00"
+
+
+def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(qtbot: Any, studio: Studio, practice: Practice):
+    practice.cloud.faults.arm("stockout-for-ever")
+    page = start(qtbot, studio)
+    qtbot.waitUntil(page.waiting.isVisible, timeout=60 * SECONDS)
+    assert "asked us-west4-a, nothing free" in page.waiting.headline.text()
+    assert "Nothing is charged" in page.waiting.text.text()
+    run = page.model.state.value.run
+    click(next(one for one in page.waiting.findChildren(Button) if one.text() == "Train here"))
+    qtbot.waitUntil(lambda: studio.shell.state.value.page == "plan", timeout=30 * SECONDS)
+    holder: Any = studio.window.page("plan")
+    qtbot.waitUntil(lambda: holder.model.state.value.job["where.place"] == "computer", timeout=20 * SECONDS)
+    services = studio.services
+    assert services is not None
+    qtbot.waitUntil(lambda: services.runs.summary(run).settled, timeout=60 * SECONDS)
+    assert services.runs.summary(run).usd == 0.0
+    assert machines_of(practice) == []
+
+
+def test_a_deletion_that_fails_stays_on_screen_until_it_is_proved(qtbot: Any, studio: Studio, practice: Practice):
+    """Stopped at a bad moment: the machine cannot be deleted at first."""
+    page = start(qtbot, studio)
+    qtbot.waitUntil(lambda: page.model.state.value.view.step > 0, timeout=60 * SECONDS)
+    practice.cloud.faults.arm("delete-fails", times=8)
+    click(page.stop_button)
+    sheet = next(one for one in studio.window.findChildren(Sheet) if one.isVisible())
+    assert sheet.title.text() == "Stop digits?"
+    answer(studio, "Stop & keep model")
+    qtbot.waitUntil(lambda: page.model.state.value.view.over, timeout=60 * SECONDS)
+    assert page.removal.isVisible() and "given back" in page.removal.note.title.text()
+    settled(qtbot, page, 120)
+    assert "removed and checked at" in page.removal.note.title.text()
+    assert machines_of(practice) == []
