@@ -57,6 +57,8 @@ class Sky:
     """Attributes:
     waiting_s, boot_s, step_s: How long a request waits, a node takes to be made, a step takes.
     refuse: Zone → ids of refusals, one each call.
+    forbidden: Zones that may be neither asked nor looked into.
+    guardian: The version of the app that is there now.
     hook: Called before and after each call of a port.
     """
 
@@ -75,6 +77,8 @@ class Sky:
     bill: list[tuple[str, float, float | None]] = field(default_factory=list)
     generation: int = 0
     never_boots: bool = False
+    guardian: str = ""
+    forbidden: set[str] = field(default_factory=set)
     most_at_once: int = 0
 
     # ------------------------------------------------------------------------------------------------------ time
@@ -227,7 +231,11 @@ class _Preparing:
         progress(1, 2)
         progress(2, 2)
         self._sky.hook("upload", True)
-        return {"bundle": {}, "data": [], "environment": {}}
+        guardian = {"guardian_sha256": self._sky.guardian} if self._sky.guardian else {}
+        return {"bundle": {}, "data": [], "environment": {}, **guardian}
+
+    def is_current(self, pieces: Mapping[str, Any]) -> bool:
+        return pieces.get("guardian_sha256", "") == self._sky.guardian
 
     def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
         return {"ts-config": json.dumps(config), "ts-deadline": str(int(deadline))}
@@ -240,6 +248,7 @@ class _Machines:
     def create(self, wanted: Wanted) -> None:
         sky = self._sky
         sky.hook("create", False)
+        self._check(wanted.ref)
         name = wanted.ref.name
         known = sky.nodes.get(name)
         if known is not None:
@@ -255,8 +264,13 @@ class _Machines:
         sky.nodes[name] = Node(wanted, since=sky.now)
         sky.hook("create", True)
 
+    def _check(self, ref: Ref) -> None:
+        if ref.zone in self._sky.forbidden:
+            raise CloudRefused("zone-not-allowed", zone=ref.zone, raw="no")
+
     def look(self, ref: Ref) -> MachineSeen | None:
         self._sky.hook("look", False)
+        self._check(ref)
         node = self._sky.nodes.get(ref.name)
         self._sky.hook("look", True)
         if node is None:

@@ -57,6 +57,9 @@ class Preparation:
             "runtime": startup.runtime(plan.framework, generation),
         }
 
+    def is_current(self, pieces: Mapping[str, Any]) -> bool:
+        return pieces.get("guardian_sha256") == startup.guardian_sha256()
+
     def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
         return startup.metadata(config, deadline)
 

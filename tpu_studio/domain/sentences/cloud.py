@@ -354,6 +354,12 @@ NOTICES: dict[str, Entry] = {
     "delete-proved": lambda f: Sentence(
         f"{f.text('name', 'The machine')} is deleted, and that is proved", "Nothing is charged for it any more."
     ),
+    "cost-unseen": lambda f: Sentence(
+        f"Nobody saw what became of {f.text('name', 'the machine')}",
+        "It is gone, deleted from outside. If it had come and hung before it could say a word, it was charged for: "
+        f"{_usd(f, 'usd_at_most')} at most, not counted in the cost of this run.",
+        "Look at the bill of your project, or launch again and leave this computer on until training has begun.",
+    ),
     "stops-left": lambda f: Sentence(
         "Some stops at Google could not be removed yet",
         "They delete a machine that is gone already: they do no harm and cost nothing.",

@@ -24,7 +24,7 @@ from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import PLAN, result_folder, write_atomically
+from tpu_studio.wire.runfolder import PLAN, claim_file, result_folder, write_atomically
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, decide
 from tpu_studio.workflow.cloudruns.decide import Action, Rules, Seen
@@ -69,6 +69,7 @@ class _Watched:
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     stops_failed: dict[str, int] = field(default_factory=dict)
+    unlookable: set[str] = field(default_factory=set)
     upload_failed: int = 0
     asked_why: tuple[str, ...] = ()
 
@@ -401,7 +402,7 @@ class Driver:
             case decide.Create(machine, repeat):
                 return self._create(run, machine, repeat, rules, limits)
             case decide.Look(machine):
-                cloud = self._machines(run, machine).look(machine.ref)
+                cloud = self._look(run, machine)
                 run.looks[machine.ref.name] = (cloud, run.side.clock.now())
                 if cloud is not None:
                     run.there_at[machine.ref.name] = run.side.clock.now()
@@ -431,6 +432,17 @@ class Driver:
             case decide.Finish():
                 self._finish(run, limits)
         return 0.0
+
+    def _look(self, run: _Watched, machine: Machine) -> MachineSeen | None:
+        """GET by name. Where looking is refused for the very reason for which asking was, nothing can be there."""
+        try:
+            found: MachineSeen | None = self._machines(run, machine).look(machine.ref)
+        except CloudRefused as error:
+            if machine.outcome != "refused" or machine.unclear or machine.made or error.id != machine.error:
+                raise
+            run.unlookable.add(machine.ref.name)
+            return None
+        return found
 
     def _machines(self, run: _Watched, machine: Machine) -> Any:
         return run.side.machines[machine.ref.backend]
@@ -503,6 +515,9 @@ class Driver:
         name = machine.ref.name
         if not run.mirror.owns():
             raise RunError("run-taken-over", run=run.folder.name)
+        preparing = self._place(run.plan.place).preparing
+        if not preparing.is_current(run.state.pieces or {}):  # another version of the app prepared it
+            return self._prepare(run)
         if repeat:
             open_ones = [one.number for one in self._journal.open_intents() if one.facts.get("id") == f"create/{name}"]
             number = open_ones[0] if open_ones else self._begin(run, "create", machine, request_id=machine.request_id)
@@ -518,7 +533,6 @@ class Driver:
             machine, plan=run.plan, state=run.state, side=run.side, install=self._install, limits=limits, stops=stops,
             now=now,
         )  # fmt: skip
-        preparing = self._place(run.plan.place).preparing
         metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
         wanted = asking.wanted(
             machine, metadata, plan=run.plan, rules=rules, limits=limits, state=run.state, side=run.side,
@@ -578,15 +592,17 @@ class Driver:
 
     def _gone(self, run: _Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
         failing = machine.delete_failed >= DELETE_FAILS_BEFORE_NOTICE
-        if machine.accepted is not None or machine.made:
+        if machine.outcome != "refused" or machine.made:
             self._last_words(run)
         guard = run.words.guard(machine.attempt)
         created = machine.created
-        if created is None and guard.first and machine.outcome == "accepted":
+        if created is None and guard.first and _claimed_by(run.folder, machine):
             created = guard.since or guard.first
-        until = self._billed_until(run, machine, guard, limits)
+        until = self._billed_until(run, machine, guard, rules, limits)
+        self._tell_unseen(run, machine, rules, limits)
         self._say(
-            run, "deleted", name=machine.ref.name, zone=machine.ref.zone, proof="404",
+            run, "deleted", name=machine.ref.name, zone=machine.ref.zone,
+            proof="refused" if machine.ref.name in run.unlookable else "404",
             made=machine.made or created is not None, created=created, billed_until=until,
         )  # fmt: skip
         if failing:
@@ -598,8 +614,8 @@ class Driver:
             self._say_waiting(run, rules)
         self._tidy_journal(run)
 
-    def _billed_until(self, run: _Watched, machine: Machine, guard: Guard, limits: Limits) -> float:
-        """Now where it was seen a moment ago; else what its last words, or the last stop from outside, allow."""
+    def _billed_until(self, run: _Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
+        """Now where it was seen a moment ago; else what its last words, or the first stop from outside, allow."""
         now = run.side.clock.now()
         if machine.node_gone is not None and (machine.created is not None or not guard.preempted):
             return min(now, machine.node_gone)
@@ -609,8 +625,26 @@ class Driver:
             return now
         if guard.end is not None:
             return min(now, guard.end.t + GONE_AFTER_END_S)
-        last_stop = asking.lease_times(machine, run.state, limits, machine.created or machine.asked or now)[-1]
-        return min(now, last_stop + 120.0)
+        return min(now, self._first_stop(run, machine, guard, rules, limits) + GONE_AFTER_END_S)
+
+    def _first_stop(self, run: _Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
+        """When the first stop from outside was due for a machine that nobody saw go."""
+        asked = machine.asked or run.side.clock.now()
+        if machine.created is None and not guard.first:
+            return asking.before_times(asked, run.state, rules, limits)[0]
+        began = machine.created or guard.since or asked
+        return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
+
+    def _tell_unseen(self, run: _Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
+        """It was asked for and is gone without a word, and not by us: it may have come, hung, and been charged for."""
+        guard, now = run.words.guard(machine.attempt), run.side.clock.now()
+        unseen = machine.created is None and not guard.first and machine.outcome != "refused"
+        ended = self._first_stop(run, machine, guard, rules, limits)
+        if not unseen or machine.asked is None or now < ended or limits.usd_per_hour is None:
+            return
+        usd = round((ended + 120.0 - machine.asked) / 3600.0 * limits.usd_per_hour, 6)
+        facts = {"name": machine.ref.name, "usd_at_most": usd}
+        self._say(run, "notice", id="cost-unseen", level="warning", facts=facts)
 
     def _money(self, run: _Watched, limits: Limits) -> None:
         now = run.side.clock.now()
@@ -668,8 +702,9 @@ class Driver:
         left = [str(one) for one in _stops_left(run.folder)]
         state = with_guard(run.state, run.words.guard(run.state.attempt))
         record = receipt(
-            run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now
-        )
+            run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now,
+            unseen_usd=sum(_unseen_usd(run.folder)),
+        )  # fmt: skip
         data = json.dumps(record, indent=1).encode() + b"\n"
         write_atomically(result_folder(run.folder) / "receipt.json", data)
         if run.state.opened:
@@ -725,6 +760,20 @@ def _desk_sizes(folder: Path) -> dict[str, int]:
 def _kind(task: str, name: str) -> str:
     """b or l: ``<name>-<kind>-<n>-<deadline>``."""
     return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
+
+
+def _unseen_usd(folder: Path) -> list[float]:
+    found = [told.get("facts") for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
+    return [float(facts.get("usd_at_most") or 0.0) for facts in found if isinstance(facts, dict)]
+
+
+def _claimed_by(folder: Path, machine: Machine) -> bool:
+    """Whether it is this machine that runs, or ran, the attempt; a desktop may have died before it knew of it."""
+    try:
+        claim = json.loads(claim_file(folder, machine.attempt).read_bytes())
+    except (OSError, ValueError):
+        return machine.outcome == "accepted"
+    return isinstance(claim, dict) and claim.get("name") == machine.ref.name
 
 
 def _stops_left(folder: Path) -> list[Any]:

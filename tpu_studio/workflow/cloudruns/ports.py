@@ -195,6 +195,10 @@ class Preparing(Protocol):
         """
         ...
 
+    def is_current(self, pieces: Mapping[str, Any]) -> bool:
+        """Whether *pieces* are of this version of the app: metadata can be made of no others."""
+        ...
+
     def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
         """startup-script, ts-guardian, ts-config, ts-deadline for a finished ts-config."""
         ...

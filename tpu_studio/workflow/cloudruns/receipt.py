@@ -10,8 +10,15 @@ from tpu_studio.workflow.cloudruns.state import Machine, State
 FORMAT = 1
 
 
-def receipt(plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float) -> Any:
-    """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD."""
+def receipt(
+    plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float,
+    unseen_usd: float = 0.0,
+) -> Any:  # fmt: skip
+    """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
+
+    Args:
+        unseen_usd: What machines may have cost that nobody saw; it is no part of ``usd``.
+    """
     end = state.end
     return {
         "format": FORMAT,
@@ -29,6 +36,7 @@ def receipt(plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None
         ],
         "stops_left": left,
         "usd": round(state.usd(usd_per_hour, now), 6) if usd_per_hour is not None else None,
+        "usd_at_most": round(state.usd(usd_per_hour, now) + unseen_usd, 6) if usd_per_hour is not None else None,
         "usd_per_hour": usd_per_hour,
         "price": dict(plan.price) if plan.price else None,
         "kept": f"gs://{bucket}/runs/{plan.run}/",

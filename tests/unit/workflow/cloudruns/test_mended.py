@@ -1,0 +1,97 @@
+"""Found by `make chaos`: what the desktop did not see, it pays for; what it may not look at, it does not wait for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.skies import RATE, Sky
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def sky() -> Sky:
+    return Sky()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
+    made = CloudDesk(tmp_path, sky)
+    yield made
+    made.die()
+
+
+def receipt(desk: CloudDesk) -> Any:
+    return json.loads((desk.folder / "result" / "receipt.json").read_bytes())
+
+
+def dies_when_created(desk: CloudDesk, sky: Sky) -> None:
+    """After the create call was carried out, before that is written down."""
+
+    def hook(call: str, done: bool) -> None:
+        if (call, done) == ("create", True):
+            raise Killed
+
+    sky.hook = hook
+    with pytest.raises(Killed):
+        desk.until()
+    sky.hook = lambda call, done: None
+    desk.die()
+    desk.start()
+
+
+def test_a_life_that_no_desktop_ever_wrote_down_is_paid_for(desk: CloudDesk, sky: Sky) -> None:
+    dies_when_created(desk, sky)
+    sky.pass_time(9000.0)
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+    assert sky.usd_billed() > RATE / 3600 * 100
+    assert receipt(desk)["usd"] == pytest.approx(sky.usd_billed(), abs=RATE / 3600 * 40)
+
+
+def test_a_machine_that_hung_at_boot_unseen_is_told_with_what_it_cost_at_most(desk: CloudDesk, sky: Sky) -> None:
+    sky.never_boots = True
+    while not sky.nodes:
+        desk.turn()
+    desk.die()
+    sky.pass_time(40_000.0)
+    assert sky.nodes == {}
+    desk.start()
+    desk.until()
+    told = receipt(desk)
+    at_most = [event.get("facts") for event in desk.said("notice") if event.get("id") == "cost-unseen"]
+    assert len(at_most) == 1
+    assert isinstance(at_most[0], dict)
+    assert told["usd"] <= sky.usd_billed() + RATE / 3600 * 40 <= at_most[0]["usd_at_most"] + RATE / 3600 * 200
+    assert told["usd_at_most"] >= sky.usd_billed()
+
+
+def test_a_second_attempt_runs_with_the_version_that_the_app_has_now(desk: CloudDesk, sky: Sky) -> None:
+    while not any(node.spoke for node in sky.nodes.values()):
+        desk.turn()
+    sky.guardian = "the next version's"
+    assert sky.preempt()
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+    assert state.attempt == 2
+    assert len(desk.said("prepared")) == 2
+
+
+def test_a_zone_that_may_neither_be_asked_nor_looked_into_ends_the_run(desk: CloudDesk, sky: Sky) -> None:
+    sky.forbidden.add("us-west4-a")
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "launch-refused"
+    assert [event.get("proof") for event in desk.said("deleted")] == ["refused"]
+    assert sky.tasks == {}
+    assert desk.journal.open_intents() == []
