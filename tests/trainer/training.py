@@ -53,6 +53,7 @@ class Training:
     run: Path
     attempt: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def __enter__(self) -> Training:
@@ -65,6 +66,7 @@ class Training:
             str(self.run),
             "--attempt",
             str(self.attempt),
+            *self.options,
         ]
         self._stderr = open(self.run / f"stderr-{self.attempt}.txt", "wb")
         env = {name: value for name, value in environment("tensorflow").items() if name != "KERAS_BACKEND"}

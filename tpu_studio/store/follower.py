@@ -33,6 +33,7 @@ from tpu_studio.workflow.ports import Changes
 
 _CHUNK = 4 << 20
 _SNAPSHOT_LINES = 5000
+_OWN = ("device", "log", "notice")
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class Follower:
             start = cursor.get(path.name, 0)
             lines, end = _lines(path, start, limit)
             if end > start:
-                found, cursor[path.name] = records(lines), end
+                found, cursor[path.name] = _of_worker(path, records(lines)), end
                 last_of_all = end >= limit and all(
                     later.name.startswith("desk-") or cursor.get(later.name, 0) >= size
                     for later, size in files[number + 1 :]
@@ -272,6 +273,13 @@ class Follower:
         with open(columns.rows_file(self._columns, number), "rb") as file:
             file.seek((length - 1) * columns.ROW.itemsize)
             return int(np.frombuffer(file.read(columns.ROW.itemsize), columns.ROW)["step"][0])
+
+
+def _of_worker(path: Path, found: list[Any]) -> list[Any]:
+    """Of a worker besides the first only what is its own: phases, curve, money and end are worker 0's to tell."""
+    if path.stem.endswith("-w000"):
+        return found
+    return [one for one in found if isinstance(one, dict) and one.get("kind") in _OWN]
 
 
 def _behind(one: Cursor, other: Cursor) -> bool:

@@ -1,6 +1,7 @@
 """`python -m tpu_studio.trainer VERB`: what runs in the training engine's Python.
 
-train --run FOLDER --attempt N --worker W    one attempt of a run; events on stdout, commands on stdin
+train --run FOLDER --attempt N --worker W    one attempt of a run; events on stdout, commands on stdin;
+  [--workers N --coordinator HOST:PORT]        one of several machines that train one model
 time --plan FILE --seconds S                 real steps on real data for a short time; one JSON object
 inspect --plan FILE                          build the model only; one JSON object
 predict --run FOLDER [--serve]               ask a trained model
@@ -24,6 +25,8 @@ def main(argv: list[str]) -> int:
     train.add_argument("--run", type=Path, required=True)
     train.add_argument("--attempt", type=int, default=1)
     train.add_argument("--worker", type=int, default=0)
+    train.add_argument("--workers", type=int, default=1)
+    train.add_argument("--coordinator", default="", help="host:port of worker 0's distributed runtime")
     train.add_argument("--data", type=Path, help="where the data stands, if not where the plan says")
     train.add_argument("--model-file", type=Path, help="where the model of one's own stands")
     timing = verbs.add_parser("time", help="how long a step takes")
@@ -35,7 +38,10 @@ def main(argv: list[str]) -> int:
     if asked.verb == "train":
         from tpu_studio.trainer.program import train as run_training
 
-        return run_training(asked.run, asked.attempt, asked.worker, data=asked.data, model_file=asked.model_file)
+        return run_training(
+            asked.run, asked.attempt, asked.worker, data=asked.data, model_file=asked.model_file,
+            workers=asked.workers, coordinator=asked.coordinator,
+        )  # fmt: skip
     from tpu_studio.trainer import timing as timing_mode
 
     if asked.verb == "time":

@@ -22,8 +22,8 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # malloc.h
 EVALUATION_NUMBERS = 4_000_000  # numbers of input in one evaluation batch at most
 
 
-def begin(plan: Plan) -> None:
-    """Choose the framework of *plan*. Call once, before anything imports keras."""
+def begin(plan: Plan, workers: int = 1) -> None:
+    """Choose the framework of *plan*, of whose devices this is one worker of *workers*. Call once, before keras."""
     assert "keras" not in sys.modules, "keras reads its backend when it is imported"
     os.environ["KERAS_BACKEND"] = plan.framework
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -32,9 +32,10 @@ def begin(plan: Plan) -> None:
         os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
         if plan.framework == "jax" and plan.task == LANGUAGE:
             keep_memory()
-        if plan.devices > 1 and plan.framework == "jax" and "device_count" not in os.environ.get("XLA_FLAGS", ""):
+        here = plan.devices // workers
+        if here > 1 and plan.framework == "jax" and "device_count" not in os.environ.get("XLA_FLAGS", ""):
             os.environ["XLA_FLAGS"] = (
-                f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={plan.devices}".strip()
+                f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count={here}".strip()
             )
 
 
@@ -53,8 +54,8 @@ def keep_memory() -> None:
         mallopt(name, value)
 
 
-def check_devices(plan: Plan) -> None:
-    """The devices that the plan counted on are there.
+def check_devices(plan: Plan, workers: int = 1) -> None:
+    """The devices that the plan counted on are there: this worker's share, and all of them together.
 
     Raises:
         StudioError: ``devices-differ``.
@@ -62,7 +63,9 @@ def check_devices(plan: Plan) -> None:
     if plan.framework == "jax":
         import jax
 
-        found, kind = len(jax.local_devices()), jax.default_backend()
+        here, found, kind = len(jax.local_devices()), len(jax.devices()), jax.default_backend()
+        if found == plan.devices and here * workers != found:
+            raise StudioError("devices-differ", planned=plan.devices // workers, found=here, device=kind)
     else:
         import tensorflow as tf
 
@@ -113,8 +116,12 @@ def evaluation_batch(batch: int, numbers: int, devices: int) -> int:
     return max(devices, most // devices * devices)
 
 
-def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> Any:
     """The step functions of the plan's framework (`step_jax.JaxSteps` or `step_tf.TfSteps`: the same methods)."""
+    if workers > 1:
+        from tpu_studio.trainer.team_steps import TeamSteps
+
+        return TeamSteps(model, recipe, shape, devices=plan.devices)
     if plan.framework == "jax":
         from tpu_studio.trainer.step_jax import JaxSteps
 

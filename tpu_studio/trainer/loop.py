@@ -63,7 +63,7 @@ class Finish:
 
 @dataclass(frozen=True)
 class Settings:
-    """The plan's rhythm, in steps."""
+    """The plan's rhythm, in steps. *in_step*: with other workers, so nothing may depend on this machine's clock."""
 
     task: str
     evaluate_every: int
@@ -73,6 +73,7 @@ class Settings:
     evaluation_batch: int
     attempt: int
     if_not_finite: tuple[str, ...] = ("lower-learning-rate", "check-data")  # ids of what to try then
+    in_step: bool = False
 
 
 class Loop:
@@ -172,9 +173,8 @@ class Loop:
         ends += [
             (step // every + 1) * every for every in (self.settings.evaluate_every, self.settings.checkpoint_every)
         ]
-        at_once = (
-            self.feed.per_call if not self._step_s else max(1, min(self.feed.per_call, int(CALL_S / self._step_s)))
-        )
+        by_clock = self._step_s and not self.settings.in_step
+        at_once = max(1, min(self.feed.per_call, int(CALL_S / self._step_s))) if by_clock else self.feed.per_call
         return max(0, min(at_once, min(ends) - step))
 
     def _rates(self, piece: Piece) -> Any:
@@ -301,7 +301,7 @@ class Loop:
     def _save(self, *, must: bool = False) -> None:
         """Copy the state and begin to write it; skipped while the copy before is being written, unless it *must* be."""
         progress = self.progress
-        if (self.saver.busy and not must) or self._last_saved == progress.step:
+        if (self.saver.busy and not must and not self.settings.in_step) or self._last_saved == progress.step:
             return
         self.drain()
         if self._finish is not None or self.progress is not progress:

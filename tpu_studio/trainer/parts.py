@@ -44,10 +44,11 @@ class Parts:
     way: Way
     steps: Any
     batch: int
+    workers: int = 1
 
     @classmethod
-    def make(cls, plan: Plan, events: Events | None, watch: BuildWatch | None) -> Parts:
-        """Open the data, build the model, make the step functions."""
+    def make(cls, plan: Plan, events: Events | None, watch: BuildWatch | None, workers: int = 1) -> Parts:
+        """Open the data, build the model, make the step functions, for one worker of *workers*."""
         opened = open_data(plan)
         if events is not None:
             events.send("phase", phase="setting-up", detail="model")
@@ -55,8 +56,9 @@ class Parts:
         constants = recipe.from_plan(plan)
         shape = state.layout(model, constants)
         chosen = backend.way(plan, convolutions=backend.has_convolutions(model))
-        steps = backend.make_steps(plan, model, constants, shape, chosen)
-        return cls(plan, opened, model, constants, shape, chosen, steps, int(plan.job["training.global_batch"]))
+        steps = backend.make_steps(plan, model, constants, shape, chosen, workers)
+        batch = int(plan.job["training.global_batch"])
+        return cls(plan, opened, model, constants, shape, chosen, steps, batch, workers)
 
     def feed(self, cut: Callable[[int], int]) -> Feed:
         order = Order(len(self.opened.train), self.batch, int(self.plan.job["training.seed"]))
@@ -132,6 +134,7 @@ class Parts:
             self.evaluation_batch,
             attempt,
             self._if_not_finite(),
+            in_step=self.workers > 1,
         )
 
     def _if_not_finite(self) -> tuple[str, ...]:

@@ -32,11 +32,23 @@ from tpu_studio.wire.runfolder import PLAN
 DONE, REFUSED = 0, 3
 
 
-def train(run: Path, attempt: int, worker: int, *, data: Path | None = None, model_file: Path | None = None) -> int:
+def train(
+    run: Path,
+    attempt: int,
+    worker: int,
+    *,
+    data: Path | None = None,
+    model_file: Path | None = None,
+    workers: int = 1,
+    coordinator: str = "",
+) -> int:
     """Exit code: 0 finished or stopped as asked, 3 ended for another reason that the outcome names.
 
     *data*, *model_file*: where they stand on this machine, when that is not where the plan was made.
+    *workers*, *coordinator*: how many machines train this model together, and where worker 0 gathers them.
     """
+    if workers > 1:
+        return _train_together(run, attempt, worker, workers, coordinator, data, model_file)
     events = Events(take_stdout())
     moved = {"data.path": data, "model.file": model_file}
     attempting = Attempt(run.resolve(), attempt, worker, events, moved)
@@ -45,6 +57,31 @@ def train(run: Path, attempt: int, worker: int, *, data: Path | None = None, mod
     except Exception as error:  # noqa: BLE001  the boundary: whatever it was becomes an outcome
         outcome = outcome_of(error, attempting.steps_done, attempting.final())
     return tell(events, outcome)
+
+
+def _train_together(
+    run: Path, attempt: int, worker: int, workers: int, coordinator: str, data: Path | None, model_file: Path | None
+) -> int:
+    from tpu_studio.trainer import team
+
+    fd = take_stdout()
+    events = team.Aside(fd, worker) if worker else Events(fd)
+    together = team.Team(workers, worker, coordinator)
+    moved = {"data.path": data, "model.file": model_file}
+    attempting = Attempt(run.resolve(), attempt, worker, events, moved, together)
+    try:
+        outcome = attempting.go()
+        together.agree()  # the others stay until worker 0 has written the result
+    except Exception as error:  # noqa: BLE001  the boundary: whatever it was becomes an outcome
+        outcome = outcome_of(error, attempting.steps_done, attempting.final())
+        if team.is_lost(error):
+            facts = {**outcome.facts, "workers": workers}
+            outcome = Outcome(Reason.WORKER_LOST, outcome.steps, outcome.final, facts)
+        code = tell(events, outcome)
+        os._exit(code)  # parting would wait for those that are gone
+    code = tell(events, outcome)
+    together.part()
+    return code
 
 
 def tell(events: Events, outcome: Outcome) -> int:
@@ -65,9 +102,16 @@ class Attempt:
     """One attempt in the making."""
 
     def __init__(
-        self, run: Path, attempt: int, worker: int, events: Events, moved: Mapping[str, Path | None] | None = None
+        self,
+        run: Path,
+        attempt: int,
+        worker: int,
+        events: Events,
+        moved: Mapping[str, Path | None] | None = None,
+        team: Any = None,
     ) -> None:
-        self._moved = moved or {}
+        """*team*: the workers that train together (`team.Team`), None when this is the only one."""
+        self._moved, self._team = moved or {}, team
         self.run, self.attempt, self.worker, self.events = run, attempt, worker, events
         self._loop: Any = None
         self._may_leave_at_once = True  # until the first step is made there is nothing to save
@@ -87,14 +131,16 @@ class Attempt:
     def go(self) -> Outcome:
         self.events.send("phase", phase="setting-up", detail="engine")
         plan = moved_plan(read_plan(self.run), self._moved)
-        backend.begin(plan)
+        backend.begin(plan, self._workers)
+        if self._team is not None:
+            self._team.join(on_processors=plan.place in backend.ON_THIS_COMPUTER)
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
 
-        backend.check_devices(plan)
+        backend.check_devices(plan, self._workers)
         self.events.send("phase", phase="setting-up", detail="data")
         with BuildWatch(self._stuck) as watch:
-            parts = Parts.make(plan, self.events, watch)
+            parts = Parts.make(plan, self.events, watch, self._workers)
         if parts.opened.broken_count:
             from tpu_studio.trainer.loop import broken_facts
 
@@ -108,6 +154,8 @@ class Attempt:
             lambda command: self._extensions(plan, command),
         )
         loaded = checkpoints.newest(self.run, loop.tell_damaged)
+        if self._team is not None:
+            self._same_copy(loaded)
         if loaded is not None:
             self._resume(loop, loaded)
         elif self.attempt > 1 or checkpoints.steps(self.run):
@@ -118,6 +166,18 @@ class Attempt:
         self.events.send("phase", phase="compiling", detail="training step")
         finish = loop.run(started=self._started)
         return self._finish(plan, parts, loop, finish.reason, finish.facts)
+
+    @property
+    def _workers(self) -> int:
+        return self._team.workers if self._team is not None else 1
+
+    def _same_copy(self, loaded: Any) -> None:
+        """Raises RunError: this worker would go on from another step than worker 0."""
+        mine = loaded.step if loaded is not None else None
+        step = self._team.agree(mine)
+        if step != mine:
+            said = f"worker 0 goes on from step {step}, worker {self.worker} has {mine}"
+            raise RunError("checkpoint-other-model", raw=said)
 
     def _stuck(self, facts: dict[str, Any]) -> None:
         """A person's own model does not come to an end; its thread cannot be stopped, so the process is."""
@@ -147,7 +207,7 @@ class Attempt:
 
     def _finish(self, plan: Plan, parts: Any, loop: Any, reason: Reason, facts: Mapping[str, Any]) -> Outcome:
         keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
-        if keeps and loop.progress.step > 0:
+        if keeps and loop.progress.step > 0 and self.worker == 0:
             self.events.send("phase", phase="saving", detail="result")
             parts.write_result(self.run, loop, reason)
         return Outcome(reason, loop.progress.step, loop.final(), facts)
@@ -155,12 +215,22 @@ class Attempt:
     # ------------------------------------------------------------------------------------------------- commands
 
     def _next_command(self) -> Command | None:
+        """The next one; with other workers, worker 0's."""
+        return self._own_command() if self._team is None else self._team.agree(self._own_command())
+
+    def _own_command(self) -> Command | None:
         if self._terminated.is_set():
             return GONE
         return self._commands.take()
 
     def _command_arrived(self, command: Command) -> None:
         """In the reading thread: nothing trained yet and told to end: end now, also from within a compiler."""
+        if self.worker:  # worker 0 says when to end; but whose guardian is gone, or whose machine goes down, goes too
+            if command["verb"] == "gone":
+                from tpu_studio.trainer.team import leave_after
+
+                leave_after(25.0)
+            return
         if command["verb"] not in ("stop", "gone") or not self._may_leave_at_once:
             return
         reason = (

@@ -35,6 +35,7 @@ class Reason(str, Enum):
     TRAINER_STUCK = "trainer-stuck"
     GUARDIAN_GONE = "guardian-gone"
     START_FAILED = "start-failed"
+    WORKER_LOST = "worker-lost"  # one of several machines that train together
     # In the cloud.
     NO_CAPACITY = "no-capacity"  # waited as long as was allowed
     QUOTA_EXCEEDED = "quota-exceeded"
@@ -72,6 +73,7 @@ class Reason(str, Enum):
             Reason.TRAINER_STUCK,
             Reason.GUARDIAN_GONE,
             Reason.START_FAILED,
+            Reason.WORKER_LOST,
             Reason.CHECKPOINT_CORRUPT,
             Reason.NO_CAPACITY,
             Reason.PREEMPTED,

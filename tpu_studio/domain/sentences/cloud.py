@@ -241,6 +241,11 @@ REASONS: dict[Reason, Entry] = {
         f"It failed, or somebody deleted it. {_BUCKET} {spent(f)} Nothing is charged any more.",
         "Resume it from the last copy.",
     ),
+    Reason.WORKER_LOST: lambda f: Sentence(
+        "One of the slice's machines dropped out",
+        f"All of them train one model together, so training ended and the whole slice is deleted. {_BUCKET} {spent(f)}",
+        "Resume it from the last copy.",
+    ),
     Reason.MACHINE_SILENT: lambda f: Sentence(
         "The machine stopped reporting, so it was deleted",
         f"It was still there and charged, but said nothing any more. {_BUCKET} {spent(f)}",

@@ -10,6 +10,8 @@ from typing import Any
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
 
+_LOST = "distributed service detected fatal errors"  # JAX ends its own process when another worker is gone
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -106,6 +108,8 @@ def may_restart(death: Death, *, asked: Reason | None, restarts: int, saved_sinc
 def _cause(death: Death) -> Reason:
     if death.out_of_memory:
         return Reason.OUT_OF_MEMORY
+    if death.code == -signal.SIGABRT and any(_LOST in line for line in death.last_words):
+        return Reason.WORKER_LOST
     last = death.last_words[-1] if death.last_words else ""
     if last.startswith("MemoryError") or "std::bad_alloc" in last:
         return Reason.OUT_OF_MEMORY

@@ -50,6 +50,7 @@ class Keeper:
         events: The events file, where its owner has written to it before.
         environment: Of the trainer; None for ours.
         side: What a rented machine adds: it then keeps time, money and ledger.
+        alone: No other machine trains this model with it; then a trainer that was killed may be started again.
     """
 
     def __init__(
@@ -64,11 +65,12 @@ class Keeper:
         events: EventsFile | None = None,
         environment: Mapping[str, str] | None = None,
         side: Side | None = None,
+        alone: bool = True,
     ) -> None:
         self._run, self._attempt, self._argv, self._worker = run, attempt, list(trainer), worker
         self._turnstile, self._grace_s = turnstile, grace_s
         self._events = EventsFile(run, attempt, worker) if events is None else events
-        self._environment, self._side = environment, side
+        self._environment, self._side, self._alone = environment, side, alone
         self._controls = Controls(run, attempt)
         self._limits = Limits()
         self._logs = LogTap()
@@ -167,7 +169,7 @@ class Keeper:
                 code == -signal.SIGKILL and not trainer.killed_by_us and trainer.memory.suspected,
                 trainer.killed_by_us,
             )
-            if self._outcome is None and may_restart(
+            if self._alone and self._outcome is None and may_restart(
                 death, asked=self._asked, restarts=restarts, saved_since_start=self._saved_since_start
             ):
                 restarts += 1

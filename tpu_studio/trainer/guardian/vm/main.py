@@ -120,6 +120,7 @@ class OnDuty:
             events=events,
             environment=env,
             side=self._rented,
+            alone=self._config.workers == 1,
         )
         ended = keeper.run()
         if keeper.signalled is not None and self._rented.taken is None:
@@ -148,7 +149,7 @@ class OnDuty:
                 return self._config.name
             try:
                 claim = json.loads(self._bucket.read(name) or b"{}")
-            except ValueError:
+            except (ValueError, RecursionError):
                 claim = {"name": "unreadable"}
             return claim.get("name") if isinstance(claim, dict) else "unreadable"
 
@@ -263,6 +264,9 @@ class OnDuty:
         ready = environment.prepare(self._folder.parent, config.environment, told, self._check)
         argv = [ready.python, "-m", "tpu_studio.trainer", "train", "--run", str(self._run)]
         argv += ["--attempt", str(attempt), "--worker", str(self._worker)]
+        if config.workers > 1:
+            coordinator = persist(self._metadata.coordinator, self._must_end)
+            argv += ["--workers", str(config.workers), "--coordinator", coordinator]
         argv += ["--data", str(paths[0])] if paths else []
         own = code / "model" / "model.py"
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []

@@ -13,6 +13,7 @@ from tpu_studio.trainer.guardian.vm.web import Refused, Reply, Web
 
 _FLAVOR = {"Metadata-Flavor": "Google"}
 _WAIT_S = 30
+_COORDINATOR_PORT = 8482  # of the framework's distributed runtime, on worker 0
 
 
 class Metadata:
@@ -43,6 +44,20 @@ class Metadata:
     def worker(self) -> int:
         text = self.text("instance/attributes/agent-worker-number")
         return int(text) if text is not None and text.strip().isdigit() else 0
+
+    def coordinator(self) -> str:
+        """``host:port`` at which the workers of a slice meet. Raises Unreachable, Refused.
+
+        Google's ``worker-network-endpoints`` has ``name:id:address`` for each worker, worker 0 first.
+        """
+        told = os.environ.get("TPU_STUDIO_COORDINATOR")
+        if told:
+            return told
+        first = (self.text("instance/attributes/worker-network-endpoints") or "").split(",")[0]
+        address = first.rpartition(":")[2].strip()
+        if not address:
+            raise Refused(Reply(404, {}, b"the metadata server names no address of worker 0"))
+        return f"{address}:{_COORDINATOR_PORT}"
 
     def tick(self) -> None:
         """Hear what time it is."""

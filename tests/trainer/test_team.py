@@ -1,0 +1,70 @@
+"""Two machines that train one model: the same as one machine, and an end when one of them drops out."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.training import Training, curve, planned, put, train
+
+pytestmark = [pytest.mark.engine, pytest.mark.slow]
+WORKERS = 2
+TOLERANCE = 1e-4  # of the loss: sums over devices are made in another order
+
+
+@contextlib.contextmanager
+def team(folder: Path, attempt: int = 1, **training: object) -> Iterator[list[Training]]:
+    """A trainer for each worker, each with a run folder of its own, as on machines of their own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        coordinator = f"127.0.0.1:{free.getsockname()[1]}"
+    plan = planned(devices=WORKERS, framework="jax", **training)
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                Training(
+                    put(folder / f"w{worker}", plan),
+                    attempt,
+                    options=("--worker", str(worker), "--workers", str(WORKERS), "--coordinator", coordinator),
+                )
+            )
+            for worker in range(WORKERS)
+        ]
+
+
+def test_two_workers_train_what_one_trains_with_the_same_global_batch(tmp_path: Path) -> None:
+    rhythm = {"steps": 64, "evaluate_every": 32, "checkpoint_every": 32}
+    alone = train(put(tmp_path / "alone", planned(devices=WORKERS, framework="jax", **rhythm)))
+    with team(tmp_path, **rhythm) as workers:
+        outcomes = [worker.outcome() for worker in workers]
+    assert [outcome["reason"] for outcome in outcomes] == ["completed"] * WORKERS
+    one, both = curve(alone), curve(workers[0])
+    assert sorted(both) == list(range(1, 65))
+    assert both == pytest.approx(one, rel=TOLERANCE)
+    assert curve(workers[0], name="val_loss") == pytest.approx(curve(alone, name="val_loss"), rel=TOLERANCE)
+    assert outcomes[0]["final"]["val_accuracy"] == outcomes[1]["final"]["val_accuracy"]
+    assert not workers[1].kinds("metric") and not workers[1].kinds("phase")
+    assert (tmp_path / "w0" / "result" / "model.keras").exists()
+    assert not (tmp_path / "w1" / "result").exists()
+
+
+def test_a_stop_of_worker_0_ends_all_at_one_step(tmp_path: Path) -> None:
+    with team(tmp_path, steps=200_000, evaluate_every=640, checkpoint_every=640) as workers:
+        workers[0].until_step(50)
+        for worker in reversed(workers):
+            worker.tell(verb="stop", keep=True)
+        outcomes = [worker.outcome() for worker in workers]
+    assert [outcome["reason"] for outcome in outcomes] == ["stopped-by-user"] * WORKERS
+    assert outcomes[0]["steps"] == outcomes[1]["steps"] >= 50
+
+
+def test_a_worker_that_is_killed_ends_the_training_with_its_reason(tmp_path: Path) -> None:
+    with team(tmp_path, steps=200_000, evaluate_every=640, checkpoint_every=640) as workers:
+        workers[0].until_step(50)
+        workers[1].kill()
+        outcome = workers[0].outcome()
+    assert (outcome["status"], outcome["reason"]) == ("failed", "worker-lost")
