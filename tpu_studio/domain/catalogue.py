@@ -255,10 +255,8 @@ class Catalogue:
     def price(self, generation: str, chips: int, where: str, tier: str = "on-demand") -> Price | None:
         """Per chip-hour in a zone or region; None: the price is unknown. Raises BadInput ``generation-unknown``."""
         id, region = self.generation(generation).id, region_of(where)
-        for price, row in self._prices:
-            if (row["generation"], price.region, price.tier) == (id, region, tier) and row["min_chips"] <= chips <= row[
-                "max_chips"
-            ]:
+        for price, row in self._prices_at.get((id, region, tier), ()):
+            if row["min_chips"] <= chips <= row["max_chips"]:
                 return price
         return None
 
@@ -276,6 +274,14 @@ class Catalogue:
     def _prices(self) -> list[tuple[Price, Mapping[str, Any]]]:
         names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
         return [(Price(**{name: row[name] for name in names}), row) for row in self._file("prices")["rows"]]
+
+    @cached_property
+    def _prices_at(self) -> dict[tuple[str, str, str], list[tuple[Price, Mapping[str, Any]]]]:
+        """By generation, region and tier."""
+        found: dict[tuple[str, str, str], list[tuple[Price, Mapping[str, Any]]]] = {}
+        for price, row in self._prices:
+            found.setdefault((row["generation"], price.region, price.tier), []).append((price, row))
+        return found
 
     @property
     def prices_as_of(self) -> str:

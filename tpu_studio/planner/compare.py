@@ -109,18 +109,23 @@ class Comparison:
 def compare(here: Drawn, cloud: Drawn, own: Way | None = None) -> Comparison:
     """Args:
     here, cloud: The job resolved for this computer and for a TPU.
-    own: The slice that is planned, with the plan's own figures.
+    own: What is planned on a TPU, with the plan's own figures.
     """
     computer = (
         Way("computer", "cpu", "", here.estimate.time_s, FREE, "this computer", here.estimate.measured)
         if here.fits
         else None
     )
-    tpus = [own] if own else []
+    colab = _colab(cloud)
+    tpus = []
+    if own is not None and own.place == "colab":
+        colab = own
+    elif own is not None:
+        tpus.append(own)
     for way in _tpus(cloud):
         if own is None or (way.accelerator, way.tier) != (own.accelerator, own.tier):
             tpus.append(way)
-    return Comparison(computer, _colab(cloud), _gpu(cloud), tuple(tpus))
+    return Comparison(computer, colab, _gpu(cloud), tuple(tpus))
 
 
 def loan(framework: str, accelerator: str, tier: str) -> rented.Rented | None:
@@ -226,10 +231,3 @@ def _beats(one: Way, other: Way) -> bool:
     assert one.cost_usd is not None and other.cost_usd is not None
     a, b = (one.time_s.expected, one.cost_usd.expected), (other.time_s.expected, other.cost_usd.expected)
     return a[0] <= b[0] and a[1] <= b[1] and a != b
-
-
-def own_way(accelerator: str, tier: str, time: Range | None, cost: Range | None) -> Way | None:
-    """The slice that a plan for Google Cloud names, with the plan's figures."""
-    return Way("cloud", accelerator, tier, time, cost, accelerator) if time else None
-
-

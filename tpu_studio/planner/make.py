@@ -14,12 +14,13 @@ from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
 from tpu_studio.planner.facts import checks_of, facts_of
+from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.timing import Timing
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.plan import Check, Plan
-from tpu_studio.wire.schema import AUTO
+from tpu_studio.wire.schema import AUTO, BY_PATH
 
 _UNSEEN = work.Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
 
@@ -33,6 +34,9 @@ def make_plan(
     now: float,
     consent: str = "",
     computer: Computer | None = None,
+    advise: bool = True,
+    here: Timing | None = None,
+    bucket_region: str = "",
 ) -> Plan:
     """The plan of *job* on the data seen in *look*; the same arguments give the same plan.
 
@@ -42,12 +46,22 @@ def make_plan(
             ``activation_bytes``, ``problem`` with ``facts``: as far as known.
         now: Seconds since 1970, for the date of a pretended price.
         consent: sha256 of the user's own file that was agreed to, or "".
+        advise: Also compare places, judge and advise (some milliseconds); without it, checks of the plan itself only.
+        here: Timing of the same job on this computer, to compare a rented place with.
+        bucket_region: Where results of rented runs are kept; "" when not known.
 
     Raises:
         JobError: A model name or an option of it that does not exist.
     """
-    computer = computer or this_computer()
-    return _Draft(job, look, timing, dict(model_facts or {}), consent, computer).plan(now)
+    draft = _Draft(job, look, timing, dict(model_facts or {}), consent, computer or this_computer())
+    made = draft.plan(now)
+
+    def at(changes: Mapping[str, Any] | None, timed: bool) -> _Draft:
+        changed = set_values(job, {path: _or_default(path, value) for path, value in (changes or {}).items()})
+        known = timing if timed else here if changed["where.place"] == "computer" else None
+        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer)
+
+    return with_outlook(made, draft, at, now, bucket_region) if advise else made
 
 
 def estimate_of(
@@ -83,6 +97,22 @@ class _Draft:
         if self.rented is not None:
             estimated = colab.estimate if self.free else rented.estimate
             self.estimate = estimated(self.resolved, self.work, self.rented, self.estimate)
+
+    @property
+    def fits(self) -> bool:
+        return self._needed_bytes <= self._limit_bytes
+
+    def resolved_for(self, devices: int) -> Resolved:
+        """As for a slice of so many devices."""
+        kept, self.devices = self.devices, devices
+        try:
+            return self._resolve(self.job)
+        finally:
+            self.devices = kept
+
+    def usual(self) -> Resolved:
+        """With the learning rate that is recommended."""
+        return self._resolve(_with_auto_rate(self.job))
 
     @property
     def free(self) -> bool:
@@ -303,6 +333,11 @@ class _Draft:
 
 def _with_auto_rate(job: Job) -> Job:
     return Job({**job.values, "training.learning_rate": AUTO}, job.base, job.given)
+
+
+def _or_default(path: str, value: Any) -> Any:
+    """ "auto" of a key that has it is its default, as when a person takes it back."""
+    return None if value == AUTO and BY_PATH[path].auto else value
 
 
 def _day(now: float) -> str:

@@ -6,8 +6,6 @@ from typing import Any
 
 from tpu_studio.wire.plan import Plan, Range
 
-WORTH_HOURS = 24.0  # beyond a day of its own processor, a person would rather have the computer back
-
 
 def plan_to_public_json(plan: Plan) -> dict[str, Any]:
     """Ranges are ``{"low","expected","high"}``; nothing costs anything on this computer unless a price is pretended."""
@@ -26,26 +24,9 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
             {"id": check.id, "level": check.level, "title": check.title, "fix": dict(check.fix) if check.fix else None}
             for check in plan.checks
         ],
-        "alternatives": [],  # other places join when they can be rented
-        "verdict": verdict(plan),
+        "alternatives": [dict(one) for one in plan.alternatives],
+        "verdict": dict(plan.verdict),
     }
-
-
-def verdict(plan: Plan) -> dict[str, Any]:
-    """Whether this computer is the place for it: honest about days of waiting, with nothing better to offer yet."""
-    if plan.blocking:
-        return {"worth_it": False, "instead": None, "why": f"It cannot start yet: {plan.blocking[0].title}."}
-    if not plan.fits:
-        return {"worth_it": False, "instead": None, "why": "It does not fit into this computer's memory."}
-    expected = plan.time_s.expected if plan.time_s else 0.0
-    if expected > WORTH_HOURS * 3600:
-        days = expected / 86_400
-        return {
-            "worth_it": False,
-            "instead": None,
-            "why": f"It would take about {days:,.0f} days here. Renting a TPU comes with a later version.",
-        }
-    return {"worth_it": True, "instead": None, "why": "It fits, and nothing is charged on this computer."}
 
 
 def _range(value: Range | None) -> dict[str, float] | None:

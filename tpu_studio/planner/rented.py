@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, Price, Slice, catalogue, catalogue_at, region_of
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
-from tpu_studio.planner.throughput import Workload
+from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire.job import Job
@@ -126,6 +127,7 @@ def _smallest(
     return max(ranked, key=lambda row: (known.generation(row[3].generation).hbm_bytes_per_device, row[2]))[3], False
 
 
+@lru_cache(maxsize=1024)
 def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, ...]:
     """Zones that lend it, of the cheapest region; on the practice cloud of the account's own region, where possible."""
     lending = [
@@ -159,7 +161,7 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> 
     if resolved.values["where.place"] == "practice":
         why = "The practice machine trains on this computer's processor, so it takes as long as here."
         return Estimate(here.examples_per_s, plus(PRACTICE_SETUP_S, here.setup_s), here.training_s, here.measured, why)
-    answer = throughput(_workload(resolved, work, rented), catalogue())
+    answer = _throughput(_workload(resolved, work, rented))
     unit = float(resolved.values["data.sequence_length"]) if answer.unit == "token" else 1.0
     per_s = answer.units_per_s.scaled(1.0 / unit)
     step = Range(*(resolved.batch / rate for rate in (per_s.high, per_s.expected, per_s.low)))
@@ -169,6 +171,12 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> 
     setup = plus(plus(BOOT_S, ENVIRONMENT_S), COMPILE_S)
     why = f"From published measurements of similar work on {rented.slice.generation}; limited by {answer.limited_by}."
     return with_preemptions(Estimate(per_s, setup, training, False, why), resolved, rented.tier)
+
+
+@lru_cache(maxsize=256)
+def _throughput(workload: Workload) -> Throughput:
+    """Asked again for the same work with each edit that changes something else."""
+    return throughput(workload, catalogue())
 
 
 def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate:

@@ -45,7 +45,7 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     best = min(ways, key=lambda way: way.burden_usd)
     if own is not None and not clearly_better(best, own):
         best = own
-    why = words.why_best(best.place, told(best), found.here and told(found.here), tpu and told(tpu))
+    why = words.why_best(best.place, told(best), told(found.here) if found.here else None, told(tpu) if tpu else None)
     if own is None:
         return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
     if best is own:
@@ -55,8 +55,10 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
 
 
 def clearly_better(one: Way, other: Way) -> bool:
-    """By a share and an amount that are worth a change."""
+    """By a share and an amount that are worth a change; to save all of the money, by anything."""
     gained = other.burden_usd - one.burden_usd
+    if one.cost_usd and not one.cost_usd.expected and other.cost_usd and other.cost_usd.expected:
+        return gained > 0
     return gained >= assumed.CLEARLY_USD and gained >= assumed.CLEARLY * other.burden_usd
 
 

@@ -299,6 +299,6 @@ def _planned(job: Job, look: Look, timing: Timing | None, now: float) -> Plan | 
     from tpu_studio.planner.make import make_plan
 
     try:
-        return make_plan(job, look, timing=timing, now=now)
+        return make_plan(job, look, timing=timing, now=now, advise=False)
     except StudioError:
         return None

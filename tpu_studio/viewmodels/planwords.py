@@ -178,7 +178,7 @@ def would_take(job: Job, look: Look, now: float) -> str:
     from tpu_studio.wire.errors import StudioError
 
     try:
-        plan = make_plan(job, look, now=now)
+        plan = make_plan(job, look, now=now, advise=False)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
     told = [f"{weights(int(plan.memory['params']))} weights"]

@@ -62,6 +62,8 @@ class Plan:
         consent: sha256 of the user's own model file that was agreed to, or "".
         price: {"usd_per_hour", "as_of", "source"} or None when unknown.
         limits: {"money_usd": float | None, "hours": float}: what the guardian enforces.
+        verdict: {"worth_it", "instead", "why"}; alternatives: other places, {"place", "accelerator", "tier", "time_s",
+            "cost_usd"} each. Both empty where they were not asked for, and in plans of older versions.
     """
 
     job: Job
@@ -81,6 +83,8 @@ class Plan:
     price: Mapping[str, Any] | None = None
     limits: Mapping[str, Any] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
+    verdict: Mapping[str, Any] = field(default_factory=dict)
+    alternatives: tuple[Mapping[str, Any], ...] = ()
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -101,6 +105,7 @@ class Plan:
         tree: dict[str, Any] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]
+        tree |= {"verdict": self.verdict, "alternatives": self.alternatives}
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -125,7 +130,8 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
                 raise RunError("plan-unreadable", raw=f"{name} is {plain[name]!r}"[:200])
         ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
         checks = tuple(Check(**check) for check in tree["checks"])
-        return Plan(job=job, checks=checks, **plain, **ranges)
+        verdict, others = dict(tree.get("verdict") or {}), tuple(tree.get("alternatives") or ())
+        return Plan(job=job, checks=checks, verdict=verdict, alternatives=others, **plain, **ranges)
     except RunError:
         raise
     except Exception as error:  # any shape of damage is one answer: this file is not a plan

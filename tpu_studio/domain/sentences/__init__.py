@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.domain.sentences import (
+    advice,
     catalogue,
     cloud,
     colab,
@@ -47,7 +48,7 @@ ERRORS: dict[str, Entry] = {
     **catalogue.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
     **colab.ERRORS,
 }  # fmt: skip
-FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **cloud.CHECKS, **colab.CHECKS}
+FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}
 REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 

@@ -87,7 +87,8 @@ def saving(f: Facts) -> str:
         told.append(about(time["expected"]))
     if isinstance(usd, Mapping) and usd["expected"] >= 0.005:
         told.append(dollars(usd["expected"]))
-    return f"saves about {' and '.join(told)}" if told else ""
+    unsure = any(isinstance(one, Mapping) and not one["low"] for one in (time, usd))
+    return f"{'may save' if unsure else 'saves'} about {' and '.join(told)}" if told else ""
 
 
 def _advice(title: str, why: str, f: Facts, action: str = "") -> Sentence:
@@ -104,12 +105,12 @@ CHECKS: dict[str, Entry] = {
         "Train on this computer", f.text("why", "It is quick enough here, and free."), f
     ),
     "advice-rent": lambda f: _advice(
-        f"{_n(f, 'accelerator')} would be much quicker, for about {dollars(float(f.raw('usd', 0.0)))}",
+        f"Rent {_n(f, 'accelerator')} for about {dollars(float(f.raw('usd', 0.0)))}",
         f.text("why", "A rented TPU would do it in a fraction of the time."),
         f,
     ),
     "advice-slice": lambda f: _advice(
-        f"{_n(f, 'accelerator')} suits this run better",
+        f"Rent {_n(f, 'accelerator')} instead",
         f"There it takes about {about(float(f.raw('time_s', 0.0)))} and costs about "
         f"{dollars(float(f.raw('usd', 0.0)))}; a larger model would use this one better.",
         f,
@@ -150,7 +151,7 @@ CHECKS: dict[str, Entry] = {
     "advice-smaller-model": lambda f: _advice(
         f"Take {_n(f, 'title')}",
         f"{f.count('params', 'weight', 'weights')} for {f.count('tokens', 'token', 'tokens')} of text: even "
-        f"{_n(f, 'times')} times through, there is less than one token for each weight, and it learns them by heart.",
+        f"{_n(f, 'times')} times through, that is less than one token for each weight, so it would learn the text by heart.",
         f,
     ),
     "advice-learning-rate": lambda f: _advice(

@@ -70,6 +70,8 @@ def _tried(advice: Advice, s: Situation, trial: Trial) -> Advice | None:
             advice = replace(advice, usd=advice.time_s.scaled(s.plan.price["usd_per_hour"] / 3600))
         if advice.usd and _dearer(base.cost_usd, changed.cost_usd):
             advice = replace(advice, usd=None)
+    if s.plan.place == "practice" or not s.plan.price:  # practice dollars are nobody's
+        advice = replace(advice, usd=None)
     return advice if advice.promise or _worth_a_line(advice, s) else None
 
 

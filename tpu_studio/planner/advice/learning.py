@@ -15,7 +15,7 @@ from tpu_studio.wire.models import options as model_options
 
 RATE_OFF = 4.0  # times off the recommended rate, from which on it is told
 CHECKS_WITHOUT_PROGRESS = 5
-LONG_S = 600.0
+LONG_S = 1800.0  # shorter runs are over before stopping early pays
 WAITING = 0.3  # share of the time that a step waits for data
 
 

@@ -1,0 +1,93 @@
+"""A plan seen among its alternatives: where else it could be trained, whether a TPU is worth it, what would help. Pure.
+
+Put on top of a finished plan by ``planner.make``, which hands in the drafts it works with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Protocol
+
+from tpu_studio.planner.advice.choose import advise
+from tpu_studio.planner.advice.situation import Situation
+from tpu_studio.planner.auto import Resolved
+from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
+from tpu_studio.planner.estimate import Estimate
+from tpu_studio.planner.facts import DataFacts
+from tpu_studio.planner.rented import Rented
+from tpu_studio.planner.timing import Timing
+from tpu_studio.planner.verdict import judge
+from tpu_studio.planner.work import Memory, Work
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Plan
+
+LEVELS = {"error": 0, "warning": 1, "info": 2, "ok": 3}
+HERE: Mapping[str, Any] = dict.fromkeys(
+    ("where.place", "where.accelerator", "where.tier", "where.zones", "where.usd_per_hour")
+)
+
+
+class Draft(Protocol):
+    """A plan in the making, as ``planner.make`` has it."""
+
+    job: Job
+    resolved: Resolved
+    options: dict[str, Any]
+    facts: DataFacts
+    work: Work
+    memory: Memory
+    estimate: Estimate
+    rented: Rented | None
+    timing: Timing | None
+
+    @property
+    def fits(self) -> bool: ...
+
+    def resolved_for(self, devices: int) -> Resolved: ...
+
+    def usual(self) -> Resolved: ...
+
+    def plan(self, now: float) -> Plan: ...
+
+
+At = Callable[[Mapping[str, Any] | None, bool], Draft]  # changes of the job or none; whether timings still count
+
+
+def with_outlook(plan: Plan, draft: Draft, at: At, now: float, bucket_region: str = "") -> Plan:
+    """*plan* with its verdict, its alternatives, and the advice among its checks, after those of the same level."""
+    found = _compared(plan, draft, at)
+    verdict = judge(plan, found)
+    told = [way.to_json() for way in found.alternatives()]
+    plan = replace(plan, verdict=verdict.to_json(), alternatives=tuple(told))
+    if plan.blocking:
+        return plan
+    situation = Situation(
+        draft.job, plan, draft.resolved, draft.usual(), draft.options, draft.facts, draft.work, draft.estimate,
+        draft.rented, draft.timing, found, verdict, bucket_region,
+    )  # fmt: skip
+    advice = advise(situation, lambda fix, timed: at(fix, timed).plan(now))
+    checks = sorted([*plan.checks, *advice], key=lambda check: LEVELS.get(check.level, 2))
+    return replace(plan, checks=tuple(checks))
+
+
+def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
+    here = draft if plan.place == "computer" else at(HERE, False)
+    cloud = draft
+    if plan.place != "cloud":
+        keeps = plan.place == "practice"
+        changes = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
+        cloud = at(changes if keeps else {**HERE, **changes}, False)
+    own = None
+    if plan.place == "cloud" and plan.fits and plan.time_s:
+        tier = str(plan.job["where.tier"])
+        own = Way("cloud", plan.accelerator, tier, plan.time_s, plan.cost_usd, plan.accelerator)
+    elif plan.place == "colab" and plan.fits and plan.time_s:
+        own = Way("colab", plan.accelerator, "free", plan.time_s, plan.cost_usd, "the free TPU of Colab")
+    return compare(_drawn(here), _drawn(cloud), own)
+
+
+def _drawn(draft: Draft) -> Drawn:
+    return Drawn(
+        draft.job, draft.resolved, draft.work, draft.memory, draft.estimate, draft.fits, draft.resolved_for
+    )  # fmt: skip
