@@ -1,0 +1,177 @@
+"""“Everything that may cost money” and “What could go wrong?” as a person uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.tasks import InlineTasks
+from tpu_studio.cloud.sweep import Item, Swept
+from tpu_studio.gui.kit import theme
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.run.faults import FaultsPanel, open_faults
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.sweep.sheet import SweepPanel, open_sweep
+from tpu_studio.practice.faults import FAULTS
+from tpu_studio.viewmodels.faults import FaultsViewModel
+from tpu_studio.viewmodels.sweep import SweepViewModel
+from tpu_studio.wire.errors import CloudUnclear, SignedOut, StudioError
+
+LEFT = Item("node", "ts-old-aaaa-a1-t1", "us-west4-a", True, 1.2, "READY", "old-aaaa")
+NEEDED = Item("node", "ts-digits-k3f7-a1-t1", "us-west4-a", True, 1.2, "READY", "digits-k3f7")
+BUCKET = Item("bucket", "tpu-studio-0123", "us-west4", True, 0.0001)
+FOREIGN = Item("instance", "web", "us-east1-b", False, None, "RUNNING")
+
+
+class Cloud:
+    """Implements SweepPort."""
+
+    def __init__(self, *items: Item) -> None:
+        self.items = list(items)
+        self.unclear: list[tuple[str, StudioError]] = []
+        self.deleted: list[Item] = []
+        self.asked: list[str] = []
+        self.trouble: StudioError | None = None
+        self.refuses: StudioError | None = None
+
+    def look(self, place: str) -> Swept:
+        self.asked.append(place)
+        if self.trouble is not None:
+            raise self.trouble
+        return Swept(list(self.items), self.unclear)
+
+    def delete(self, place: str, items: Sequence[Any]) -> list[tuple[Any, StudioError | None]]:
+        self.deleted += items
+        if self.refuses is None:
+            self.items = [item for item in self.items if item not in items]
+        return [(item, self.refuses) for item in items]
+
+
+@pytest.fixture
+def window(qtbot: QtBot, qapp: QApplication) -> QWidget:
+    theme.install(qapp, mode="light")
+    window = QWidget()
+    window.resize(1200, 900)
+    qtbot.addWidget(window)
+    window.show()
+    return window
+
+
+def opened(window: QWidget, cloud: Cloud, place: str = "cloud") -> tuple[Sheet, SweepPanel]:
+    sheet = open_sweep(window, SweepViewModel(InlineTasks(), cloud, place, ["digits-k3f7"]))
+    return sheet, sheet.findChildren(SweepPanel)[0]
+
+
+def button(sheet: QWidget, words: str) -> Button:
+    return next(one for one in sheet.findChildren(Button) if one.text() == words)
+
+
+def press(qtbot: QtBot, sheet: QWidget, words: str) -> None:
+    qtbot.mouseClick(button(sheet, words), Qt.MouseButton.LeftButton)
+
+
+def test_only_what_is_ours_and_needed_by_no_run_is_deleted_and_only_after_a_question(qtbot: QtBot, window: QWidget):
+    cloud = Cloud(LEFT, NEEDED, BUCKET, FOREIGN)
+    sheet, panel = opened(window, cloud)
+    assert panel.table.model().rowCount() == 4
+    assert "cost $2.40 an hour" in panel.sentence.text()
+    press(qtbot, sheet, "Delete 1 thing of ours")
+    assert cloud.deleted == []
+    question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
+    assert "ts-old-aaaa-a1-t1" in " ".join(one.text() for one in question.findChildren(Text))
+    press(qtbot, question, "Delete for good")
+    assert cloud.deleted == [LEFT]
+    assert panel.outcome.isVisible() and "that is proved" in panel.outcome.title.text()
+    assert panel.table.model().rowCount() == 3
+    sheet.close()
+
+
+def test_leaving_it_deletes_nothing(qtbot: QtBot, window: QWidget):
+    cloud = Cloud(LEFT)
+    sheet, _ = opened(window, cloud)
+    press(qtbot, sheet, "Delete 1 thing of ours")
+    question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
+    press(qtbot, question, "Leave it")
+    assert cloud.deleted == []
+    sheet.close()
+
+
+def test_what_could_not_be_deleted_stays_told(qtbot: QtBot, window: QWidget):
+    cloud = Cloud(LEFT)
+    cloud.refuses = CloudUnclear("timed-out", raw="late")
+    sheet, panel = opened(window, cloud)
+    press(qtbot, sheet, "Delete 1 thing of ours")
+    question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
+    press(qtbot, question, "Delete for good")
+    assert "1 of 1 could not be deleted" in panel.outcome.title.text()
+    assert "may still be charged" in panel.outcome.title.text()
+    sheet.close()
+
+
+def test_nothing_there_is_said_only_when_everything_answered(window: QWidget):
+    cloud = Cloud()
+    sheet, panel = opened(window, cloud)
+    assert panel.sentence.text() == "Nothing of TPU Studio is there."
+    sheet.close()
+    cloud.unclear = [("node", CloudUnclear("timed-out"))]
+    sheet, panel = opened(window, cloud)
+    assert panel.sentence.text() == "Nothing of TPU Studio was found."
+    assert panel.unclear.isVisible() and "TPUs" in panel.unclear.text.text()
+    sheet.close()
+
+
+def test_who_is_signed_out_hears_it_and_can_look_at_practice(qtbot: QtBot, window: QWidget):
+    cloud = Cloud(FOREIGN)
+    cloud.trouble = SignedOut("signed-out")
+    sheet, panel = opened(window, cloud)
+    assert panel.problem.isVisible() and "signed in" in panel.problem.title.text()
+    cloud.trouble = None
+    panel.place.segment("practice").click()
+    assert cloud.asked[-1] == "practice" and panel.practice.isVisible() and not panel.problem.isVisible()
+    sheet.close()
+
+
+@dataclass
+class Practice:
+    """Implements FaultsPort with the real list of faults."""
+
+    armed: list[dict[str, Any]]
+
+    def _told(self) -> Mapping[str, Any]:
+        faults = [{"name": one.name, "group": one.group, "sentence": one.sentence} for one in FAULTS.values()]
+        return {"faults": faults, "armed": self.armed}
+
+    def listed(self) -> Mapping[str, Any]:
+        return self._told()
+
+    def arm(self, name: str) -> Mapping[str, Any]:
+        self.armed.append({"name": name, "times": FAULTS[name].times, "taken": 0})
+        return self._told()
+
+    def disarm(self, name: str) -> Mapping[str, Any]:
+        self.armed = [one for one in self.armed if name and one["name"] != name]
+        return self._told()
+
+
+def test_a_bad_day_is_chosen_by_its_sentence_and_taken_back(qtbot: QtBot, window: QWidget):
+    practice = Practice([])
+    sheet = open_faults(window, FaultsViewModel(InlineTasks(), practice))
+    panel = sheet.findChildren(FaultsPanel)[0]
+    assert set(panel.rows) == set(FAULTS)
+    line = panel.rows["preempted-at-step"]
+    qtbot.mouseClick(line.button, Qt.MouseButton.LeftButton)
+    assert [one["name"] for one in practice.armed] == ["preempted-at-step"]
+    assert line.button.text() == "Take it back" and not line.pill.isHidden() and line.pill.text() == "Once"
+    qtbot.mouseClick(line.button, Qt.MouseButton.LeftButton)
+    assert practice.armed == [] and line.button.text() == "Let it happen"
+    qtbot.mouseClick(panel.rows["vm-hung"].button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet, "Take all back")
+    assert practice.armed == []
+    sheet.close()

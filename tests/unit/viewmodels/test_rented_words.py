@@ -1,0 +1,185 @@
+"""What the window says of rented runs: waiting, cost, deletion, review, areas; pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.looks import DIGITS, LAPTOP, NOW
+from tpu_studio.domain.run import RunView, apply
+from tpu_studio.planner.make import make_plan
+from tpu_studio.viewmodels import draft, planwhere, runrented, runwords
+from tpu_studio.viewmodels.money import month_of
+from tpu_studio.viewmodels.review import review_of
+from tpu_studio.viewmodels.runrows import RunRow, row_of
+from tpu_studio.wire.events import event, from_record
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.ports import RunSummary
+
+T = 1_795_000_000.0
+NAME = "ts-digits-k3f7-a1-t1"
+
+
+def plan_at(place: str, **where: Any) -> Plan:
+    values = {"data.kind": "digits", "model.name": "mlp", "where.place": place}
+    job = draft.edited(draft.empty(), values | {f"where.{name}": value for name, value in where.items()})
+    return make_plan(job, DIGITS, now=NOW, computer=LAPTOP)
+
+
+def view_of(*told: tuple[float, str, dict[str, Any]]) -> RunView:
+    view = RunView()
+    for t, kind, fields in told:
+        said = from_record(event(kind, t=T + t, **fields))
+        assert said is not None
+        view = apply(view, said)
+    return view
+
+
+ASKED = (
+    (0.0, "phase", {"phase": "queued", "detail": "submitted", "attempt": 1}),
+    (1.0, "opened", {"bucket": "b", "project": "p"}),
+    (2.0, "intent", {"id": f"create/{NAME}", "action": "create", "name": NAME, "zone": "us-west4-a"}),
+    (3.0, "waiting", {"zones": ["us-west4-a", "us-east5-b"], "since": T, "why": "no-capacity", "tries": 2}),
+    (3.0, "phase", {"phase": "queued", "detail": "waiting-for-capacity", "attempt": 1}),
+)
+THERE = (
+    *ASKED,
+    (10.0, "cloud", {"name": NAME, "zone": "us-west4-a", "state": "ready", "raw": "ACTIVE", "created": T + 9}),
+    (10.0, "phase", {"phase": "provisioning", "detail": "", "attempt": 1}),
+    (20.0, "money", {"usd": 0.01, "usd_per_hour": 1.2}),
+    (21.0, "phase", {"phase": "training", "detail": ""}),
+)
+END = (30.0, "end", {"attempt": 1, "status": "finished", "reason": "completed", "steps": 5, "final": {}, "facts": {}})
+
+
+def test_a_wait_tells_how_long_who_was_asked_and_the_ways_out():
+    plan, view = plan_at("cloud"), view_of(*ASKED)
+    assert runrented.waiting_of(plan, view, T + 5) is None  # most TPUs come within seconds
+    waiting = runrented.waiting_of(plan, view, T + 14 * 60)
+    assert waiting is not None
+    assert waiting.title == "14 min, asked us-west4-a and us-east5-b, nothing free"
+    assert "supply" in waiting.text and "3 h 46" in waiting.text
+    assert [way.title for way in waiting.ways] == [
+        "Keep waiting", "Try spare capacity (spot)", "Train on this computer",
+    ]  # fmt: skip
+    assert dict(waiting.ways[1].changes)["where.tier"] == "spot"
+    assert len(runrented.waiting_of(plan_at("cloud", tier="spot"), view, T + 60).ways) == 2  # type: ignore[union-attr]
+
+
+def test_a_refusal_is_told_in_its_own_words_and_never_as_a_shortage():
+    told = list(ASKED)
+    told[3] = (3.0, "waiting", {"zones": ["us-west4-a"], "since": T, "why": "quota-exceeded", "tries": 1})
+    waiting = runrented.waiting_of(plan_at("cloud"), view_of(*told), T + 60)
+    assert waiting is not None and "supply" not in waiting.text and "nothing free" not in waiting.title
+
+
+def test_nothing_is_waited_for_once_the_machine_is_there_or_the_run_is_over():
+    assert runrented.waiting_of(plan_at("cloud"), view_of(*THERE), T + 900) is None
+    assert runrented.waiting_of(plan_at("cloud"), view_of(*ASKED, END), T + 900) is None
+
+
+def test_the_deletion_is_going_then_failing_then_proved():
+    plan = plan_at("cloud")
+    assert runrented.removal_of(plan, view_of(*THERE), T + 25) is None
+    going = runrented.removal_of(plan, view_of(*THERE, END), T + 40)
+    assert going is not None and going.kind == "neutral"
+    failed = (50.0, "notice", {"id": "delete-failing", "level": "error", "facts": {"name": NAME}})
+    failing = runrented.removal_of(plan, view_of(*THERE, END, failed), T + 60)
+    assert failing is not None and failing.kind == "bad"
+    assert NAME in failing.title and "may still be charged: $1.20 an hour" in failing.text
+    gone = (
+        (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "proof": "404", "made": True, "created": T + 9}),
+        (70.1, "money", {"usd": 0.02, "usd_per_hour": 0.0, "proved": True}),
+        (70.2, "notice", {"id": "delete-proved", "level": "info", "facts": {"name": NAME}}),
+        (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1}),
+    )
+    proved = runrented.removal_of(plan, view_of(*THERE, END, failed, *gone), T + 80)
+    assert proved is not None and proved.kind == "ok"
+    assert "removed and checked at" in proved.title and proved.text.startswith("It cost $0.02.")
+    assert len(proved.lines) == 1 and NAME in proved.lines[0] and "not found" in proved.lines[0]
+
+
+def test_a_run_that_never_had_a_machine_says_that_nothing_was_rented():
+    declared = (5.0, "end", {"attempt": 1, "status": "failed", "reason": "no-outside-stop", "steps": 0, "final": {}})
+    done = (6.0, "phase", {"phase": "done", "detail": "", "attempt": 1})
+    removal = runrented.removal_of(plan_at("cloud"), view_of(*ASKED[:2], declared, done), T + 9)
+    assert removal is not None and removal.title == "Nothing was rented"
+
+
+@pytest.mark.parametrize(("place", "label"), [("cloud", "Cost so far"), ("practice", "Would have cost")])
+def test_the_cost_runs_on_between_reports_and_stands_still_while_it_waits(place: str, label: str):
+    facts = runwords.facts_of(plan_at(place))
+    waiting = runwords.numbers(facts, view_of(*ASKED), T + 600)[2]
+    assert (waiting.label, waiting.value, waiting.context) == (label, "$0.00", "nothing is charged while it waits")
+    running = runwords.numbers(facts, view_of(*THERE), T + 20 + 3600)[2]
+    assert running.value == "$1.21"
+
+
+def test_the_timeline_of_a_rented_run_ends_only_with_the_proof():
+    facts = runwords.facts_of(plan_at("cloud"))
+    over = runwords.stages(facts, view_of(*THERE, END), T + 40)
+    assert [stage.title for stage in over][:2] == ["Queued", "Getting TPU"]
+    assert (over[-1].title, over[-1].state) == ("Cleaning up", "current")
+    assert runwords.pill(facts, view_of(*THERE, END)) == ("Cleaning up", "accent")
+    gone = (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9})
+    done = (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1})
+    proved = runwords.stages(facts, view_of(*THERE, END, gone, done), T + 80)[-1]
+    assert (proved.title, proved.state) == ("Cleaned up", "done") and proved.caption.startswith("proved at ")
+    here = runwords.stages(runwords.facts_of(plan_at("computer")), RunView(), T)
+    assert here[-1].title == "Saving"
+
+
+def test_what_happened_speaks_of_zones_and_of_the_proof():
+    gone = (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9})
+    over = (40.0, "attempt-over", {"attempt": 1, "reason": "preempted"})
+    told = runwords.what_happened(runwords.facts_of(plan_at("cloud")), view_of(*THERE, over, gone))
+    lines = [line.text for line in told]
+    assert "Asked for a TPU in us-west4-a" in lines
+    assert "Google took the TPU back; the run goes on with the next one" in lines
+    assert "The TPU is deleted, and that is proved" in lines
+
+
+def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
+    plan = plan_at("cloud", zones=["us-west4-a", "us-west4-b"], tier="spot")
+    assert plan.price is not None
+    today = date.fromisoformat(plan.price["as_of"]) + timedelta(days=3)
+    review = review_of(plan, today)
+    facts = {fact.label: fact for fact in review.facts}
+    assert facts["Asked in"].value == "us-west4-a, then us-west4-b"
+    assert "3 days old" in facts["Price"].more
+    assert "stops from outside come up to 20 min later" in facts["Stops at"].more
+    assert [net.holds for net in review.nets] == [True] * 4
+    assert any("waits at no cost" in line for line in review.end)
+    assert review.verb == "Rent 1 chip & train"
+    without = replace(plan, limits={**plan.limits, "without_outside_stop": True})
+    assert [net.title for net in review_of(without, today).nets if not net.holds] == ["Stops from outside"]
+
+
+def test_the_last_area_that_is_unticked_brings_the_recommended_ones_back():
+    plan = plan_at("cloud", zones=["us-west4-a"])
+    where = planwhere.where_of(plan.job, plan, date(2026, 11, 24))
+    assert planwhere.zone_changes(where, "us-west4-a", False) == {"where.zones": None}
+    assert planwhere.zone_changes(where, "us-west4-b", True) == {"where.zones": ["us-west4-a", "us-west4-b"]}
+
+
+def test_another_generation_takes_back_a_kind_of_loan_that_it_does_not_have():
+    job = draft.edited(draft.empty(), {"where.place": "cloud", "where.tier": "flex-start"})
+    assert planwhere.generation_changes(job, "v4")["where.tier"] is None
+    assert "where.tier" not in planwhere.generation_changes(job, "v5e")
+
+
+def row(place: str, usd: float, created: float) -> RunRow:
+    return row_of(RunSummary("r", "r", Path("/r"), created, place=place, usd=usd, over=True, status="finished"))
+
+
+def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
+    rows = [row("cloud", 4.0, T), row("practice", 9.0, T), row("computer", 1.0, T), row("cloud", 7.0, T - 60 * 86_400)]
+    money = month_of(rows, 25.0, T)
+    assert (money.spent, money.cap) == ("$4.00", "Your monthly cap is $25.00")
+    assert money.share == pytest.approx(0.16)
+    assert month_of(rows, None, T).share is None
+    assert row("practice", 9.0, T).cost == "$0.00" and row("practice", 9.0, T).cost_so_far == "would be $9.00"
