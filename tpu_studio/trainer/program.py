@@ -172,12 +172,12 @@ class Attempt:
         return self._team.workers if self._team is not None else 1
 
     def _same_copy(self, loaded: Any) -> None:
-        """Raises RunError: this worker would go on from another step than worker 0."""
+        """Raises RuntimeError: this worker would go on from another step than worker 0."""
         mine = loaded.step if loaded is not None else None
         step = self._team.agree(mine)
         if step != mine:
             said = f"worker 0 goes on from step {step}, worker {self.worker} has {mine}"
-            raise RunError("checkpoint-other-model", raw=said)
+            raise RuntimeError(said)
 
     def _stuck(self, facts: dict[str, Any]) -> None:
         """A person's own model does not come to an end; its thread cannot be stopped, so the process is."""
