@@ -235,7 +235,7 @@ class _Preparing:
         return {"bundle": {}, "data": [], "environment": {}, **guardian}
 
     def is_current(self, pieces: Mapping[str, Any]) -> bool:
-        return pieces.get("guardian_sha256", "") == self._sky.guardian
+        return str(pieces.get("guardian_sha256", "")) == self._sky.guardian
 
     def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
         return {"ts-config": json.dumps(config), "ts-deadline": str(int(deadline))}

@@ -763,7 +763,8 @@ def _kind(task: str, name: str) -> str:
 
 
 def _unseen_usd(folder: Path) -> list[float]:
-    found = [told.get("facts") for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
+    notices = [told for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
+    found = [told.get("facts") for told in notices]
     return [float(facts.get("usd_at_most") or 0.0) for facts in found if isinstance(facts, dict)]
 
 
