@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import libraries
+import manual
 
 TOP = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
@@ -26,8 +27,8 @@ RECOMMENDS = (
     "libwayland-cursor0",
     "libwayland-egl1",
 )
-"""Python and venv make the training engine on first need; machines of the practice cloud need Python and curl, as VMs at
-Google have them. Without them the window works, and says what is missing."""
+"""Python and venv make the training engine on first need; machines of the practice cloud need Python and curl. Without
+them the window works, and says what is missing."""
 SUGGESTS = ("gnome-keyring | kwalletmanager",)
 """Where a sign-in at Google is kept; without one it is a file that only its owner can read, and the window says so."""
 
@@ -136,6 +137,8 @@ def _licences(folder: Path) -> None:
 def _filled(source: str) -> str:
     when = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
     text = (HERE / source).read_text()
+    if "@VERBS@" in text:
+        text = text.replace("@VERBS@", manual.verbs())
     return text.replace("@VERSION@", version()).replace("@DATE@", time.strftime("%Y-%m-%d", time.gmtime(when)))
 
 

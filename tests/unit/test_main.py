@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tpu_studio.__main__ import leave_environment_to_others, opens_the_window
+from tpu_studio.__main__ import leave_environment_to_others, main, opens_the_window
 
 
 @pytest.mark.parametrize("arguments", [[], ["digits.tpujob"], ["runs/digits-k3f7"], ["file:///digits.tpujob"], ["."]])
@@ -34,3 +34,10 @@ def test_a_packaged_program_gives_others_the_libraries_they_had():
     without = {"LD_LIBRARY_PATH": "/ours", "_PYI_ARCHIVE_FILE": "/ours/tpu-studio"}
     leave_environment_to_others(without)
     assert without == {}
+
+
+def test_a_packaged_program_has_a_door_for_the_supervisors_of_practice_machines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["--practice-machine", str(tmp_path)]) == 2
+    assert f"no machine in {tmp_path}" in capsys.readouterr().err

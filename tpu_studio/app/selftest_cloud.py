@@ -7,6 +7,7 @@ import importlib
 import io
 import time
 import zipfile
+from pathlib import Path
 
 from tpu_studio.app.selftest import Skipped
 from tpu_studio.wire.homes import home_folder
@@ -21,8 +22,8 @@ python3 -c 'import sys; print("\\nPython", ".".join(map(str, sys.version_info[:3
 
 def keyrings() -> str:
     """The system's keyring is found by its metadata, and certificates by their file: both have to travel."""
-    import requests.certs
     from keyring.backend import get_all_keyring
+    from requests.utils import DEFAULT_CA_BUNDLE_PATH
 
     from tpu_studio.cloud.signin.secrets import choose
 
@@ -30,10 +31,9 @@ def keyrings() -> str:
     importlib.import_module("keyring.backends.SecretService")  # as on a desktop with a Secret Service
     if not any(name.startswith("keyring.backends.") for name in found):
         raise RuntimeError(f"keyring has found only {sorted(found)}")
-    with open(requests.certs.where(), "rb") as file:
-        certificates = file.read().count(b"BEGIN CERTIFICATE")
+    certificates = Path(DEFAULT_CA_BUNDLE_PATH).read_bytes().count(b"BEGIN CERTIFICATE")
     if certificates < 50:
-        raise RuntimeError(f"{requests.certs.where()} has {certificates} certificates")
+        raise RuntimeError(f"{DEFAULT_CA_BUNDLE_PATH} has {certificates} certificates")
     return f"secrets would go to the {choose(home_folder()).where}, {certificates} certificates"
 
 
@@ -84,6 +84,7 @@ def practice_machine() -> str:
     )  # fmt: skip
     with Practice(settings) as practice:
         vms = practice.cloud.vms
+        assert vms is not None
         vms.start(spec.resource, spec)
         try:
             give_up = time.monotonic() + WITHIN_S

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from tpu_studio.app import selftest, selftest_parts
+from tpu_studio.app import selftest, selftest_parts, selftest_reach
 from tpu_studio.wire.errors import NotReady
 
 QUICK = [part for part in selftest_parts.PARTS if part[0] not in ("small job", "window")]
@@ -62,3 +62,39 @@ def test_it_works_in_a_home_of_its_own_and_leaves_nothing(home: Path):
         (own / "runs").mkdir()
     assert not own.exists()
     assert os.environ == before
+
+
+LAZY = """
+import json
+from os import path
+
+
+def later():
+    import tpu_studio_lacks_this
+
+    return [__import__, lambda: tpu_studio_lacks_this.x]
+
+
+class Some:
+    def method(self):
+        from concurrent import futures
+"""
+
+
+def test_what_is_imported_only_when_it_is_needed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "lazy_of_the_test.py").write_text(LAZY)
+    monkeypatch.syspath_prepend(tmp_path)
+    found = selftest_reach.imported_by("lazy_of_the_test")
+    assert found == {("json", ""), ("os", "path"), ("tpu_studio_lacks_this", ""), ("concurrent", "futures")}
+
+
+def test_a_module_that_did_not_travel_is_named():
+    with pytest.raises(ModuleNotFoundError, match="tpu_studio_lacks_this"):
+        selftest_reach.bring("tpu_studio_lacks_this", "")
+    with pytest.raises(ModuleNotFoundError, match=r"concurrent\.nothing"):
+        selftest_reach.bring("concurrent", "nothing")
+    assert selftest_reach.bring("concurrent", "futures")
+
+
+def test_modules_of_other_systems_are_left_out():
+    assert not selftest_reach.bring("fcntl" if os.name == "nt" else "winreg", "")

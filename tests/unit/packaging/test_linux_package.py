@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from types import ModuleType
@@ -83,9 +84,28 @@ def test_the_menu_entry_opens_job_files_with_the_program(deb: ModuleType):
     assert "tpu-studio.desktop" in (LINUX / "io.github.tpu_studio.TpuStudio.metainfo.xml").read_text()
 
 
-def test_the_manual_page_names_every_verb():
-    manual = (LINUX / "tpu-studio.1").read_text()
-    assert [verb for verb in VERBS if not re.search(rf"\b{verb}\b", manual)] == []
+def test_the_manual_page_names_every_verb_and_its_options(deb: ModuleType):
+    manual = deb._filled("tpu-studio.1")
+    assert [verb for verb in VERBS if not re.search(rf"^\.SS {verb}\b", manual, re.MULTILINE)] == []
+    assert "\n.B \\-\\-use\\-gcloud\n" in manual
+    assert "\n.B \\-\\-on PLACE\n" in manual
+    assert "detached\n" not in manual.split(".SH FILES")[0], "an option that is not for people"
+    assert not re.search("@[A-Z]+@", manual)
+
+
+@pytest.mark.skipif(shutil.which("groff") is None, reason="no groff")
+def test_the_manual_page_is_well_formed(deb: ModuleType):
+    command = ["groff", "-man", "-Tutf8", "-ww", "-Kutf8"]
+    done = subprocess.run(command, input=deb._filled("tpu-studio.1"), capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_everything_that_the_program_runs_with_travels_with_its_record():
+    """Entry points, licences and versions are asked for in the records of packages."""
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    spec = (LINUX / "tpu-studio.spec").read_text().lower().replace("_", "-")
+    names = [re.split(r"[<>=]", one)[0].lower().replace("_", "-") for one in needed]
+    assert [name for name in names if f'"{name}"' not in spec] == []
 
 
 @pytest.mark.parametrize("action", ["remove", "purge", "upgrade"])
