@@ -24,7 +24,7 @@ from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import PLAN, claim_file, result_folder, write_atomically
+from tpu_studio.wire.runfolder import PLAN, claim_file, ledger_file, result_folder, write_atomically
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, decide
 from tpu_studio.workflow.cloudruns.decide import Action, Rules, Seen
@@ -623,6 +623,8 @@ class Driver:
             return min(now, run.words.guard(machine.attempt).spoke + GONE_AFTER_END_S)
         if now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0:
             return now
+        if guard.end is not None and (lived := _lived_until(run.folder, machine)) > guard.end.t:
+            return min(now, lived + GONE_AFTER_END_S)
         if guard.end is not None:
             return min(now, guard.end.t + GONE_AFTER_END_S)
         return min(now, self._first_stop(run, machine, guard, rules, limits) + GONE_AFTER_END_S)
@@ -760,6 +762,15 @@ def _desk_sizes(folder: Path) -> dict[str, int]:
 def _kind(task: str, name: str) -> str:
     """b or l: ``<name>-<kind>-<n>-<deadline>``."""
     return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]
+
+
+def _lived_until(folder: Path, machine: Machine) -> float:
+    """When the machine wrote its ledger last: also after its end, while its deletion fails. 0: no word of that."""
+    try:
+        record = json.loads(ledger_file(folder, machine.attempt).read_bytes())
+        return float(record["t"]) if record["name"] == machine.ref.name else 0.0
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0
 
 
 def _unseen_usd(folder: Path) -> list[float]:

@@ -6,6 +6,7 @@ obeyed, 75 the machine goes down. There is no other way out: at the end this pro
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -388,8 +389,15 @@ class OnDuty:
         self._box.stop()
         print(f"guardian: deleting this machine: {why}", flush=True)
         pause_s = max(1.0, 60.0 / self._clock.speed)
-        self._machine.delete_for_ever(lambda text: print(f"guardian: {text}", flush=True), pause_s)
+        self._machine.delete_for_ever(self._deleting, pause_s)
         raise AssertionError("not reached")
+
+    def _deleting(self, answer: str) -> None:
+        """What was answered; where that is no yes, the ledger tells how long this machine lives on."""
+        print(f"guardian: {answer}", flush=True)
+        if not answer.endswith(" 200"):
+            with contextlib.suppress(Unreachable, Refused):
+                self._box.write_ledger(force=True)
 
 
 def _go_down_at_once() -> None:
