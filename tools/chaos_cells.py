@@ -7,7 +7,15 @@ from typing import Any
 
 PHASES = ("submit", "queued", "provisioning", "setting-up", "training", "saving", "cleaning-up")
 COMPLETED = ("completed",)
-BUCKET = ("bucket-gone", "upload-failed", "reporting-lost", "launch-refused", "machine-silent", "machine-never-spoke")
+BUCKET = (
+    "bucket-gone",
+    "upload-failed",
+    "reporting-lost",
+    "launch-refused",
+    "machine-silent",
+    "machine-never-spoke",
+    "machine-gone",
+)
 
 
 @dataclass(frozen=True)
@@ -17,12 +25,13 @@ class Cell:
     settle: ``[fault name, seconds of real time]``: put right so long after it was armed.
     kill: Where the first desktop is killed (chaos_desktop); "" nowhere.
     again: Where the second, third … is killed.
-    off: The laptop stays off from then on, until the cloud is empty: "", or a phase.
+    off: The laptop stays off from then on, until the cloud is empty: "", a phase, or "killed": from the first kill.
     verb: What is done at step 5: "", extend, stop, discard; ``verb_kill``: where that process is killed;
         ``verb_again``: whether it is tried once more.
     ends: Reasons with which the run may end.
     hours, money_usd, wait_hours, speed, tier, zones: Of the plan and of the practice clock.
     steps, step_s, save_every: Of the stand-in trainer.
+    on_the_line: Calls fail, and are repeated after real pauses.
     boot_hang: Nobody is there who could know that the machine came: the longer of the stated margins counts.
     real: Trained by the real engine.
     """
@@ -47,6 +56,7 @@ class Cell:
     step_s: float = 0.04
     save_every: int = 5
     boot_hang: bool = False
+    on_the_line: bool = False
     real: bool = False
 
 
@@ -97,7 +107,9 @@ def _kills() -> list[Cell]:
 def _calls() -> list[Cell]:
     faults = ("too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies",
               "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends")  # fmt: skip
-    return [Cell(f"{fault} at {phase}", faults=((phase, fault),)) for fault in faults for phase in PHASES]
+    return [
+        Cell(f"{fault} at {phase}", faults=((phase, fault),), on_the_line=True) for fault in faults for phase in PHASES
+    ]
 
 
 def _storage() -> list[Cell]:
@@ -172,36 +184,38 @@ def _laptop_off() -> list[Cell]:
     cells = [Cell(f"laptop off from {phase}", off=phase) for phase in PHASES[1:]]
     cells.append(Cell("laptop off from queued, preempted (spot waits for a computer)", off="queued", tier="spot",
                       faults=(("submit", "preempted-at-step:step=12"),)))  # fmt: skip
-    hung: dict[str, Any] = {"off": "queued", "hours": 0.2, "wait_hours": 0.1, "boot_hang": True}
+    away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create"}
+    hung: dict[str, Any] = {**away, "hours": 0.2, "wait_hours": 0.1, "boot_hang": True}
     end = (*_HUNG, "time-limit")
     about: list[tuple[str, str, dict[str, Any]]] = [
-        ("vm-hung", "at boot", {**hung, "speed": 240.0, "ends": _HUNG}),
+        ("vm-hung", "at boot", {**hung, "speed": 240.0, "ends": (*_HUNG, "no-capacity")}),
         ("vm-hung:step=1", "at its first step", {**hung, "speed": 60.0, "ends": end}),
         ("vm-hung:step=12", "while training", {**hung, "speed": 60.0, "ends": end}),
         ("vm-hung:step=39", "before its end", {**hung, "speed": 60.0, "ends": end}),
-        ("vm-without-network", "at boot", {**hung, "speed": 240.0, "ends": _HUNG}),
+        ("vm-without-network", "at boot", {**hung, "speed": 240.0, "ends": (*_HUNG, "no-capacity")}),
         ("vm-without-network:step=12", "while training", {**hung, "speed": 60.0, "ends": (*end, "reporting-lost")}),
-        ("node-gone:seconds=60", "", {"off": "queued", "ends": ("machine-gone", "preempted", "completed")}),
-        ("environment-install-fails", "", {"off": "queued", "ends": ("environment-failed",), "speed": 60.0}),
-        ("clock-skew:seconds=-3600", "", {"off": "queued"}),
-        ("clock-skew:seconds=3600", "", {"off": "queued"}),
-        ("delete-fails", "three times", {"off": "queued"}),
-        ("delete-fails:times=20", "twenty times", {"off": "queued", "speed": 90.0}),
+        ("node-gone:seconds=60", "", {**away, "ends": ("machine-gone", "preempted", "completed")}),
+        ("environment-install-fails", "", {**away, "ends": ("environment-failed",), "speed": 60.0}),
+        ("clock-skew:seconds=-3600", "", {**away}),
+        ("clock-skew:seconds=3600", "", {**away}),
+        ("delete-fails", "three times", {**away}),
+        ("delete-fails:times=20", "twenty times", {**away, "speed": 90.0}),
         ("runner-may-not-delete", "", {**hung, "speed": 90.0, "ends": ("cannot-delete-itself",)}),
-        ("bucket-gone", "while training", {**hung, "off": "training", "speed": 90.0, "ends": BUCKET}),
+        ("bucket-gone", "while training", {**hung, "kill": "", "off": "training", "speed": 90.0, "ends": BUCKET}),
         ("stockout-for-ever", "", {**hung, "speed": 240.0, "ends": ("no-capacity", "launch-refused")}),
     ]  # fmt: skip
     for fault, when, more in about:
         at = "training" if fault == "bucket-gone" else "submit"
         cells.append(Cell(f"laptop off, {fault} {when}".strip(), faults=((at, fault),), **more))
     cells += [
-        Cell("laptop off, hung at boot, money for an hour and time for ten", off="queued", hours=10.0, money_usd=1.2,
-             wait_hours=0.1, speed=480.0, faults=(("submit", "vm-hung"),), ends=_HUNG, boot_hang=True),
-        Cell("laptop off, hung while training, money for a quarter of an hour, time for ten", off="queued", hours=10.0,
+        Cell("laptop off, hung at boot, money for an hour and time for ten", **away, hours=10.0, money_usd=1.2,
+             wait_hours=0.1, speed=480.0, faults=(("submit", "vm-hung"),), boot_hang=True,
+             ends=(*_HUNG, "no-capacity")),
+        Cell("laptop off, hung while training, money for a quarter of an hour, time for ten", **away, hours=10.0,
              money_usd=0.3, wait_hours=0.1, speed=60.0, faults=(("submit", "vm-hung:step=12"),),
              ends=(*end, "money-limit"), boot_hang=True),
     ]  # fmt: skip
-    cells.append(Cell("laptop off, training longer than its time", off="queued", hours=0.2, wait_hours=0.1, speed=60.0,
+    cells.append(Cell("laptop off, training longer than its time", **away, hours=0.2, wait_hours=0.1, speed=60.0,
                       steps=5000, ends=("time-limit",)))  # fmt: skip
     return cells
 

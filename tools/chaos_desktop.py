@@ -177,10 +177,15 @@ def main() -> int:
     parser.add_argument("home", type=Path)
     parser.add_argument("ready", type=Path)
     parser.add_argument("--kill", default="")
+    parser.add_argument("--when", type=Path, help="do the verb when this file is there")
     parser.add_argument("--verb", choices=("drive", "extend", "stop", "discard"), default="drive")
     arguments = parser.parse_args()
     desktop = Desktop(arguments.home, json.loads(arguments.ready.read_text()), arguments.kill)
-    return desktop.drive() if arguments.verb == "drive" else desktop.verb(arguments.verb)
+    if arguments.verb == "drive":
+        return desktop.drive()
+    while arguments.when is not None and not arguments.when.exists():
+        time.sleep(0.02)
+    return desktop.verb(arguments.verb)
 
 
 if __name__ == "__main__":
