@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from chaos_cells import Cell, matrix, real_cells
 
 HERE = Path(__file__).resolve().parent
-LIMIT_S = 300.0
+LIMIT_S = 600.0
 
 
 def play(cell: Cell, folder: Path) -> dict[str, Any]:

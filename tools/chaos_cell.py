@@ -104,6 +104,8 @@ class Play:
         python.parent.mkdir(parents=True)
         options = f"--steps {cell.steps} --step-s {cell.step_s} --save-every {cell.save_every} --result-s 0.3"
         options += " --saves-on-term"
+        if cell.verb:
+            options += f" --at 6:hold={self.folder / 'go'}"
         trainer = ROOT / "tests" / "fakes" / "trainer.py"
         python.write_text(
             f'#!/bin/sh\nif [ "$2" = tpu_studio.trainer ] && [ "$3" = train ]; then shift 2\n'
@@ -119,8 +121,8 @@ class Play:
         limits = {"hours": cell.hours, "wait_hours": cell.wait_hours, "idle_minutes": 60.0, "money_usd": cell.money_usd}
         training: dict[str, Any] = {"epochs": 2}
         if cell.real:
-            training = {"epochs": DIGITS_EPOCHS, "framework": "jax", "checkpoint_every": 20, "seed": 7}
-        made = job("mlp", "digits", where=where, training=training, limits=limits)
+            training = {"epochs": DIGITS_EPOCHS, "framework": "jax", "checkpoint_every": cell.save_every, "seed": 7}
+        made = job("small-cnn" if cell.real else "mlp", "digits", where=where, training=training, limits=limits)
         return make_plan(made, DIGITS, now=time.time(), computer=LAPTOP)
 
     @property
@@ -195,7 +197,8 @@ class Play:
         """Until the run is settled, or patience ends."""
         cell = self.cell
         kills = [one for one in (cell.kill, *cell.again) if one]
-        give_up = time.monotonic() + PATIENCE_S
+        patience_s = PATIENCE_S * (2.0 if cell.real else 1.0)
+        give_up = time.monotonic() + patience_s
         desktop: subprocess.Popen[bytes] | None = self.desktop("--kill", kills.pop(0) if kills else "")
         off = False
         try:
@@ -221,7 +224,7 @@ class Play:
                         continue
                     desktop = self.desktop("--kill", kills.pop(0) if kills else "")
                 time.sleep(POLL_S)
-            self.problems.append(f"not settled after {PATIENCE_S:.0f} s")
+            self.problems.append(f"not settled after {patience_s:.0f} s")
         finally:
             for process in (*([desktop] if desktop is not None else []), *self.verbs):
                 kill(process)
@@ -239,6 +242,8 @@ class Play:
                 self.verbs.append(self.desktop("--verb", self.cell.verb))
             else:
                 self.verb_done = done
+        if self.verb_done:
+            (self.folder / "go").touch()
 
     def end(self) -> None:
         for name in self.fleet.names():
@@ -311,8 +316,7 @@ class Play:
                 first, last = steps[0], before[-1]
                 verdict.check(first <= last + 1, f"{name}: steps {last + 1} to {first - 1} were never made")
                 replays.append(last + 1 - first)
-                interval = self.cell.save_every or 20
-                verdict.check(replays[-1] <= interval, f"{name}: {replays[-1]} steps were made again")
+                verdict.check(replays[-1] <= self.cell.save_every, f"{name}: {replays[-1]} steps were made again")
             elif steps and not before:
                 verdict.check(steps[0] == 1 or "gone" in self.cell.name, f"{name}: the first step is {steps[0]}")
             before = steps or before

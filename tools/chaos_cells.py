@@ -261,18 +261,18 @@ def _after_the_stops() -> list[Cell]:
 
 
 def _extensions() -> list[Cell]:
-    cells = [Cell("extended", verb="extend", steps=80)]
+    cells = [Cell("extended", verb="extend")]
     for at in OF_AN_EXTENSION:
         for when in ("before", "after"):
-            cells.append(Cell(f"extension killed {when} {at}", verb="extend", verb_kill=f"{when} {at}", steps=80))
+            cells.append(Cell(f"extension killed {when} {at}", verb="extend", verb_kill=f"{when} {at}"))
     cells += [
         Cell("extension killed after its new stops, tried again", verb="extend", verb_kill="after call stops.set l",
-             verb_again=True, steps=80),
-        Cell("extension refused its stops", verb="extend", steps=80, faults=(("training", "tasks-refused:times=0"),)),
+             verb_again=True),
+        Cell("extension refused its stops", verb="extend", faults=(("training", "tasks-refused:times=0"),)),
         Cell("extension killed after its new stops, laptop off", verb="extend", verb_kill="after call stops.set l",
-             off="training", steps=80),
+             off="training"),
         Cell("extension killed after its stops, before the word; laptop off", verb="extend",
-             verb_kill="after journal close", off="training", steps=80),
+             verb_kill="after journal close", off="training"),
     ]  # fmt: skip
     return cells
 
@@ -300,14 +300,14 @@ def _verbs() -> list[Cell]:
         Cell("stopped and discarded", verb="discard", steps=400, ends=("discarded",)),
         Cell("stopped, desktop killed after the word", verb="stop", verb_kill="after control stop", steps=400,
              ends=stopped),
-        Cell("stopped, machine hung", verb="stop", steps=400, speed=90.0, faults=(("submit", "vm-hung:step=4"),),
+        Cell("stopped, machine hung", verb="stop", steps=400, speed=90.0, faults=(("submit", "vm-hung:step=5"),),
              ends=(*stopped, "machine-silent")),
     ]  # fmt: skip
 
 
 def real_cells() -> list[Cell]:
     """Trained by the engine itself (digits, JAX); the first two must end with the same loss, bit for bit."""
-    base: dict[str, Any] = {"real": True, "speed": 10.0, "steps": 0, "save_every": 0}
+    base: dict[str, Any] = {"real": True, "speed": 10.0, "steps": 0, "save_every": 40}
     five = tuple(("submit", f"preempted-at-step:step={step}") for step in REAL_STEPS)
     return [
         Cell("real: undisturbed", **base),
@@ -329,4 +329,4 @@ def real_cells() -> list[Cell]:
     ]  # fmt: skip
 
 
-REAL_STEPS = (37, 71, 102, 139, 171)
+REAL_STEPS = (213, 561, 902, 1210, 1603)

@@ -6,7 +6,7 @@
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
 WHAT is one of kill, raise, exit, silence (says nothing and hears nothing more), flood (of stderr), print (to stdout),
-memory-error, speed (a report of it).
+memory-error, speed (a report of it), hold=FILE (waits until it is there).
 """
 
 from __future__ import annotations
@@ -69,6 +69,9 @@ def save(run: Path, step: int) -> None:
 
 
 def do(what: str, step: int) -> None:
+    if what.startswith("hold="):
+        while not Path(what.removeprefix("hold=")).exists():
+            time.sleep(0.02)
     if what == "speed":
         say("speed", step=step, steps=1, examples=32, seconds=0.5, waiting_for_data_s=0.1, device_s=0.3)
     if what == "kill":
