@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 import tempfile
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ import google_crc32c
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience
 from tpu_studio.wire.errors import CloudRefused
-from tpu_studio.workflow.cloudruns.ports import Progress, Stored
+from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Progress, Stored
 
 CHUNK = 8 * 2**20  # of a resumable upload; Google wants a multiple of 256 KiB
 _PIECE = 2**20
@@ -54,10 +55,15 @@ class BucketMailbox:
 
     def read(self, name: str, *, start: int = 0) -> bytes | None:
         def get() -> bytes:
-            blob = self._bucket.blob(name)
-            data: bytes = blob.download_as_bytes(
-                start=start or None, raw_download=True, timeout=TIMEOUT, retry=None, checksum=None if start else "auto"
-            )
+            into: Any = _Bounded()
+            try:
+                self._bucket.blob(name).download_to_file(
+                    into, start=start or None, raw_download=True, timeout=TIMEOUT, retry=None,
+                    checksum=None if start else "auto",
+                )  # fmt: skip
+            except _Enough:
+                pass
+            data: bytes = into.getvalue()
             return data
 
         try:
@@ -218,6 +224,21 @@ def _within(total: int) -> Any:
     from google.cloud.storage.retry import DEFAULT_RETRY
 
     return DEFAULT_RETRY.with_delay(initial=0.5, maximum=8.0).with_timeout(60.0) if total > CHUNK else None
+
+
+class _Enough(BaseException):
+    """No more is wanted; past Google's client, which would try again."""
+
+
+class _Bounded(io.BytesIO):
+    """Takes READ_AT_MOST bytes: whoever may write to the bucket may put a gigabyte where a line was due."""
+
+    def write(self, data: Any) -> int:
+        room = READ_AT_MOST - self.tell()
+        super().write(data[:room])
+        if len(data) > room:
+            raise _Enough
+        return len(data)
 
 
 class _Cancelled(BaseException):

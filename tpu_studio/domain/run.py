@@ -213,10 +213,13 @@ def higher_is_better(metric: str) -> bool:
 
 
 def apply(view: RunView, event: Event) -> RunView:
-    """The view after *event*. Unknown kinds only move ``seen_t``."""
+    """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``."""
     view = replace(view, seen_t=max(view.seen_t, event.t), started_t=view.started_t or event.t)
     fold = _FOLDS.get(event.kind)
-    return fold(view, event) if fold else view
+    try:
+        return fold(view, event) if fold else view
+    except (TypeError, ValueError, ArithmeticError):
+        return view
 
 
 def _phase(view: RunView, event: Event) -> RunView:
@@ -344,7 +347,7 @@ def _money(view: RunView, event: Event) -> RunView:
         view,
         usd=max(view.usd, _float(event.get("usd"))),
         usd_at=event.t,
-        usd_per_hour=_float(rate) if isinstance(rate, (int, float)) else view.usd_per_hour,
+        usd_per_hour=max(0.0, _float(rate)) if isinstance(rate, (int, float)) else view.usd_per_hour,
     )
 
 

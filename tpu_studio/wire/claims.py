@@ -77,7 +77,7 @@ def read_claim(path: Path) -> dict[str, Any] | None:
     """The claim's record, or None when there is none or it is no record."""
     try:
         record = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

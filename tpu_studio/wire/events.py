@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,13 @@ def decode(line: bytes | str) -> Event | None:
 
 
 def from_record(record: Any) -> Event | None:
-    """The event in an already parsed JSON value, or None when it is no event."""
+    """The event in an already parsed JSON value, or None when it is no event (its time must be one)."""
     if not isinstance(record, dict):
         return None
     kind, t = record.get("kind"), record.get("t")
     if not isinstance(kind, str) or isinstance(t, bool) or not isinstance(t, (int, float)):
+        return None
+    if not -_LATEST < t < _LATEST:
         return None
     fields = {key: value for key, value in record.items() if key not in ("t", "kind")}
     if kind in ("metric", "speed", "end", "outcome", "notice"):

@@ -79,9 +79,10 @@ def used_before(run: Path, attempt: int) -> float:
 def _ledger_s(run: Path, attempt: int) -> float:
     try:
         record = json.loads(ledger_file(run, attempt).read_bytes())
-        return max(0.0, float(record["elapsed_s"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        elapsed_s = float(record["elapsed_s"])
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0.0  # the events file answers instead
+    return elapsed_s if 0.0 <= elapsed_s <= 30 * _DAY_S else 0.0
 
 
 def _events_s(run: Path, attempt: int) -> float:

@@ -70,6 +70,6 @@ def read_owner(folder: Path) -> Mapping[str, Any]:
     """Who drives the run; empty when nobody said so."""
     try:
         record = json.loads((folder / OWNER).read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return record if isinstance(record, dict) else {}

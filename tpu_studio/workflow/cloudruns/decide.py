@@ -409,7 +409,7 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
         cloud = seen.looks[last.ref.name]
         if cloud is not None and _is_news(last, cloud):
             return Notice(last, cloud)
-        itself = not state.declared and state.end is not None and seen.now - state.end.t < rules.self_delete_s
+        itself = not state.declared and state.end is not None and abs(seen.now - state.end.t) < rules.self_delete_s
         if cloud is not None and last.delete_asked is None and itself:
             return Wait(1.0)
         return _clear(last, seen, rules)

@@ -110,6 +110,8 @@ class Driver:
             with desk.driving(folder) as alone:
                 if not alone:
                     return POLL_S[0]
+                if desk.read_owner(folder).get("imported"):  # brought here as a folder: nobody agreed to its price
+                    return 0.0 if self.state(run).settled else POLL_S[1]
                 watched = self._take_up(folder)
                 wait = self._turn(watched)
         except (CloudUnclear, CloudRefused, NotReady) as error:
@@ -597,7 +599,7 @@ class Driver:
         guard = run.words.guard(machine.attempt)
         created = machine.created
         if created is None and guard.first and _claimed_by(run.folder, machine):
-            created = guard.since or guard.first
+            created = max(guard.since or guard.first, machine.asked or 0.0)
         until = self._billed_until(run, machine, guard, rules, limits)
         self._tell_unseen(run, machine, rules, limits)
         self._say(
@@ -626,7 +628,7 @@ class Driver:
         if guard.end is not None and (lived := _lived_until(run.folder, machine)) > guard.end.t:
             return min(now, lived + GONE_AFTER_END_S)
         if guard.end is not None:
-            return min(now, guard.end.t + GONE_AFTER_END_S)
+            return min(now, max(guard.end.t, guard.spoke) + GONE_AFTER_END_S)
         return min(now, self._first_stop(run, machine, guard, rules, limits) + GONE_AFTER_END_S)
 
     def _first_stop(self, run: _Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:

@@ -7,8 +7,11 @@ then the listing tells which range the rest is in. Everything that comes down st
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -30,11 +33,15 @@ from tpu_studio.wire.runfolder import (
     ledger_file,
     write_atomically,
 )
-from tpu_studio.workflow.cloudruns.ports import Mailbox
+from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
 
 WATCHING_EVERY_S = 30.0
+DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
 _DIGITS = 12
+_CHUNK = 16 << 20  # twice the longest line that a guardian writes
+_NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
+_log = logging.getLogger(__name__)
 
 
 def prefix_of(run: str) -> str:
@@ -58,13 +65,21 @@ class Words:
         return replace(guard, spoke=max(guard.spoke, beat, claimed))
 
     def _scan(self, attempt: int, worker: int) -> None:
+        while self._scan_some(attempt, worker):
+            pass
+
+    def _scan_some(self, attempt: int, worker: int) -> bool:
+        """Some of what is new; True: there may be more."""
         path, start = events_file(self._folder, attempt, worker), self._read.get((attempt, worker), 0)
         try:
             with open(path, "rb") as file:
                 file.seek(start)
-                lines, used = complete_lines(file.read())
+                chunk = file.read(_CHUNK)
         except FileNotFoundError:
-            return
+            return False
+        lines, used = complete_lines(chunk)
+        if not used and len(chunk) == _CHUNK:  # no guardian writes such a line
+            used = len(chunk)
         self._read[attempt, worker] = start + used
         guard = self._guards.get(attempt, Guard())
         for number, line in enumerate(lines):
@@ -79,9 +94,12 @@ class Words:
                 guard = replace(guard, preempted=True)
             elif event.kind == "end" and worker == 0:
                 guard = replace(guard, end=event)
-            elif event.kind == "money" and isinstance(event.get("since"), (int, float)):
-                guard = replace(guard, since=float(event.get("since")))
+            elif event.kind == "money":
+                since = event.get("since")
+                if isinstance(since, (int, float)) and 0 < since <= guard.first:  # it was made before it spoke
+                    guard = replace(guard, since=float(since))
         self._guards[attempt] = guard
+        return used > 0
 
 
 class Mirror:
@@ -107,15 +125,16 @@ class Mirror:
             came |= self._pull_file(events_name(attempt, worker), events_file(self.folder, attempt, worker), catch_up)
         return came
 
-    def _pull_file(self, name: str, path: Path, catch_up: bool) -> bool:
+    def _pull_file(self, name: str, path: Path, catch_up: bool, at_most: int | None = None) -> bool:
         came = False
         size = path.stat().st_size if path.exists() else 0
-        while True:
+        while at_most is None or size < at_most:
             data = self._box.read(f"{self.prefix}events/{name}/{size:0{_DIGITS}d}.jsonl")
             if not data and catch_up:
                 data = self._rest(name, size)
             if not data:
                 return came
+            catch_up = catch_up or len(data) >= READ_AT_MOST  # the rest of it is to be had
             path.parent.mkdir(parents=True, exist_ok=True)
             with open(path, "ab") as file:
                 if file.tell() != size:
@@ -123,6 +142,8 @@ class Mirror:
                 file.write(data)
                 file.flush()
             size, came = size + len(data), True
+        _log.warning("%s%s: no desktop writes so much; the rest is left out", self.prefix, name)
+        return came
 
     def _rest(self, name: str, size: int) -> bytes | None:
         """From the middle of a range, or of the file that the ranges were joined to at the end."""
@@ -150,11 +171,12 @@ class Mirror:
         """The other desktops' events, for whoever takes the run over."""
         names = {PurePosixPath(one.name).parent.name for one in self._box.list(f"{self.prefix}events/desk-")}
         for name in sorted(names):
-            if name.startswith("desk-") and name != f"desk-{self._install}":
-                self._pull_file(name, inside(self.folder, f"events/{name}.jsonl"), catch_up=True)
+            if _DESK.fullmatch(name) and name != f"desk-{self._install}":
+                self._pull_file(name, inside(self.folder, f"events/{name}.jsonl"), True, DESK_AT_MOST)
 
     def result(self) -> int:
-        """Download what lies under result/; how many files are there now. Names that lead elsewhere are left out."""
+        """Download what lies under result/; how many files are there now. Names that lead elsewhere, or that no file
+        can have here, are left out."""
         count = 0
         for stored in self._box.list(f"{self.prefix}result/"):
             relative = stored.name.removeprefix(self.prefix)
@@ -164,11 +186,16 @@ class Mirror:
                 path = inside(self.folder, relative)
             except ValueError:
                 continue
-            count += 1
-            if path.exists() and path.stat().st_size == stored.size:
+            try:
+                if not path.exists() or path.stat().st_size != stored.size:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    self._box.download(stored.name, path)
+            except OSError as error:
+                if error.errno not in _NO_FILE:
+                    raise
+                _log.warning("%s is left out: %s", stored.name[:200], error.strerror)
                 continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._box.download(stored.name, path)
+            count += 1
         return count
 
     def _fetch(self, path: Path) -> None:
@@ -199,7 +226,7 @@ class Mirror:
         data = self._box.read(self.prefix + OWNER)
         try:
             record = json.loads(data or b"{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         return isinstance(record, dict) and record.get("install") == self._install
 
@@ -246,7 +273,7 @@ class Mirror:
         """What other desktops asked for."""
         for stored in self._box.list(f"{self.prefix}control/"):
             stem = PurePosixPath(stored.name).stem
-            path = control_file(self.folder, int(stem)) if stem.isdigit() else None
+            path = control_file(self.folder, int(stem)) if _NUMBER.fullmatch(stem) else None
             if path is not None and not path.exists():
                 create_once(path, self._box.read(stored.name) or b"")
 
@@ -262,11 +289,15 @@ class Mirror:
 
 
 def desk_events(folder: Path) -> Iterator[Event]:
-    """All desktops' events in the order of their times."""
+    """All desktops' events in the order of their times; none about machines that are not this run's: what is told
+    here is deleted there."""
     found: list[Event] = []
+    ours = f"ts-{folder.name}-a"
     for path in sorted((folder / "events").glob("desk-*.jsonl")):
-        lines, _ = complete_lines(path.read_bytes())
-        found += [event for line in lines if (event := decode(line)) is not None]
+        with open(path, "rb") as file:
+            lines, _ = complete_lines(file.read(DESK_AT_MOST))
+        events = (event for line in lines if (event := decode(line)) is not None)
+        found += [event for event in events if event.kind != "intent" or str(event.get("name")).startswith(ours)]
     return iter(sorted(found, key=lambda event: event.t))
 
 
@@ -285,7 +316,11 @@ def inside(folder: Path, relative: str) -> Path:
 
 def _offset(name: str) -> int | None:
     stem = PurePosixPath(name).stem
-    return int(stem) if stem.isdigit() else None
+    return int(stem) if _NUMBER.fullmatch(stem) else None
+
+
+_NUMBER = re.compile(r"[0-9]{1,15}")
+_DESK = re.compile(r"desk-[A-Za-z0-9_-]{1,64}")
 
 
 def _workers_there(folder: Path, attempt: int) -> int:
@@ -296,6 +331,6 @@ def _heartbeat(folder: Path, attempt: int) -> float:
     try:
         record = json.loads(heartbeat_file(folder, attempt).read_bytes())
         value = record.get("t", 0.0)
-        return float(value) if isinstance(value, (int, float)) else 0.0
-    except (OSError, ValueError, AttributeError):
+        return float(value) if isinstance(value, (int, float)) and 0 < value < 1e11 else 0.0
+    except (OSError, ValueError, AttributeError, RecursionError):
         return 0.0

@@ -14,6 +14,8 @@ from tpu_studio.wire.plan import Plan
 
 Progress = Callable[[int, int], None]
 """Bytes done, bytes in all; may raise to cancel."""
+READ_AT_MOST = 16 << 20
+"""Bytes of one `Mailbox.read`; twice the longest range that a guardian writes."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class Mailbox(Protocol):
         ...
 
     def read(self, name: str, *, start: int = 0) -> bytes | None:
-        """The bytes from *start*; None when it is absent."""
+        """The bytes from *start*, at most READ_AT_MOST; None when it is absent."""
         ...
 
     def stat(self, name: str) -> Stored | None: ...

@@ -18,6 +18,8 @@ from typing import Any
 from tpu_studio.wire.events import Event
 from tpu_studio.workflow.cloudruns.ports import Ref
 
+ATTEMPTS_AT_MOST = 9998
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -166,8 +168,26 @@ def with_guard(state: State, guard: Guard) -> State:
 
 
 def apply(state: State, event: Event) -> State:
+    """The state after *event*. One that makes no sense (the bucket may hold anybody's) changes nothing."""
     known = _FOLDS.get(event.kind)
-    return known(state, event) if known else state
+    try:
+        return known(state, event) if known else state
+    except (TypeError, ValueError, ArithmeticError):
+        return state
+
+
+def _attempt_of(event: Event, otherwise: int) -> int:
+    """Raises ValueError for a number that no attempt can have."""
+    number = int(event.get("attempt") or otherwise)
+    if not 1 <= number <= ATTEMPTS_AT_MOST:
+        raise ValueError(number)
+    return number
+
+
+def _time(value: Any) -> float | None:
+    """A time that an event tells, None for anything else."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e11
+    return float(value) if good else None
 
 
 def _intent(state: State, event: Event) -> State:
@@ -177,7 +197,9 @@ def _intent(state: State, event: Event) -> State:
     known = state.of(name)
     if known is None:
         ref = Ref(name, str(event.get("zone")), str(event.get("backend") or "tpu"))
-        known = Machine(ref, int(event.get("attempt") or 1), int(event.get("try") or 1))
+        if ref.backend not in ("tpu", "compute"):
+            raise ValueError(ref.backend)
+        known = Machine(ref, _attempt_of(event, 1), int(event.get("try") or 1))
         state = replace(state, machines=(*state.machines, known))
     if action == "create":
         return _put(state, replace(known, asked=event.t, request_id=str(event.get("request_id") or ""), stops=True))
@@ -218,7 +240,7 @@ def _cloud(state: State, event: Event) -> State:
     known = state.of(str(event.get("name") or ""))
     if known is None:
         return state
-    seen, created = str(event.get("state") or ""), event.get("created")
+    seen, created = str(event.get("state") or ""), _time(event.get("created"))
     if seen == "unclear":
         return _put(state, replace(known, unclear=True))
     return _put(
@@ -228,7 +250,7 @@ def _cloud(state: State, event: Event) -> State:
             gone=None,
             made=True,
             state=seen,
-            created=float(created) if isinstance(created, (int, float)) and known.created is None else known.created,
+            created=created if known.created is None else known.created,
             node_gone=None if created is not None else known.node_gone or (event.t if _ends(seen) else None),
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),
@@ -254,15 +276,15 @@ def _deleted(state: State, event: Event) -> State:
     known = state.of(str(event.get("name") or ""))
     if known is None or known.gone:
         return state
-    created, until = event.get("created"), event.get("billed_until")
+    created = _time(event.get("created")) if known.created is None else known.created
     return _put(
         state,
         replace(
             known,
             gone=event.t,
             made=known.made or bool(event.get("made")),
-            created=float(created) if known.created is None and isinstance(created, (int, float)) else known.created,
-            billed_until=float(until) if isinstance(until, (int, float)) else None,
+            created=created,
+            billed_until=_time(event.get("billed_until")),
         ),
     )
 
@@ -273,14 +295,14 @@ def _stops_removed(state: State, event: Event) -> State:
 
 
 def _attempt_over(state: State, event: Event) -> State:
-    attempt = int(event.get("attempt") or state.attempt)
+    attempt = _attempt_of(event, state.attempt)
     return replace(
         state, attempt=max(state.attempt, attempt + 1), since=event.t, preempted_over=state.preempted_over + 1
     )
 
 
 def _again(state: State, event: Event) -> State:
-    attempt = int(event.get("attempt") or state.attempt + 1)
+    attempt = _attempt_of(event, state.attempt + 1)
     return replace(state, attempt=max(state.attempt, attempt), since=event.t, end=None, declared=False, settled=False)
 
 

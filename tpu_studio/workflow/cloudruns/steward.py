@@ -95,12 +95,17 @@ class Steward:
         except (OSError, StudioError) as error:
             _log.warning("the rented runs could not be listed: %s", error)
             return []
+        except Exception:  # noqa: BLE001  as a turn: else no run would be driven any more
+            _log.exception("the rented runs could not be listed")
+            return []
 
     async def _recover(self) -> None:
         try:
             left = await self._away(self._driver.recover)
         except (OSError, StudioError) as error:
             _log.warning("what was begun before could not be settled: %s", error)
+        except Exception:  # noqa: BLE001  as a turn
+            _log.exception("what was begun before could not be settled")
         else:
             if left:
                 _log.warning("not settled yet: %s", ", ".join(left))
@@ -114,6 +119,9 @@ class Steward:
                     pause = await self._away(lambda: self._driver.turn(run))
                 except StudioError as error:  # the disk, or another computer drives it: said on the run's page
                     _log.warning("run %s: %s", run, error)
+                    pause = AFTER_TROUBLE_S
+                except Exception:  # noqa: BLE001  a turn is a boundary: one damaged run keeps no other from its end
+                    _log.exception("run %s: a turn failed", run)
                     pause = AFTER_TROUBLE_S
                 if pause <= 0:
                     return

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
+from tpu_studio.wire.job import parse
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once
@@ -22,6 +23,12 @@ from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal
 
 __all__ = ["PLACES", "CloudVerbs"]
+
+
+def any_plan(place: str) -> Plan:
+    """Enough of a plan to reach *place* with."""
+    job = parse({"name": "any", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": place}})
+    return Plan(job, "classification", "jax", place=place)
 
 
 class CloudVerbs:
@@ -71,6 +78,7 @@ class CloudVerbs:
             for record in action.controls:
                 controls.send(folder, record)
             install = desk.install_id(self._home)
+            desk.write_owner(folder, install, t=now)  # also of a run that was brought here: from now on it is ours
             number = state.attempt + 1
             desk.write_event(folder, install, "again", t=now, attempt=number)
             desk.write_event(folder, install, "phase", t=now, phase="queued", detail="submitted", attempt=number)
@@ -98,23 +106,25 @@ class CloudVerbs:
             rented=True,
         )
 
-    def take_over(self, plan: Plan, run: str) -> Path:
+    def take_over(self, plan: Plan, run: str, *, bucket: str = "") -> Path:
         """Drive a run of another computer from here on; its folder is made from the bucket where it is not here.
 
         Args:
             plan: Any plan of that place: it tells project and bucket.
+            bucket: The one that it must be; "" takes any.
 
         Raises:
-            RunError: ``run-unknown``, ``run-busy`` when the owner changed meanwhile; errors of the cloud.
+            RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile; errors of the cloud.
         """
         side = self.driver.side(plan)
+        if bucket and bucket != side.mailbox.bucket:
+            raise RunError("bucket-differs", run=run, bucket=bucket, here=side.mailbox.bucket)
         folder, prefix = self._home / "runs" / run, prefix_of(run)
         if "/" in run or run in ("", ".", ".."):
             raise RunError("run-unknown", run=run)
         frozen = side.mailbox.read(prefix + PLAN)
-        if frozen is None:
+        if frozen is None or loads(frozen).run != run:
             raise RunError("run-unknown", run=run)
-        loads(frozen)
         create_once(folder / PLAN, frozen)
         install = desk.install_id(self._home)
         mirror = Mirror(folder, install, side.mailbox)

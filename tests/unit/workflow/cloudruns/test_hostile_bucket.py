@@ -1,0 +1,324 @@
+"""Somebody else writes to the run's bucket, or sends a run folder: nothing crashes, nothing of others is deleted, no
+money is hidden, nothing is rented without having been asked for."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.clouddesk import RUN, CloudDesk
+from tests.fakes.skies import RATE, Sky, cloud_plan
+from tpu_studio.domain.run import RunView
+from tpu_studio.domain.run import apply as see
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.controls import Controls
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.plan import dumps
+from tpu_studio.workflow import desk as desks
+from tpu_studio.workflow.bringing import bring
+from tpu_studio.workflow.cloudruns import mirror
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mirror import Words
+from tpu_studio.workflow.cloudruns.state import fold
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+
+PREFIX = f"runs/{RUN}/"
+HUGE = "9" * 400  # an integer that no float can hold
+NONSENSE: tuple[str, ...] = (
+    "null",
+    "true",
+    "-1",
+    "0",
+    "1e999",
+    "NaN",
+    "-Infinity",
+    HUGE,
+    '"x"',
+    "[]",
+    "[[]]",
+    "{}",
+    '{"a":1}',
+)
+FIELDS: dict[str, tuple[str, ...]] = {
+    "phase": ("phase", "detail", "attempt"), "metric": ("step", "loss", "val_loss"),
+    "money": ("usd", "usd_per_hour", "since"),
+    "speed": ("step", "steps", "examples", "seconds", "device_s"), "device": ("worker",), "checkpoint": ("step",),
+    "notice": ("id", "level", "facts"), "control": ("verb",),
+    "end": ("status", "reason", "steps", "final", "facts", "attempt"),
+    "target": ("steps",), "resume": ("step", "attempt"), "again": ("attempt",), "attempt-over": ("attempt", "reason"),
+    "cloud": ("name", "state", "created"), "deleted": ("name", "created", "billed_until", "made"),
+    "waiting": ("zones", "since"),
+    "intent": ("name", "action", "zone", "backend", "attempt", "try"), "intent-closed": ("id", "outcome", "facts"),
+    "leaving": ("name", "why", "facts"), "opened": ("bucket",), "prepared": ("pieces",), "stops-removed": ("name",),
+    "upload": ("done", "total"), "log": ("text",),
+}  # fmt: skip
+
+
+def lines() -> Iterator[bytes]:
+    name = f'"name":"ts-{RUN}-a1-t1"'
+    yield f'{{"t":1.0,"kind":"intent","action":"create","zone":"z",{name}}}'.encode()
+    for kind, fields in FIELDS.items():
+        for field in fields:
+            for value in NONSENSE:
+                known = "" if field == "name" else f",{name}"
+                yield f'{{"t":2.0,"kind":"{kind}","action":"create"{known},"{field}":{value}}}'.encode()
+                yield f'{{"t":2.0,"kind":"{kind}","step":[{value}],"loss":[{value}],"val_loss":[{value}]}}'.encode()
+    for value in NONSENSE:
+        yield f'{{"t":{value},"kind":"end"}}'.encode()
+        yield f'{{"t":1.0,"kind":{value}}}'.encode()
+        yield value.encode()
+    yield b"[" * 100_000
+    yield b"\xff\xfe\x00"
+
+
+@pytest.fixture
+def sky() -> Sky:
+    return Sky()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
+    made = CloudDesk(tmp_path / "home", sky)
+    yield made
+    made.die()
+
+
+def test_no_event_however_senseless_stops_a_fold() -> None:
+    view, events = RunView(), [event for line in lines() if (event := decode(line)) is not None]
+    assert len(events) > 500
+    for event in events:
+        view = see(view, event)
+        assert view.usd_now(3.0) >= 0.0
+        assert view.attempt < 10_000 or view.attempt == int(view.attempt)
+        state = fold([events[0], event])
+        assert state.usd(RATE, 10.0) >= 0.0
+        assert 1 <= state.attempt <= 9999
+    assert fold(events).machines
+
+
+@pytest.mark.parametrize("t", ["1e999", "NaN", "-Infinity", HUGE, "1e12", '"5"', "true", "null"])
+def test_an_event_without_a_time_that_can_be_is_no_event(t: str) -> None:
+    assert decode(f'{{"t":{t},"kind":"end"}}') is None
+
+
+def train_a_little(desk: CloudDesk) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+
+
+def end_of(sky: Sky) -> str:
+    """The name under which the bucket takes the next bytes of the guardian's events."""
+    node = next(iter(sky.nodes.values()))
+    return f"{PREFIX}events/a0001-w000/{node.offset:012d}.jsonl"
+
+
+def test_garbage_where_the_guardians_events_were_due_ends_in_a_proved_deletion(desk: CloudDesk, sky: Sky) -> None:
+    train_a_little(desk)
+    name = end_of(sky)
+    node = next(iter(sky.nodes.values()))
+    node.hung = True
+    sky._put(name, b"\n".join(line for line in lines() if b'"end"' not in line and b"preempted" not in line) + b"\n")
+    for odd in ("zzz", "²", "-5", "1e3", "999999999999999999999", ""):
+        sky._put(f"{PREFIX}events/a0001-w000/{odd}.jsonl", b"{}\n")
+    sky._put(f"{PREFIX}events/a9999-w000/000000000000.jsonl", b"{}\n")
+    sky._put(f"{PREFIX}heartbeat/a0001-w000.json", f'{{"t":{HUGE}}}'.encode())
+    sky._put(f"{PREFIX}ledger/a0001.json", b"[" * 100_000)
+    sky._put(f"{PREFIX}claims/a0001.json", b'{"name":' + HUGE.encode() + b"}")
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "machine-silent"
+    assert not sky.nodes and not sky.tasks
+    assert state.usd(RATE, sky.now) >= sky.usd_billed() * 0.99
+
+
+def test_a_forged_end_hides_neither_the_machine_nor_its_cost(desk: CloudDesk, sky: Sky) -> None:
+    train_a_little(desk)
+    name, node = end_of(sky), next(iter(sky.nodes.values()))
+    node.hung = True
+    forged = {"t": sky.now + 1e9, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 1}
+    sky._put(name, json.dumps(forged).encode() + b"\n")
+    desk.until()
+    assert not sky.nodes, "an end in the future keeps no machine"
+    assert desk.state.usd(RATE, sky.now) >= sky.usd_billed() * 0.99
+
+
+def test_what_was_said_after_a_forged_end_counts_for_the_cost(desk: CloudDesk, sky: Sky) -> None:
+    """The desktop was off: only the words tell how long the machine was there."""
+    train_a_little(desk)
+    name, node = end_of(sky), next(iter(sky.nodes.values()))
+    began = node.created or 0.0
+    sky.pass_time(600.0)
+    early = {"t": began + 1.0, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 1}
+    late = {"t": began + 590.0, "kind": "log", "text": "still here"}
+    sky.objects.pop(name, None)
+    sky._put(name, b"\n".join(json.dumps(one).encode() for one in (early, late)) + b"\n")
+    for odd in [one for one in sky.objects if one.startswith(f"{PREFIX}events/a0001-w000/") and one > name]:
+        del sky.objects[odd]
+    sky._forget(node)
+    sky.pass_time(3_000.0)
+    desk.die()
+    desk.start()
+    desk.until()
+    assert desk.state.usd(RATE, sky.now) >= 590.0 / 3600 * RATE
+
+
+@pytest.mark.parametrize("since", ["1e30", "99999999999", "NaN", "1e999", "-5", HUGE])
+def test_a_creation_time_that_is_a_lie_is_not_believed(tmp_path: Path, since: str) -> None:
+    folder = tmp_path / RUN
+    (folder / "events").mkdir(parents=True)
+    text = '{"t":100.0,"kind":"phase","phase":"setting-up"}\n{"t":101.0,"kind":"money","usd":0,"since":' + since + "}\n"
+    (folder / "events" / "a0001-w000.jsonl").write_text(text)
+    assert Words(folder).guard(1).since == 0.0
+
+
+def test_a_range_larger_than_memory_should_hold_comes_in_pieces(
+    desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "_CHUNK", 4096)
+    monkeypatch.setattr(mirror, "READ_AT_MOST", 4096)
+    asked: list[int] = []
+    box = sky.side().mailbox
+    whole = type(box).read
+
+    def bounded(self: Any, name: str, *, start: int = 0) -> bytes | None:
+        data = whole(self, name, start=start)
+        asked.append(len(data or b""))
+        return data and data[:4096]
+
+    monkeypatch.setattr(type(box), "read", bounded)
+    train_a_little(desk)
+    node = next(iter(sky.nodes.values()))
+    node.hung = True
+    sky._put(end_of(sky), b"x" * 50_000 + b"\n" + b'{"t":5.0,"kind":"log","text":"y"}\n' * 2_000)
+    desk.until()
+    assert (desk.folder / "events" / "a0001-w000.jsonl").stat().st_size > 100_000
+    assert not sky.nodes
+
+
+def hostile_desk(sky: Sky, *records: dict[str, Any]) -> None:
+    text = b"".join(json.dumps({"t": sky.now, **one}).encode() + b"\n" for one in records)
+    sky._put(f"{PREFIX}events/desk-evil2345/000000000000.jsonl", text)
+
+
+def test_a_take_over_deletes_nothing_that_is_not_the_runs(tmp_path: Path, sky: Sky) -> None:
+    first = CloudDesk(tmp_path / "one", sky)
+    train_a_little(first)
+    first.die()
+    bad = {"kind": "intent", "attempt": 1, "try": 1, "zone": "us-west4-a"}
+    hostile_desk(
+        sky,
+        {**bad, "action": "create", "name": "somebody-elses", "backend": "compute"},
+        {**bad, "action": "create", "name": "ts-another-run-a1-t1", "backend": "tpu"},
+        {**bad, "action": "create", "name": f"ts-{RUN}-a1-t9", "backend": "no-such-plane"},
+        {"kind": "again", "attempt": 10**9},
+        {"kind": "attempt-over", "attempt": "many"},
+    )
+    for odd in ("²", "-1", "x", "1" * 40):
+        sky._put(f"{PREFIX}control/{odd}.json", b"{}")
+    sky._put(f"{PREFIX}control/000001.json", b'{"verb":"stop","attempt":[]}')
+    sky._put(f"{PREFIX}control/000002.json", f'{{"verb":"limits","hours":{HUGE}}}'.encode())
+    sky._put(f"{PREFIX}events/desk-../../../evil/000000000000.jsonl", b"{}\n")
+    deleted: list[str] = []
+    remove = sky._remove
+    sky._remove = lambda name: (deleted.append(name), remove(name))[1]  # type: ignore[method-assign]
+    home = tmp_path / "two"
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
+    CloudVerbs(home, driver, journal).take_over(cloud_plan(), RUN)
+    for _ in range(500):
+        if driver.state(RUN).settled:
+            break
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    journal.disconnect()
+    assert driver.state(RUN).settled
+    assert set(deleted) <= {f"ts-{RUN}-a1-t1"}
+    assert not [path for path in tmp_path.rglob("*evil*") if "desk-evil2345" not in path.name]
+
+
+def test_a_plan_of_another_run_is_not_taken_over(tmp_path: Path, sky: Sky) -> None:
+    sky._put(f"{PREFIX}plan.json", dumps(cloud_plan().launched("somebody-elses-run", sky.now, "test")))
+    journal = JournalFile(tmp_path / "journal.db")
+    driver = Driver(tmp_path, places={"practice": sky.place()}, journal=journal)
+    with pytest.raises(RunError) as refused:
+        CloudVerbs(tmp_path, driver, journal).take_over(cloud_plan(), RUN)
+    journal.disconnect()
+    assert refused.value.id == "run-unknown"
+
+
+def test_result_names_that_no_file_can_have_keep_no_run_from_being_settled(desk: CloudDesk, sky: Sky) -> None:
+    (desk.folder / "result").mkdir(parents=True)
+    (desk.folder / "result" / "out").symlink_to(desk.home.parent)
+    odd = (
+        "x" * 300,
+        "a",
+        "a/b",
+        "a/b/c",
+        "\0",
+        "..%2f..%2fx",
+        "\u2025/x",
+        "..\u2215x",
+        "con\n",
+        "out/evil",
+        "/",
+        "C:/x",
+    )
+    for name in odd:
+        sky._put(f"{PREFIX}result/{name}", b"evil")
+    desk.until()
+    assert (desk.folder / "result" / "model.txt").read_bytes() == b"model"
+    assert not (desk.home.parent / "evil").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"verb":"stop","attempt":"x"}', f'{{"verb":"limits","hours":{HUGE}}}', '{"verb":"limits","money_usd":NaN}',
+             '{"verb":"extend","epochs":-1}', "[" * 100_000, "7", ""],
+)  # fmt: skip
+def test_a_control_that_cannot_be_obeyed_is_obeyed_by_nobody(tmp_path: Path, text: str) -> None:
+    (tmp_path / "control").mkdir()
+    (tmp_path / "control" / "000001.json").write_text(text)
+    assert [one["verb"] for one in Controls(tmp_path, 1).read()] == ["unreadable"]
+
+
+def test_a_run_folder_that_was_brought_here_rents_nothing(tmp_path: Path, sky: Sky) -> None:
+    """A folder from a stranger may say that it is about to be launched."""
+    sent = tmp_path / "sent" / RUN
+    (sent / "events").mkdir(parents=True)
+    (sent / "plan.json").write_bytes(dumps(cloud_plan().launched(RUN, sky.now, "test")))
+    (sent / "owner.json").write_text('{"install":"whoever"}')
+    home = tmp_path / "home"
+    bring(sent, home / "runs", desks.install_id(home), sky.now)
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
+    for _ in range(20):
+        assert driver.turn(RUN) > 0
+        sky.pass_time(30.0)
+    assert not sky.created_names and not sky.objects and not sky.tasks
+    assert journal.open_intents() == []
+    journal.disconnect()
+
+
+def test_one_event_a_time_and_all_of_them_leave_the_driver_upright(desk: CloudDesk, sky: Sky) -> None:
+    """A desktop's own file that was damaged, by whatever hand."""
+    train_a_little(desk)
+    path = desk.folder / "events" / "desk-other234.jsonl"
+    logging.disable(logging.INFO)
+    try:
+        for event in [e for line in lines() if (e := decode(line)) is not None and _harmless(e)]:
+            record = {"t": event.t, "kind": event.kind, **event.fields}
+            path.write_text(json.dumps(record) + "\n")
+            assert desk.driver.turn(RUN) >= 0.0
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _harmless(event: Event) -> bool:
+    """Not an end or a proof in so many words: those would be obeyed, by right."""
+    return (
+        event.kind in ("intent", "intent-closed", "cloud", "again", "attempt-over", "leaving") and len(event.fields) < 5
+    )
