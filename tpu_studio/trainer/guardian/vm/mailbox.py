@@ -300,6 +300,10 @@ class Copies:
         Raises:
             Unreachable, Refused, OSError.
         """
+        with self._lock:  # half of them here would look to `carry` as if the others had been pruned
+            return self._fetch()
+
+    def _fetch(self) -> list[int]:
         if self._committed_here():
             return []
         steps = sorted(self._committed_there(), reverse=True)
@@ -307,13 +311,15 @@ class Copies:
             names = [(name, size) for name, size in self._bucket.list(f"{self._prefix}{step}/")]
             making = self._run / "checkpoints" / f".{step}.coming"
             shutil.rmtree(making, ignore_errors=True)
+            making.mkdir(parents=True)
             for name, _ in names:
                 base = name.rpartition("/")[2]
                 if base and base != COMMITTED and not self._bucket.fetch(name, making / base):
                     raise Unreachable(f"{name} was there a moment ago")
+        for step in steps:  # all or none, the newest first
             final = self._run / "checkpoints" / step
             shutil.rmtree(final, ignore_errors=True)
-            os.replace(making, final)
+            os.replace(final.with_name(f".{step}.coming"), final)
             (final / COMMITTED).write_bytes(b"")
         return [int(step) for step in steps]
 
