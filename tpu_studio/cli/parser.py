@@ -62,6 +62,16 @@ def parser() -> argparse.ArgumentParser:
     )
     _job(plan)
     plan.add_argument("--no-measure", action="store_true", help="do not time a few real steps; the estimate is wider")
+    plan.add_argument("--commands", action="store_true", help="for a rented TPU: show its launch as gcloud commands")
+
+    check = verb(
+        "check",
+        "Check a job before anything is rented: shapes, operations, and memory by the real TPU compiler.",
+        "tpu-studio check gpt-124m.tpujob --set where.accelerator=v6e-1 --set training.global_batch=8",
+    )
+    _job(check)
+    check.add_argument("--largest-batch", action="store_true", help="also look for the largest batch that fits")
+    check.add_argument("--again", action="store_true", help="ask the compiler again instead of using its last answer")
 
     run = verb(
         "run",
@@ -87,8 +97,13 @@ def parser() -> argparse.ArgumentParser:
         "--log", type=int, default=0, metavar="N", help="also the latest N lines the training program wrote"
     )
 
-    watch = verb("watch", "Watch a run to its end, whoever started it.", "tpu-studio watch digits-k3f7")
+    watch = verb(
+        "watch",
+        "Watch a run to its end, whoever started it; a rented run of another computer is taken over from its bucket.",
+        "tpu-studio watch gs://tpu-studio-0123456789ab/runs/digits-k3f7",
+    )
     _run(watch)
+    watch.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="where that bucket is (cloud)")
     watch.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
 
     stop = verb("stop", "Stop a run and keep its model.", "tpu-studio stop digits-k3f7")
@@ -168,6 +183,11 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--install", action="store_true", help="install it, about 2 GB; nothing happens if it is there")
     what.add_argument("--repair", action="store_true", help="check every file and replace what is damaged")
     what.add_argument("--remove", action="store_true", help="delete it")
+    engine.add_argument(
+        "--with", dest="extra", choices=("tpu-compiler", "tf-tpu-compiler"),
+        help="the TPU compiler instead, in an environment of its own (1.4 GB): what `check` compiles with",
+    )
+    engine.add_argument("--accept-licence", action="store_true", help="accept Google's terms for libtpu, the compiler")
     engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")
 
     doctor = verb(

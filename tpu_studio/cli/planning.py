@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
@@ -14,6 +14,9 @@ from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
+
+if TYPE_CHECKING:
+    from tpu_studio.local.preflight import Slice
 
 MEASURE_S = 4.0
 RENTED = ("practice", "cloud")
@@ -26,17 +29,33 @@ def plan(arguments: Arguments, output: Output) -> int:
 
     with studio() as services:
         made = prepare(services, arguments, output, measure=not arguments.no_measure)
+        if arguments.commands:
+            commands = _commands(services, made)
+            output.answer({"commands": commands}, commands.rstrip("\n"))
+            return BadInput.exit_code if made.blocking else 0
     output.answer(plan_to_public_json(made), as_text(made))
     if made.blocking:
         return BadInput.exit_code
     return 0 if made.fits else 1
 
 
-def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: bool) -> Plan:
+def _commands(services: Studio, made: Plan) -> str:
+    """Raises BadInput: the plan rents nothing; SignedOut, NotReady."""
+    from tpu_studio.places.launching import launch_script
+    from tpu_studio.workflow import desk
+
+    if made.place not in RENTED:
+        raise BadInput("commands-need-a-cloud", place=made.place)
+    run = services.runs.new_id(made.job.name)
+    return launch_script(made, run, services.driver.side(made), desk.install_id(services.home))
+
+
+def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: bool, checked: bool = True) -> Plan:
     """The plan of the job file with ``--set`` and ``--on`` applied.
 
     Args:
         measure: Time a few real steps when the engine is ready; what was timed before is used in any case.
+        checked: Use what `check` has found for this very plan before; False leaves the model to `check`.
 
     Raises:
         BadInput: the job, its data, its model or its place.
@@ -59,16 +78,38 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     made = draft.plan()
     if made.blocking:
         return made
-    if draft.own.sha256 and draft.own.consent:
+    if draft.own.sha256 and draft.own.consent and checked:
         draft.facts = _inspected(services, made, draft.own, output)
         made = draft.plan()
     if job["where.place"] in ("cloud", "colab"):
-        return made  # what steps take here tells nothing about a TPU
+        return _as_checked(services, made) if checked else made  # steps here tell nothing about a TPU
     timing = services.stopwatch.known(made)
     may_build = draft.own.consent or not draft.own.sha256
     if timing is None and measure and may_build and not made.blocking and not rents:
         timing = _timed(services, made, output)
-    return draft.plan(timing) if timing is not None else made
+    made = draft.plan(timing) if timing is not None else made
+    return _as_checked(services, made) if checked else made
+
+
+def slice_of(made: Plan) -> Slice | None:
+    """The slice of a plan for a TPU, for the compiler; None on this computer."""
+    if made.place not in (*RENTED, "colab"):
+        return None
+    from tpu_studio.domain.catalogue import catalogue
+    from tpu_studio.local.preflight import Slice
+
+    part = catalogue().slice(made.accelerator)
+    unit = catalogue().generation(part.generation).matrix_unit
+    return Slice(part.accelerator_type, part.generation, part.topology, part.devices, unit)
+
+
+def _as_checked(services: Studio, made: Plan) -> Plan:
+    """With the TPU compiler's answer, when `check` has asked it before."""
+    from tpu_studio.planner.compiled import with_compiler
+
+    target = slice_of(made)
+    known = services.preflight.known(made, target) if target and not made.blocking else None
+    return with_compiler(made, known) if known and "fits" in (known.get("compiled") or {}) else made
 
 
 @dataclass(frozen=True)

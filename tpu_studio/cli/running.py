@@ -69,7 +69,11 @@ def run(arguments: Arguments, output: Output) -> int:
 
 def watch(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        return to_the_end(services, arguments.run, output, stop_on_interrupt=arguments.stop_on_interrupt)
+        name = arguments.run
+        if name.startswith("gs://"):
+            name = services.runs.take_over_from(arguments.on, name)
+            output.say(f"{name} is driven from this computer from now on.")
+        return to_the_end(services, name, output, stop_on_interrupt=arguments.stop_on_interrupt)
 
 
 def to_the_end(services: Studio, name: str, output: Output, *, stop_on_interrupt: bool = False) -> int:

@@ -37,7 +37,8 @@ _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended b
 
 
 def folder(home: Path) -> Path:
-    return home / "practice"
+    """`TPU_STUDIO_PRACTICE_HOME`: the practice cloud of another home, as if this were a second computer."""
+    return Path(os.environ.get("TPU_STUDIO_PRACTICE_HOME") or home) / "practice"
 
 
 def running(home: Path) -> dict[str, Any] | None:

@@ -26,7 +26,7 @@ from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once
 from tpu_studio.workflow import bringing, decide, desk, trash, zips
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs, any_plan
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
 from tpu_studio.workflow.systemclock import SystemClock
@@ -228,6 +228,16 @@ class Runs:
             raise NotReady("place-not-available", place=plan.place)
         return self._cloud.take_over(plan, run).name
 
+    def take_over_from(self, place: str, address: str) -> str:
+        """The same of ``gs://bucket/runs/run`` at *place*; the run's id. Raises also BadInput ``not-a-run-address``."""
+        bucket, _, rest = address.removeprefix("gs://").partition("/")
+        parts = rest.rstrip("/").split("/")
+        if not bucket or len(parts) != 2 or parts[0] != "runs" or not parts[1]:
+            raise BadInput("not-a-run-address", address=address)
+        if self._cloud is None:
+            raise NotReady("place-not-available", place=place)
+        return self._cloud.take_over(any_plan(place), parts[1], bucket=bucket).name
+
     def unsettled(self) -> Sequence[str]:
         """Rented runs that are not proved to be over: what the driver has to see to."""
         return [row.run for row in self.list() if row.place in RENTED and not row.settled and not row.problem]
@@ -378,13 +388,16 @@ class Runs:
             return []
         return sorted(path for path in self.runs_folder.iterdir() if path.is_dir() and not path.name.startswith("."))
 
+    def new_id(self, name: str) -> str:
+        """An id for a run of a job of that name; nothing is made."""
+        letters = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+        slug = "-".join(letters.split())[:40].strip("-")
+        return f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
+
     def _new_folder(self, name: str) -> Path:
-        slug = "-".join("".join(c if c.isascii() and c.isalnum() else " " for c in name.lower()).split())[:40].strip(
-            "-"
-        )
         self.runs_folder.mkdir(parents=True, exist_ok=True)
         while True:
-            folder = self.runs_folder / f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
+            folder = self.runs_folder / self.new_id(name)
             try:
                 folder.mkdir()
             except FileExistsError:

@@ -174,6 +174,21 @@ ERRORS: dict[str, Entry] = {
         f"The plan costs {_usd(f, 'usd') or 'an unknown sum'} at most. Nothing was started, and nothing was charged.",
         "Look at the plan, then add --yes.",
     ),
+    "commands-need-a-cloud": Sentence(
+        "There are no commands to show: this plan rents nothing",
+        f"Only a launch on Google Cloud or on the practice cloud is a matter of gcloud commands. {NOTHING_CHARGED}",
+        "Add --on cloud, or --on practice.",
+    ),
+    "not-a-run-address": lambda f: Sentence(
+        f"“{f.text('address')}” is not the address of a run in a bucket",
+        f"Nothing was changed. {NOTHING_CHARGED}",
+        "It looks like gs://BUCKET/runs/RUN and stands in the run's receipt and on its page.",
+    ),
+    "bucket-differs": lambda f: Sentence(
+        f"The run is in the bucket “{f.text('bucket')}”, here “{f.text('here')}” is chosen",
+        "Nothing was changed, and nothing more was charged.",
+        f"Choose it with “tpu-studio doctor --bucket {f.text('bucket')}”, then try again.",
+    ),
     "price-unknown": Sentence(
         "The price is not known, so a cost limit must be given",
         f"Without a price the app cannot choose one for you. {NOTHING_CHARGED}",

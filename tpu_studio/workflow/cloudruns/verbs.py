@@ -114,7 +114,8 @@ class CloudVerbs:
             bucket: The one that it must be; "" takes any.
 
         Raises:
-            RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile; errors of the cloud.
+            RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile; errors of the
+                cloud.
         """
         side = self.driver.side(plan)
         if bucket and bucket != side.mailbox.bucket:

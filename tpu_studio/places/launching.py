@@ -1,0 +1,85 @@
+"""“Show me the commands”: the launch of a plan as a gcloud script, made from what `workflow.cloudruns` would ask for.
+
+Nothing is asked for and nothing is uploaded; data is read once, for its checksum. The run's id is a fresh one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import BinaryIO, cast
+
+from tpu_studio.cloud import startup
+from tpu_studio.cloud.bundle import bundle, data_pieces
+from tpu_studio.cloud.commands import script
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire.limits import limits_of
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
+from tpu_studio.workflow.cloudruns.state import Machine, State
+
+_REQUEST = "00000000-0000-4000-8000-000000000000"
+
+
+def launch_script(plan: Plan, run: str, side: CloudSide, install: str) -> str:
+    """A POSIX shell script. Raises DataError where the data cannot be read."""
+    plan = replace(plan, run=run)
+    generation = catalogue().slice(plan.accelerator).generation
+    packed = bundle(plan)
+    sha256 = hashlib.sha256(packed).hexdigest()
+    object_ = f"runs/{run}/job/bundle-{sha256}.tar.gz"
+    uploads = {f"bundle-{sha256}.tar.gz": object_}
+    data = []
+    for piece in data_pieces(plan.job):
+        told = _Hashing()
+        found = piece.write(cast(BinaryIO, told))
+        name = f"data/{found}{piece.suffix}"
+        local = str(piece.files[0].path) if piece.single else f"{found}.tar"
+        uploads[local] = name
+        data.append({"object": name, "sha256": found, "bytes": told.size, "as": piece.folder})
+    pieces = {
+        "bundle": {"object": object_, "sha256": sha256, "bytes": len(packed)},
+        "data": data,
+        "environment": startup.environment(plan.framework, generation),
+        "guardian_sha256": startup.guardian_sha256(),
+        "trust_code": plan.job.model == "file",
+        "runtime": startup.runtime(plan.framework, generation),
+    }
+    limits = limits_of(plan)
+    rules = asking.rules_of(plan, limits)
+    machine = Machine(Ref(f"ts-{run}-a1-t1", rules.zones[0], rules.backend), 1, 1, request_id=_REQUEST)
+    now = side.clock.now()
+    state = State(pieces=pieces, since=now)
+    config = asking.config(
+        machine, plan=plan, state=state, side=side, install=install, limits=limits, stops=None, now=now
+    )
+    metadata = startup.metadata(config, asking.bare_deadline(now, state, rules, limits))
+    wanted = asking.wanted(
+        machine, metadata, plan=plan, rules=rules, limits=limits, state=state, side=side, install=install, now=now
+    )
+    endpoint = side.endpoints["compute" if rules.backend == "compute" else "tpu"]
+    times = asking.before_times(now, state, rules, limits)
+    return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint)
+
+
+class _Hashing(io.RawIOBase):
+    """Takes bytes and keeps their number."""
+
+    size = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: object) -> int:
+        count = memoryview(cast(bytes, data)).nbytes
+        self.size += count
+        return count
+
+    def tell(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(())
