@@ -116,7 +116,10 @@ def main() -> int:
     if arguments.saves_on_term:
         signal.signal(signal.SIGTERM, lambda *_: setattr(commands, "gone", True))
     for path in sorted((run / "control").glob("*.json")):
-        record = json.loads(path.read_text())
+        try:
+            record = json.loads(path.read_text())
+        except (ValueError, RecursionError):
+            continue
         if record["verb"] == "extend":
             commands.counted.add(int(path.stem))
             commands.extended += int(record["epochs"] * STEPS_PER_EPOCH)

@@ -274,7 +274,7 @@ def _extension_files(run: Path) -> dict[int, float]:
     for path in sorted((run / "control").glob("*.json")):
         try:
             control = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             print(f"trainer: control file {path.name} cannot be read: {error}", file=sys.stderr)
             continue
         epochs = control.get("epochs") if isinstance(control, dict) and control.get("verb") == "extend" else None

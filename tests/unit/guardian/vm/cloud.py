@@ -122,7 +122,8 @@ class Cloud:
 
     def ranges(self, attempt: int = 1) -> list[tuple[int, bytes]]:
         folder = f"{PREFIX}events/a{attempt:04d}-w000/"
-        return [(int(Path(name).stem), data) for name, data in sorted(self.objects.items()) if name.startswith(folder)]
+        return [(int(Path(name).stem), data) for name, data in sorted(self.objects.items())
+                if name.startswith(folder) and re.fullmatch("[0-9]{12}", Path(name).stem)]  # fmt: skip
 
     def events(self, attempt: int = 1) -> list[dict[str, Any]]:
         """What a reader has that appends range after range; fails on a gap, an overlap or a torn line."""

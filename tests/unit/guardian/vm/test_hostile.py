@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
+from tests.unit.guardian.vm.cloud import BUCKET, PREFIX, TOKEN, Cloud, Vm
+from tpu_studio.trainer.guardian.vm import web
 from tpu_studio.trainer.guardian.vm.config import LIMIT_BYTES, BadConfig, load
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
 
@@ -210,3 +211,54 @@ def test_a_large_result_goes_up_in_a_session_that_survives_cuts(cloud: Cloud, ma
     cloud.rules.append(rule)
     vm.boot().to_its_deletion()
     assert cloud.objects[f"{PREFIX}result/big.bin"] == content
+
+
+@pytest.mark.parametrize(
+    "ledger",
+    [
+        b'{"usd":NaN,"elapsed_s":NaN}',
+        b'{"usd":1e999,"elapsed_s":1e999}',
+        b'{"usd":-500,"elapsed_s":-1e9}',
+        b'{"usd":' + b"9" * 400 + b"}",
+        b"[" * 100_000,
+        b'{"usd":1e300}',
+        b'["usd"]',
+        b"\xff\x00",
+        b"x" * 1_000_000,
+    ],
+)
+def test_a_ledger_that_cannot_be_leaves_the_figure_of_the_launch(cloud: Cloud, machine: Machine, ledger: bytes) -> None:
+    cloud.put("ledger/a0001.json", ledger)
+    cloud.config(attempt=2, spent_usd=0.75)
+    machine("--steps 3").boot().to_its_deletion()
+    end = cloud.said("end", 2)[0]
+    assert (end["status"], end["reason"]) == ("finished", "completed")
+    assert all(one["usd"] >= 0.75 for one in cloud.said("money", 2))
+
+
+def test_strange_names_among_the_ranges_and_copies_are_left_alone(cloud: Cloud, machine: Machine) -> None:
+    for name in ("events/a0001-w000/zzz.jsonl", "events/a0001-w000/\u00b2.jsonl", "events/a0001-w000/1e3.jsonl",
+                 "events/a0001-w001/000000000000.jsonl", "events/a0009-w000/000000000000.jsonl",
+                 "checkpoints/\u00b2/COMMITTED", "checkpoints/../COMMITTED", "checkpoints/x/COMMITTED",
+                 "control/zzz.json", "control/000009.json"):  # fmt: skip
+        cloud.put(name, b"{}\n")
+    cloud.config()
+    machine("--steps 3").boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "completed"
+
+
+def test_a_control_nobody_can_obey_stops_no_training(cloud: Cloud, machine: Machine) -> None:
+    cloud.put("control/000001.json", b"[" * 100_000)
+    cloud.put("control/000002.json", b'{"verb":"stop","attempt":[]}')
+    cloud.put("control/000003.json", b'{"verb":"limits","hours":' + b"9" * 400 + b"}")
+    cloud.config()
+    machine("--steps 3").boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "completed"
+
+
+def test_an_answer_longer_than_anything_asked_for_is_not_held(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "BODY_AT_MOST", 1000)
+    cloud.put("control/000001.json", b"x" * 5_000)
+    url = f"{cloud.url}/storage/v1/b/{BUCKET}/o/{PREFIX.replace('/', '%2F')}control%2F000001.json?alt=media"
+    with pytest.raises(web.TooLong):
+        web.Web().call("GET", url, {"Authorization": f"Bearer {TOKEN}"})

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import threading
 import time
@@ -28,6 +29,10 @@ RANGE_BYTES = 256 * 1024
 WATCHED_S, UNWATCHED_S, OTHERS_S, IN_S, COPIES_S = 2.0, 20.0, 15.0, 2.5, 1.0
 FRESH_S = 90.0
 LEDGER_S, HEARTBEAT_S = 60.0, 30.0
+MOST_USD, MOST_S = 1e6, 30 * 86_400.0
+_OFFSET = re.compile(r"[0-9]{12}")
+_STEP = re.compile(r"[0-9]{1,15}")
+_COPY_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 
 
 class Diverged(Exception):
@@ -51,7 +56,8 @@ class Ranges:
         Raises:
             Unreachable, Refused, Diverged.
         """
-        ranges = [(int(Path(name).stem), name, size) for name, size in self._bucket.list(self._folder)]
+        found = [(Path(name).stem, name, size) for name, size in self._bucket.list(self._folder)]
+        ranges = [(int(stem), name, size) for stem, name, size in found if _OFFSET.fullmatch(stem)]
         self.sent = 0
         for offset, _, size in ranges:
             if offset != self.sent:
@@ -314,7 +320,9 @@ class Copies:
             making.mkdir(parents=True)
             for name, _ in names:
                 base = name.rpartition("/")[2]
-                if base and base != COMMITTED and not self._bucket.fetch(name, making / base):
+                if not _COPY_FILE.fullmatch(base) or base == COMMITTED:
+                    continue  # nothing that the trainer writes
+                if not self._bucket.fetch(name, making / base):
                     raise Unreachable(f"{name} was there a moment ago")
         for step in steps:  # all or none, the newest first
             final = self._run / "checkpoints" / step
@@ -328,14 +336,14 @@ class Copies:
         folder = self._run / "checkpoints"
         for name in os.listdir(folder) if folder.is_dir() else []:
             try:
-                found[name] = (folder / name / COMMITTED).stat().st_mtime_ns if name.isdigit() else None
+                found[name] = (folder / name / COMMITTED).stat().st_mtime_ns if _STEP.fullmatch(name) else None
             except FileNotFoundError:
                 continue
         return {name: made for name, made in found.items() if made is not None}
 
     def _committed_there(self) -> list[str]:
         names = [name.removeprefix(self._prefix).split("/") for name, _ in self._bucket.list(self._prefix)]
-        return [parts[0] for parts in names if len(parts) == 2 and parts[1] == COMMITTED and parts[0].isdigit()]
+        return [parts[0] for parts in names if len(parts) == 2 and parts[1] == COMMITTED and _STEP.fullmatch(parts[0])]
 
     def _up(self, step: str, made: int) -> None:
         """One copy, held by links so that it stays while it is carried, whatever the trainer prunes."""
@@ -411,8 +419,9 @@ def spent_before(bucket: Bucket, config: Config) -> tuple[float, float]:
         data = bucket.read(f"{config.prefix}ledger/a{attempt:04d}.json")
         try:
             record = json.loads(data or b"{}")
-            usd += max(0.0, float(record.get("usd", 0.0)))
-            seconds += max(0.0, float(record.get("elapsed_s", 0.0)))
-        except (ValueError, TypeError, AttributeError):
+            own_usd, own_s = float(record.get("usd", 0.0)), float(record.get("elapsed_s", 0.0))
+        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
             continue  # the figure in the create body rules
+        if 0.0 <= own_usd <= MOST_USD and 0.0 <= own_s <= MOST_S:  # else nobody can have written it in earnest
+            usd, seconds = usd + own_usd, seconds + own_s
     return usd, seconds

@@ -17,12 +17,18 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+BODY_AT_MOST = 32 << 20
+"""Bytes of an answer that is held in memory; the longest that is asked for is a range of an events file."""
 _TIMEOUT_S = 30.0
 _TRANSIENT = (408, 425, 429, 500, 502, 503, 504)
 
 
 class Unreachable(OSError):
     """No answer: no route, refused, cut off, timed out."""
+
+
+class TooLong(Unreachable):
+    """An answer that is longer than anything that was asked for: it is not read, whoever put it there."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Reply:
         """The object in the body; {} when it is none."""
         try:
             found = json.loads(self.body or b"{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -90,6 +96,8 @@ class Web:
                 return self._once(connection, method, url, headers or {}, body, into)
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
+                if isinstance(error, TooLong):
+                    raise
                 if fresh or not used or isinstance(error, TimeoutError):
                     raise Unreachable(f"{type(error).__name__}: {error}") from error
         raise AssertionError("not reached")
@@ -110,7 +118,11 @@ class Web:
         answer = connection.getresponse()
         found = {name.lower(): value for name, value in answer.getheaders()}
         if into is None or not 200 <= answer.status < 300:
-            return Reply(answer.status, found, answer.read())
+            body = answer.read(BODY_AT_MOST + 1)
+            if len(body) > BODY_AT_MOST:
+                connection.close()
+                raise TooLong(f"the answer has more than {BODY_AT_MOST} bytes")
+            return Reply(answer.status, found, body)
         while chunk := answer.read(1 << 20):
             into.write(chunk)
         return Reply(answer.status, found)
