@@ -27,8 +27,12 @@ COLAB_ACCELERATOR = "v5litepod-1"
 COLAB_SESSION_S = 1.5 * 3600
 COLAB_SETUP_S = Range(120.0, 240.0, 600.0)  # opened by hand, packages installed, compiled
 
-# A GPU trained on with usual care: share of its half-precision peak, and the time to start one step.
-GPU_SHARE = Range(0.45, 0.25, 0.08)
+# A GPU used with usual care reaches this share of its half-precision peak, or what one v5e chip reaches with the same
+# work if that is less: small products fill neither. GPU_FLOAT32: of that in float32, where a T4 has 8 of 65 TFLOP/s, an
+# L4 30 of 121, an A100 with TF32 156 of 312. GPU_AROUND: how far off that is. GPU_STEP_S: the time to start one step.
+GPU_SHARE = 0.25
+GPU_FLOAT32 = 0.25
+GPU_AROUND = Range(1.8, 1.0, 0.35)
 GPU_STEP_S = Range(0.001, 0.003, 0.008)
 
 # Python between two calls of the device (about 1 ms with JAX; `planner.estimate` uses the same).

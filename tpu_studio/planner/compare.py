@@ -207,21 +207,23 @@ def _colab(cloud: Drawn) -> Way | None:
 
 
 def _gpu(cloud: Drawn) -> Way | None:
-    """The single GPU of least burden: peak of its half precision × a usual share, and the machine's start."""
+    """The single GPU of least burden: a share of its peak for the work, and the machine's start."""
     ways = []
-    operations = cloud.work.flops * cloud.resolved.batch
+    work, resolved = cloud.work, cloud.resolved
     needed = rented.need_bytes(cloud.memory, 1)
+    share = assumed.GPU_SHARE * (assumed.GPU_FLOAT32 if resolved.values["training.precision"] == "float32" else 1.0)
+    if found := loan("jax", assumed.COLAB_ACCELERATOR, "on-demand"):
+        reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
+        share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)
     for gpu in catalogue().gpus:
         peak, usd = gpu["peak_bf16_tflops_per_gpu"] or gpu["peak_fp16_tflops_per_gpu"], gpu["on_demand_usd_per_hour"]
         if not peak or not usd or gpu["gpus_per_vm"] != 1 or needed > gpu["memory_gb"] * 1e9 * rented.HBM_SHARE:
             continue
-        share, start = assumed.GPU_SHARE, assumed.GPU_STEP_S
-        step = Range(
-            *(operations / (peak * 1e12 * getattr(share, name)) + getattr(start, name) for name in ("low", "expected",
-              "high"))
-        )  # fmt: skip
+        expected = work.flops * resolved.batch / (peak * 1e12 * share)
+        around, start = assumed.GPU_AROUND, assumed.GPU_STEP_S
+        step = plus(Range(expected / around.low, expected, expected / around.high), start)
         setup = plus(plus(rented.BOOT_S, rented.ENVIRONMENT_S), rented.COMPILE_S)
-        time = plus(setup, plus(step.scaled(cloud.resolved.steps), rented.SAVE_S))
+        time = plus(setup, plus(step.scaled(resolved.steps), rented.SAVE_S))
         ways.append(Way("gpu", str(gpu["id"]), "on-demand", time, time.scaled(usd / 3600), f"one {gpu['name']}"))
     return min(ways, key=lambda way: way.burden_usd, default=None)
 

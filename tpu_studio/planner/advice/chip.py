@@ -13,7 +13,7 @@ from tpu_studio.planner.rules import CALLS_AT_LEAST
 
 ROWS, COLUMNS = 8, 128  # registers are 8 × 128; arrays are padded to that (Cloud TPU performance guide)
 WASTE = 1.3  # padded against real elements, from which on it is told
-SHORT_STEP_S = 0.02
+SHORT_STEP_S = 0.03
 MOST_PER_CALL = 64
 
 
