@@ -5,7 +5,9 @@ One object for the window; nothing of Qt but the sidebar it tells.
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
     from tpu_studio.app.studio import Studio
     from tpu_studio.viewmodels.account import AccountView
     from tpu_studio.viewmodels.runs import RunsView
+    from tpu_studio.viewmodels.sweep import SweepRow
 
 UNPROVED_AFTER_S = 120.0
+_log = logging.getLogger(__name__)
 
 
 class MoneyWatch:
@@ -26,11 +30,12 @@ class MoneyWatch:
         self._studio = studio
         self._known = CloudKnown()
         self._notices: dict[str, int] = {}
+        self._seen: tuple[object, ...] = ()
+        self._swept = False
         self._ends = [
             studio.runs.state.subscribe(self._runs_changed),
             studio.account.state.subscribe(self._account_changed, now=False),
         ]
-        self._seen: tuple[object, ...] = ()
         self.look()
 
     def close(self) -> None:
@@ -40,7 +45,35 @@ class MoneyWatch:
     def look(self) -> None:
         """Read anew what is remembered of the account."""
         home = self._studio.home
-        self._studio.tasks.submit(lambda: _read(home), done=lambda found: self._known_now(*found))
+
+        def read(found: tuple[CloudKnown, float | None]) -> None:
+            self._known_now(*found)
+            self._sweep(found[0])
+
+        self._studio.tasks.submit(lambda: _read(home), done=read)
+
+    def _sweep(self, known: CloudKnown) -> None:
+        """Once after each start, where somebody is signed in: is anything of ours left that no run needs?"""
+        rows = self._studio.runs.state.value.rows
+        if self._swept or not (known.signed_in and known.project) or rows is None:
+            return
+        self._swept = True
+        home, going_on = self._studio.home, tuple(row.run for row in rows if row.rented and not row.over)
+        self._studio.tasks.submit(lambda: _left(home, going_on), done=self._tell_left, failed=_not_swept)
+
+    def _tell_left(self, left: Sequence[SweepRow]) -> None:
+        if not left:
+            return
+        usd = sum(row.item.usd_per_hour or 0.0 for row in left)
+        things = "1 thing" if len(left) == 1 else f"{len(left)} things"
+        self._studio.shell.notify(
+            "Something of TPU Studio may still cost money",
+            f"No run that goes on needs {things} in Google Cloud: about {figures.money(usd)} an hour.",
+            tone="bad",
+            lasting=True,
+            action="Look at it",
+            act=lambda: self._studio.open_sheet("sweep"),
+        )
 
     def _known_now(self, known: CloudKnown, from_usd: float | None) -> None:
         self._known = known
@@ -63,6 +96,7 @@ class MoneyWatch:
         sidebar.money.set_money(money.spent, money.share, money.cap)
         sidebar.show_money(self._known.signed_in or any(row.place_id == "cloud" for row in rows))
         self._tell_unproved(view)
+        self._sweep(self._known)
 
     def _tell_unproved(self, view: RunsView) -> None:
         """A lasting notice for each run that is over while its machine is not proved gone; taken away when it is."""
@@ -87,6 +121,19 @@ class MoneyWatch:
             )
         for run in [run for run in self._notices if run not in late]:
             shell.close_notice(self._notices.pop(run))
+
+
+def _left(home: Path, going_on: Sequence[str]) -> list[SweepRow]:
+    """What costs money, is ours, and is needed by no run; blocks for some seconds."""
+    from tpu_studio.places.sweeping import Sweeping
+    from tpu_studio.viewmodels.sweep import row_of
+
+    rows = [row_of(item, going_on) for item in Sweeping(home).look("cloud").items]
+    return [row for row in rows if row.deletable and row.item.usd_per_hour != 0.0]
+
+
+def _not_swept(error: Exception) -> None:
+    _log.info("the sweep at the start could not be made: %s", error)  # the account page says what is missing
 
 
 def _rate(usd_per_hour: float | None) -> str:

@@ -231,12 +231,12 @@ class PlanView:
             return "neutral", "Not yet"
         if self.stale or self.looking:
             return "neutral", "Updating"
+        if self.job["where.place"] == "cloud":
+            return "neutral", "From published figures"
         if self.timing == "measuring":
             return "accent", "Timing real steps"
         if self.parts and self.parts.measured:
             return "neutral", "Measured here"
-        if self.job["where.place"] == "cloud":
-            return "neutral", "From published figures"
         return "neutral", "Rough"
 
     @property
@@ -269,7 +269,7 @@ class PlanView:
         if self.practice:
             return "Practice: nothing here is real, and nothing is charged."
         if self.rented:
-            return "Nothing is charged until the TPU is there. Waiting is free."
+            return "Nothing is charged until the TPU starts."
         if self.job["where.usd_per_hour"]:
             return "A rehearsal: the price is pretended, nothing is charged."
         return "Runs on this computer. Nothing is charged."

@@ -286,7 +286,7 @@ def _faster(first: Plan) -> Callable[[Plan], str]:
 
 
 def _next(made: Plan) -> str:
-    return f"{chips(catalogue().slice(made.accelerator).chips).capitalize()} at work together"
+    return f"{chips(catalogue().slice(made.accelerator).chips).capitalize()} together"
 
 
 def _choice(made: Plan, words: str) -> SliceChoice:

@@ -309,11 +309,11 @@ def _cost(facts: RunFacts, view: RunView, now: float) -> Number:
         context = f"{would}about {figures.money(usd + left * rate / 3600)} at the end"
     elif facts.rented and not view.over:
         charged = view.usd_at > 0
-        context = f"{figures.money(rate)} an hour" if charged else "nothing is charged while it waits"
+        context = f"{figures.money(rate)} an hour" if charged else "free while it waits"
     elif facts.rented and usd and not view.settled:
         context = "until the TPU is proved gone"
     elif facts.rented and usd:
-        context = "up to the proof that it is gone" if real else "nothing was charged: a rehearsal"
+        context = "up to the proof that it is gone" if real else "nothing was charged"
     share = min(1.0, usd / limit) if limit else None
     return Number(label, figures.money(usd), unit, context, "circle-dollar-sign", share=share)
 

@@ -288,7 +288,7 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
     as_wide_as(page, 1400)
     rented(page, world, "cloud")
     assert page.card.start.button.text() == "Review and start"
-    assert page.card.start.note.text() == "Nothing is charged until the TPU is there. Waiting is free."
+    assert page.card.start.note.text() == "Nothing is charged until the TPU starts."
     qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
     told = words_in(sheet_of(page))
     for part in (

@@ -114,7 +114,7 @@ def test_a_run_that_never_had_a_machine_says_that_nothing_was_rented():
 def test_the_cost_runs_on_between_reports_and_stands_still_while_it_waits(place: str, label: str):
     facts = runwords.facts_of(plan_at(place))
     waiting = runwords.numbers(facts, view_of(*ASKED), T + 600)[2]
-    assert (waiting.label, waiting.value, waiting.context) == (label, "$0.00", "nothing is charged while it waits")
+    assert (waiting.label, waiting.value, waiting.context) == (label, "$0.00", "free while it waits")
     running = runwords.numbers(facts, view_of(*THERE), T + 20 + 3600)[2]
     assert running.value == "$1.21"
 

@@ -187,7 +187,7 @@ class EstimateCard(Card):
 
     def draw(self, view: PlanView) -> None:
         tone, word = view.pill
-        self.pill.set_pill(word, tone, dot=view.timing == "measuring")  # type: ignore[arg-type]
+        self.pill.set_pill(word, tone, dot=tone == "accent")  # type: ignore[arg-type]
         self.figures.draw(view)
         self.start.draw(view)
 

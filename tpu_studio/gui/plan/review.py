@@ -17,7 +17,7 @@ from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.review import PRACTICE, Fact, Net, Review
 
 WIDTH = 760
-MOST_HEIGHT = 620
+MOST_HEIGHT = 700
 
 
 def open_review(over: QWidget, review: Review, start: Callable[[], None], leave: Callable[[], None]) -> Sheet:
@@ -41,7 +41,7 @@ def open_review(over: QWidget, review: Review, start: Callable[[], None], leave:
     for line in review.end:
         column.addLayout(_line(line))
     scroll = Scroll(inside)
-    room = over.window().height() - soft_px(330)
+    room = over.window().height() - soft_px(260)
     needed = inside.heightForWidth(soft_px(WIDTH) - 60) + 4
     scroll.setMinimumHeight(min(needed, max(room, px(220)), soft_px(MOST_HEIGHT)))
     sheet.body.addWidget(scroll, 1)

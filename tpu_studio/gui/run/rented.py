@@ -78,7 +78,7 @@ class RemovalCard(Card):
         super().__init__(margins=(0, 0, 0, 0), spacing=0, parent=parent)
         self.note = Note("", "", "neutral")
         self.body.addWidget(self.note)
-        self._lines = Text("", "caption", "text_2", numbers=True)
+        self._lines = Text("", "caption", "text_2")
         self.button = Button("Show the receipt", "link", size="small", icon="file-text")
         self.button.clicked.connect(self.receipt)
         row = QHBoxLayout()

@@ -1,0 +1,57 @@
+"""What the window says of money by itself: what is not proved gone, and what a sweep at the start finds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpu_studio.app import money
+from tpu_studio.cloud.sweep import Item
+from tpu_studio.viewmodels.home import CloudKnown
+from tpu_studio.viewmodels.runrows import RunRow, row_of
+from tpu_studio.viewmodels.sweep import row_of as sweep_row
+from tpu_studio.workflow.ports import RunSummary
+
+
+def over(settled: bool, ended: float) -> RunRow:
+    return row_of(
+        RunSummary(
+            "digits-k3f7", "digits", Path("/r"), ended - 600, place="cloud", status="finished", over=True, usd=1.0,
+            ended=ended, settled=settled, usd_per_hour=1.2,
+        )
+    )  # fmt: skip
+
+
+def notices(studio: Any) -> list[str]:
+    return [notice.title for notice in studio.shell.state.value.notices]
+
+
+def test_a_machine_that_is_not_proved_gone_has_a_lasting_notice_until_it_is(studio):
+    view = studio.runs.state.value
+    watch = studio.studio._money
+    watch._runs_changed(replace(view, rows=(over(False, time.time()),)))
+    assert notices(studio) == []  # it is being deleted: that takes a minute
+    late = time.time() - 600
+    watch._runs_changed(replace(view, rows=(over(False, late),)))
+    assert notices(studio) == ["digits: the TPU is not proved gone"]
+    notice = studio.shell.state.value.notices[0]
+    assert notice.lasting and notice.tone == "bad" and "may still be charged: $1.20 an hour" in notice.text
+    watch._runs_changed(replace(view, rows=(over(False, late),)))
+    assert len(notices(studio)) == 1
+    watch._runs_changed(replace(view, rows=(over(True, late),)))
+    assert notices(studio) == []
+
+
+def test_a_sweep_at_the_start_tells_what_no_run_needs(studio, qtbot, monkeypatch: pytest.MonkeyPatch):
+    left = sweep_row(Item("node", "ts-old-aaaa-a1-t1", "us-west4-a", True, 1.2, "READY"), ())
+    monkeypatch.setattr(money, "_left", lambda home, going_on: [left])
+    studio.studio._money._sweep(CloudKnown(signed_in=True))  # no project is chosen: there is nothing to ask
+    studio.studio._money._sweep(CloudKnown(signed_in=True, project="flowers-lab"))
+    qtbot.waitUntil(lambda: notices(studio) == ["Something of TPU Studio may still cost money"], timeout=10_000)
+    assert "$1.20 an hour" in studio.shell.state.value.notices[0].text
+    studio.studio._money._sweep(CloudKnown(signed_in=True, project="flowers-lab"))  # once a start
+    assert len(notices(studio)) == 1
