@@ -599,7 +599,7 @@ class Driver:
         guard = run.words.guard(machine.attempt)
         created = machine.created
         if created is None and guard.first and _claimed_by(run.folder, machine):
-            created = max(guard.since or guard.first, machine.asked or 0.0)
+            created = max(_since(run.folder, machine, guard), machine.asked or 0.0)
         until = self._billed_until(run, machine, guard, rules, limits)
         self._tell_unseen(run, machine, rules, limits)
         self._say(
@@ -636,7 +636,7 @@ class Driver:
         asked = machine.asked or run.side.clock.now()
         if machine.created is None and not guard.first:
             return asking.before_times(asked, run.state, rules, limits)[0]
-        began = machine.created or guard.since or asked
+        began = machine.created or _since(run.folder, machine, guard) or asked
         return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
 
     def _tell_unseen(self, run: _Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
@@ -768,9 +768,19 @@ def _kind(task: str, name: str) -> str:
 
 def _lived_until(folder: Path, machine: Machine) -> float:
     """When the machine wrote its ledger last: also after its end, while its deletion fails. 0: no word of that."""
+    return _in_ledger(folder, machine, "t")
+
+
+def _since(folder: Path, machine: Machine, guard: Guard) -> float:
+    """When the machine was made, as its guardian tells it; its first word where it did not."""
+    since = _in_ledger(folder, machine, "since")
+    return guard.since or (since if 0.0 < since <= guard.first else guard.first)
+
+
+def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
     try:
         record = json.loads(ledger_file(folder, machine.attempt).read_bytes())
-        return float(record["t"]) if record["name"] == machine.ref.name else 0.0
+        return float(record[key]) if record["name"] == machine.ref.name else 0.0
     except (OSError, ValueError, KeyError, TypeError):
         return 0.0
 

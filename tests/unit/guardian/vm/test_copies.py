@@ -1,4 +1,4 @@
-"""Checkpoints between disk and bucket: what is being fetched is not taken for what was pruned (found by `make chaos`)."""
+"""Checkpoints between disk and bucket: what is being fetched is not taken for what was pruned."""
 
 from __future__ import annotations
 
