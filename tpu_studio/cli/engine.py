@@ -13,7 +13,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 
 if TYPE_CHECKING:
-    from tpu_studio.local.engine import Progress
+    from tpu_studio.local.engine import Engine, Progress
 
 _STEPS = {"preparing": "Getting ready", "downloading": "Downloading", "installing": "Unpacking", "checking": "Checking",
           "testing": "Trying it out"}  # fmt: skip
@@ -22,19 +22,21 @@ _STEPS = {"preparing": "Getting ready", "downloading": "Downloading", "installin
 def engine(arguments: Arguments, output: Output) -> int:
     """Exit code 4 when the engine is not ready afterwards and nothing else was asked for."""
     with studio() as services:
-        found = services.engine
+        found, name = services.engine, "training engine"
+        if arguments.extra:
+            found, name = _extra(services, arguments), "TPU compiler"
         if arguments.path:
             output.answer({"path": str(found.root)}, str(found.root))
             return 0
         if arguments.install:
-            install(services, output, arguments.wheels)
+            _install(found, output, arguments.wheels, name)
         elif arguments.repair:
             with cancelling() as cancelled:
                 replaced = found.repair(lambda progress: _tell(output, progress), cancelled, arguments.wheels)
             output.say(f"Replaced: {', '.join(replaced)}." if replaced else "Nothing was wrong.")
         elif arguments.remove:
             found.remove()
-            output.say("The training engine is deleted. Runs and their models stay.")
+            output.say(f"The {name} is deleted. Runs and their models stay.")
         state = found.state()
         output.answer({"path": str(found.root), **state.to_json()}, _as_text(str(found.root), state))
         return 0 if state.is_ready or arguments.remove else 4
@@ -42,9 +44,31 @@ def engine(arguments: Arguments, output: Output) -> int:
 
 def install(services: Studio, output: Output, wheels: Any = None) -> None:
     """Raises NotReady with what is in the way; ``engine-cancelled`` after Ctrl-C."""
+    _install(services.engine, output, wheels, "training engine")
+
+
+def _install(found: Engine, output: Output, wheels: Any, name: str) -> None:
     with cancelling() as cancelled:
-        services.engine.install(lambda progress: _tell(output, progress), cancelled, wheels)
-    output.say("The training engine is ready.")
+        found.install(lambda progress: _tell(output, progress), cancelled, wheels)
+    output.say(f"The {name} is ready.")
+
+
+def _extra(services: Studio, arguments: Arguments) -> Engine:
+    """The environment that ``--with`` names.
+
+    Raises:
+        NotReady: ``tpu-compiler-licence`` when it is to be fetched and its licence was not accepted,
+            ``tf-tpu-compiler-later``.
+    """
+    from tpu_studio.local.engine.spec import LICENCE
+    from tpu_studio.wire.errors import NotReady
+
+    if arguments.extra != "tpu-compiler":
+        raise NotReady("tf-tpu-compiler-later")
+    fetches = arguments.install or arguments.repair
+    if fetches and not arguments.accept_licence and not services.compiler.state().is_ready:
+        raise NotReady("tpu-compiler-licence", licence=LICENCE)
+    return services.compiler
 
 
 @contextmanager
@@ -87,7 +111,7 @@ def _as_text(root: str, state: Any) -> str:
         rows.append(["Size", figures.size(state.size_bytes)])
     rows += [
         [name, state.versions[name]]
-        for name in ("tensorflow", "tensorflow-cpu", "jax", "keras")
+        for name in ("tensorflow", "tensorflow-cpu", "jax", "libtpu", "keras")
         if name in state.versions
     ]
     return table(rows)

@@ -16,6 +16,7 @@ from tpu_studio.wire.errors import StudioError
 FAILED, BAD_INPUT, BY_LIMIT, NOT_READY, DETACHED = 1, 2, 3, 4, 130
 
 VERBS = {
+    "check": "checking",
     "plan": "planning", "run": "running", "watch": "running", "runs": "keeping", "show": "keeping", "stop": "keeping",
     "extend": "keeping", "resume": "keeping", "delete": "keeping", "export": "keeping", "import": "keeping",
     "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",

@@ -13,6 +13,7 @@ from tpu_studio.wire.homes import home_folder
 if TYPE_CHECKING:
     from tpu_studio.local.consents import Consents
     from tpu_studio.local.engine import Engine
+    from tpu_studio.local.preflight import Preflight
     from tpu_studio.local.stopwatch import Stopwatch
     from tpu_studio.store.index import Index
     from tpu_studio.store.journal import JournalFile
@@ -31,6 +32,19 @@ class Studio:
         from tpu_studio.local.engine import Engine, engine_root
 
         return Engine(engine_root())
+
+    @cached_property
+    def compiler(self) -> Engine:
+        """The TPU compiler's environment."""
+        from tpu_studio.local.engine import compiler, engine_root
+
+        return compiler(engine_root())
+
+    @cached_property
+    def preflight(self) -> Preflight:
+        from tpu_studio.local.preflight import Preflight
+
+        return Preflight(self.home, self.engine, self.compiler)
 
     @cached_property
     def consents(self) -> Consents:

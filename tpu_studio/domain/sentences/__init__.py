@@ -12,6 +12,7 @@ from typing import Any
 from tpu_studio.domain.sentences import (
     advice,
     catalogue,
+    check,
     cloud,
     colab,
     converting,
@@ -45,10 +46,10 @@ __all__ = [
 
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
-    **catalogue.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
+    **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
     **colab.ERRORS,
 }  # fmt: skip
-FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
+FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **check.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}
 REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 

@@ -1,0 +1,101 @@
+"""``check``: shapes, operations and memory of a job before anything is rented, by the real TPU compiler where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.cli.engine import cancelling
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.parser import Arguments
+from tpu_studio.cli.planning import RENTED, note, prepare, slice_of
+from tpu_studio.cli.studio import studio
+from tpu_studio.wire.errors import BadInput, NotReady
+from tpu_studio.wire.job import parse_setting
+from tpu_studio.wire.plan import Plan
+
+_STAGES = {
+    "starting": "Starting",
+    "data": "Reading the first examples",
+    "model": "Tracing the model",
+    "compiling": "Compiling for the TPU, a minute or so",
+    "largest-batch": "Looking for the largest batch that fits",
+}
+
+
+def check(arguments: Arguments, output: Output) -> int:
+    """Exit code 0; 1 when it does not fit; 2 when job, data or model is wrong."""
+    from tpu_studio.planner.compiled import with_compiler
+
+    names_a_tpu = any(parse_setting(text)[0] == "where.accelerator" for text in arguments.set)
+    if names_a_tpu and not arguments.on:
+        arguments.on = "cloud"
+    with studio() as services:
+        made = prepare(services, arguments, output, measure=False, checked=False)
+        answer: Mapping[str, Any] = {}
+        if not made.blocking and (made.consent or made.job.model != "file"):
+            target = slice_of(made)
+            kept = None if arguments.again else services.preflight.known(made, target)
+            if kept is not None and arguments.largest_batch and "largest_batch" not in kept:
+                kept = None
+            try:
+                with cancelling() as cancelled:
+                    answer = kept or services.preflight.ask(
+                        made, target, largest_batch=arguments.largest_batch, cancelled=cancelled,
+                        stage=lambda name: output.progress(None, f"{_STAGES.get(name, name)} …", now=True),
+                    )  # fmt: skip
+            except NotReady as error:
+                output.say(f"Shapes and operations were not checked: {error.id}.")
+            made = with_compiler(made, answer)
+    output.answer(to_json(made, answer), as_text(made, answer))
+    if made.blocking:
+        return BadInput.exit_code
+    return 0 if made.fits else 1
+
+
+def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
+    compiled = answer.get("compiled") or {}
+    largest = (answer.get("largest_batch") or {}).get("largest_batch")
+    memory = {name: made.memory.get(name) for name in ("device_bytes", "limit_bytes", "by")}
+    return {
+        "place": made.place,
+        "framework": made.framework,
+        "accelerator": made.accelerator,
+        "fits": made.fits,
+        "memory": memory | {"parts": dict(made.memory.get("parts") or {})},
+        "checks": [
+            {"id": one.id, "level": one.level, "title": one.title, "fix": dict(one.fix) if one.fix else None}
+            for one in made.checks
+        ],
+        "largest_batch": largest,
+        "compile_s": compiled.get("seconds"),
+        "flops": compiled.get("flops"),
+        "bytes_accessed": compiled.get("bytes_accessed"),
+        "compiler": {"state": answer.get("compiler"), **(answer.get("versions") or {})},
+        "compiler_words": compiled.get("words") or compiled.get("raw") or None,
+    }
+
+
+def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
+    from tpu_studio.cli.output import table
+    from tpu_studio.domain import figures
+
+    memory = made.memory
+    by = "the TPU compiler" if memory.get("by") == "tpu-compiler" else "the estimate"
+    rows = [
+        ["Model", f"{made.job.model}, {made.framework}, {made.accelerator}"],
+        ["Batch", f"{made.job['training.global_batch']} on {made.devices} device{'s' * (made.devices > 1)}"],
+        ["Memory", f"{figures.size(memory['device_bytes'])} of {figures.size(memory['limit_bytes'])}, by {by}"],
+    ]
+    parts = memory.get("parts") or {}
+    if memory.get("by") == "tpu-compiler" and made.fits:
+        rows.append(["Of it", ", ".join(f"{name} {figures.size(size)}" for name, size in parts.items() if size)])
+    if (seconds := (answer.get("compiled") or {}).get("seconds")) is not None:
+        rows.append(["Compiled in", figures.duration(seconds)])
+    lines = [made.job.name, table(rows)]
+    for one in made.checks:
+        if one.level != "ok":
+            lines += note(one)
+    where = "this TPU" if made.place in RENTED else "this computer"
+    lines.append(f"✓ It fits into the memory of {where}." if made.fits else f"✗ It does not fit into {where}.")
+    return "\n".join(lines)

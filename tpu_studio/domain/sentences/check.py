@@ -1,0 +1,156 @@
+"""Words for what `check` finds before anything is rented: shapes, operations, memory by the TPU compiler."""
+
+from __future__ import annotations
+
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+
+
+def _in_line(f: Facts) -> str:
+    """ “model.py”, line 12"""
+    if "file" not in f:
+        return ""
+    return f" ({f.file()}, line {f.text('line')})" if "line" in f else f" ({f.file()})"
+
+
+def _layer(f: Facts) -> str:
+    return f"the layer “{f.text('layer')}”" if "layer" in f else "a layer"
+
+
+def _times(f: Facts) -> str:
+    count = f.raw("count")
+    return f" {count} times" if isinstance(count, int) and count > 1 else ""
+
+
+def _file(f: Facts) -> str:
+    return f.file(default="The model")
+
+
+def _raw(f: Facts, name: str = "raw") -> str:
+    return f.text(name, "nothing more").rstrip(".")
+
+
+def _shapes(f: Facts) -> Sentence:
+    came, wanted = f.text("got", "another shape"), f.text("wanted", "what it was made for")
+    if "axis" in f:
+        wanted = f"{wanted} in its last place" if f.text("axis") == "-1" else f"{wanted} in place {f.text('axis')}"
+    where = f"line {f.text('line')} of {f.file()}" if "line" in f else "the model"
+    return Sentence(
+        f"The shapes do not meet in {_layer(f)}{_in_line(f)}",
+        f"What came: {came}; what was expected: {wanted}. {NOTHING_CHARGED}",
+        f"Correct {where}: the layer before it, or its own size.",
+    )
+
+
+CHECKS: dict[str, Entry] = {
+    "shapes-meet": Sentence("The model takes the first real examples", "Every layer got the shape it expects.", ""),
+    "model-shapes": _shapes,
+    "model-memory": lambda f: Sentence(
+        f"{_file(f)} used more memory than it may",
+        f"At {f.bytes('bytes')} it was ended; {f.bytes('limit_bytes')} are allowed. {NOTHING_CHARGED}",
+        "Let build_model only build the model: no data, no large arrays.",
+    ),
+    "model-forks": lambda f: Sentence(
+        f"{_file(f)} started too many programs",
+        f"{f.count('count', 'program', 'programs')} were running and were ended. {NOTHING_CHARGED}",
+        "Let build_model only build and return the model.",
+    ),
+    "op-host-callback": lambda f: Sentence(
+        f"The model calls back into Python at each step{_in_line(f)}",
+        f"“{f.text('operation')}”{_times(f)}: a TPU would wait for the computer beside it, or cannot do it at all. {NOTHING_CHARGED}",
+        "Write it in jax.numpy or keras.ops, or do it to the data before training; take jax.debug.print out.",
+    ),
+    "op-not-on-tpu": lambda f: Sentence(
+        f"A TPU cannot do “{f.text('operation')}”{_in_line(f)}",
+        f"Only processors have it. {NOTHING_CHARGED}",
+        "Use eigh for symmetric matrices, svd or qr, or work it out before training.",
+    ),
+    "op-float64": lambda f: Sentence(
+        f"The model computes in {f.text('dtype', 'float64')}{_in_line(f)}",
+        f"“{f.text('operation')}”{_times(f)}: a TPU only imitates such wide numbers, many times slower. {NOTHING_CHARGED}",
+        "Use float32, and leave jax_enable_x64 off.",
+    ),
+    "op-dynamic-shape": lambda f: Sentence(
+        f"A size in the model depends on the values of the data{_in_line(f)}",
+        f"A TPU program has fixed sizes. JAX says: {_raw(f)}. {NOTHING_CHARGED}",
+        "Use jnp.where(condition, x, 0) instead of x[condition], unique and nonzero with size=, and sizes known beforehand.",
+    ),
+    "op-python-branch": lambda f: Sentence(
+        f"A Python “if” or “while” looks at values of the data{_in_line(f)}",
+        f"A TPU program is made before the values are known. {NOTHING_CHARGED}",
+        "Use jnp.where, jax.lax.cond or jax.lax.while_loop (keras.ops.where, keras.ops.cond).",
+    ),
+    "op-numpy-inside": lambda f: Sentence(
+        f"numpy is used inside the model{_in_line(f)}",
+        f"numpy works on this computer only, not on a TPU. {NOTHING_CHARGED}",
+        "Use keras.ops or jax.numpy: the functions have the same names.",
+    ),
+    "op-padding": lambda f: Sentence(
+        f"A TPU would work {f.text('waste')} times as much as needed{_in_line(f)}",
+        f"It multiplies blocks of {f.text('unit', '128')} and fills the rest with zeros; the worst product is {f.text('sizes')}. {NOTHING_CHARGED}",
+        f"Choose widths that are multiples of {f.text('unit', '128')}, and a larger batch.",
+    ),
+    "batch-can-grow": lambda f: Sentence(
+        f"A batch of {f.text('largest_batch')} fits as well",
+        "A larger batch fills the TPU better; by the TPU compiler's word it has room.",
+        "Take it; the learning rate may have to rise with it.",
+    ),
+    "fit-rematerialize": Sentence(
+        "Recomputing would need less memory",
+        "Inner values are worked out again instead of remembered: a third more work.",
+        "Set rematerialize = true.",
+    ),
+    "fit-bfloat16": Sentence(
+        "bfloat16 would need less memory",
+        "Inner values take half the room, and a TPU computes them faster; weights stay float32.",
+        'Set precision = "bfloat16".',
+    ),
+    "fit-accumulate": lambda f: Sentence(
+        f"The same batch in {f.text('parts')} parts would need less memory",
+        "Each step works on the parts one after another and learns the same.",
+        f"Set accumulate = {f.text('parts')}.",
+    ),
+    "fit-larger-slice": lambda f: Sentence(
+        f"It should fit on {f.text('accelerator', 'a larger TPU')}",
+        "Each chip holds the weights and its share of the batch. This is an estimate.",
+        "Choose it and check again.",
+    ),
+    "estimate-no-compiler": Sentence(
+        "The memory is an estimate: the TPU compiler is not installed",
+        "It may be wrong by some 15 %. " + NOTHING_CHARGED,
+        "Install it with: tpu-studio engine --install --with tpu-compiler --accept-licence.",
+    ),
+    "estimate-tensorflow": Sentence(
+        "The memory is an estimate: TensorFlow is not compiled here yet",
+        "It may be wrong by some 15 %. " + NOTHING_CHARGED,
+        'With framework = "jax" the TPU compiler answers.',
+    ),
+    "compiler-refused": lambda f: Sentence(
+        "The TPU compiler could not compile this",
+        f"It says: {_raw(f)}. The memory shown is an estimate. {NOTHING_CHARGED}",
+        "Try another slice; its words are in the details.",
+    ),
+    "check-compiler-crashed": lambda f: Sentence(
+        "The TPU compiler broke down",
+        f"Nothing else was harmed. The memory shown is an estimate. {NOTHING_CHARGED}",
+        "Try another batch or slice, or repair the compiler: tpu-studio engine --repair --with tpu-compiler.",
+    ),
+    "check-compiler-slow": lambda f: Sentence(
+        "The TPU compiler did not get ready",
+        f"After {f.text('seconds', 'many')} seconds it was ended. The memory shown is an estimate. {NOTHING_CHARGED}",
+        "Convolution nets take longest; try a smaller batch, or rely on the estimate.",
+    ),
+    "check-compiler-memory": lambda f: Sentence(
+        "The TPU compiler needs more memory than this computer can spare",
+        f"At {f.bytes('bytes')} it was ended. The memory shown is an estimate. {NOTHING_CHARGED}",
+        "Close other programs and check again.",
+    ),
+}
+
+ERRORS: dict[str, Entry] = {
+    "check-cancelled": Sentence("The check was stopped", NOTHING_CHARGED, "Start it again when you like."),
+    "check-failed": lambda f: Sentence(
+        "The check ended without an answer",
+        f"It said: {_raw(f)}. {NOTHING_CHARGED}",
+        "Try again; if it stays, repair the training engine.",
+    ),
+}

@@ -1,0 +1,327 @@
+"""Asks `trainer.check` about a plan: shapes, operations, and what the real TPU compiler says of its memory.
+
+A subprocess of the TPU compiler's environment, or of the training engine where that is not installed (then without
+the compiler). Whatever it does, compiler crash or a person's model that never returns, forks, prints or fills the
+memory, ends with it, within a time and a size. Answers are kept in ``checks/`` of the home folder by all that they
+depend on: the same question again takes no process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import psutil
+
+from tpu_studio.local.computer import package_folder, trainer_environment
+from tpu_studio.local.engine import Engine
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.runfolder import write_atomically
+
+TAG = "TPU_STUDIO_CHECK"  # in the environment of every process of one check, also of those that left its session
+TRACE_LIMIT_S = 90.0  # data, model and tracing: seconds for models of ours, so a person's own is stuck
+COMPILE_LIMIT_S = 1800.0  # convolution nets take minutes
+MOST_PROCESSES = 24  # of one check: JAX itself starts none
+LOOK_EVERY_S = 0.1
+_COUNT_EVERY_S = 0.5
+ADDRESS_SPACE = 48 << 30  # beyond what JAX and libtpu reserve (9 GB), below any array of 100 GB
+_TAIL_LINES = 40
+
+# What a step's memory does not depend on.
+_LEFT_OUT = (
+    "name", "format", "limits.", "where.", "training.epochs", "training.steps", "training.learning_rate",
+    "training.warmup", "training.schedule", "training.early_stopping", "training.evaluate_every",
+    "training.checkpoint_every", "training.on_nan",
+)  # fmt: skip
+_KEPT_ANYWAY = ("training.steps_per_call",)
+
+# The answer changes with these parts of our own source.
+_SOURCES = ("trainer/check", "trainer/models", "trainer/step_jax.py", "trainer/maths.py", "trainer/recipe.py",
+            "trainer/state.py", "trainer/backend.py")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What to compile for, as the catalogue knows it."""
+
+    accelerator: str
+    generation: str
+    topology: str
+    devices: int
+    matrix_unit: int = 128
+
+    def to_json(self) -> dict[str, Any]:
+        names = ("accelerator", "generation", "topology", "devices")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much one check may take; *memory_bytes* of all its processes together."""
+
+    trace_s: float = TRACE_LIMIT_S
+    compile_s: float = COMPILE_LIMIT_S
+    memory_bytes: int = 0
+    processes: int = MOST_PROCESSES
+
+    @property
+    def most_bytes(self) -> int:
+        return self.memory_bytes or max(4 << 30, int(psutil.virtual_memory().total * 0.7))
+
+
+class Preflight:
+    """Args:
+    command: How the check is started with an environment's Python, for tests.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        engine: Engine,
+        compiler: Engine,
+        *,
+        bounds: Bounds | None = None,
+        command: Sequence[str] = ("-m", "tpu_studio.trainer.check"),
+    ) -> None:
+        self._folder, self._engine, self._compiler = home / "checks", engine, compiler
+        self._bounds, self._command = bounds or Bounds(), tuple(command)
+
+    def known(self, plan: Plan, target: Slice | None) -> Mapping[str, Any] | None:
+        """The kept answer to this very question: same plan parts, data, slice, versions and source."""
+        try:
+            found = json.loads(self._file(plan, target).read_bytes())
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) and isinstance(found.get("traced"), dict) else None
+
+    def ask(
+        self,
+        plan: Plan,
+        target: Slice | None,
+        *,
+        largest_batch: bool = False,
+        stage: Callable[[str], None] = lambda name: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Mapping[str, Any]:
+        """The answer: ``traced`` and, where there is a compiler, ``compiled`` and ``largest_batch``, as `trainer.check`
+        tells them; ``ended`` when it was ended from outside, with the id of why and its facts; ``compiler``: ready, or
+        why there is none.
+
+        Raises:
+            NotReady: neither environment is there. StudioError: ``check-cancelled``.
+        """
+        state = self._compiler.state()
+        python = self._compiler.paths.python if state.is_ready else self._engine.python()
+        question: dict[str, Any] = {
+            "plan": plan.to_json(),
+            "target": target.to_json() if target and state.is_ready else None,
+            "matrix_unit": target.matrix_unit if target else 128,
+            "largest_batch": largest_batch,
+            "memory_bytes": ADDRESS_SPACE,
+        }
+        told = _Asking(python, self._command, question, self._bounds, stage, cancelled).answer()
+        told["compiler"] = "ready" if state.is_ready else state.status
+        told["versions"] = {name: state.versions.get(name, "") for name in ("jax", "libtpu")} if state.is_ready else {}
+        if "traced" in told and (target is None or "compiled" in told or not _may_compile(told["traced"])):
+            with suppress(OSError):  # a full disk: then it is asked again next time
+                write_atomically(self._file(plan, target), json.dumps(told).encode() + b"\n")
+        return told
+
+    def _file(self, plan: Plan, target: Slice | None) -> Path:
+        depends = {
+            path: value
+            for path, value in plan.job.values.items()
+            if path in _KEPT_ANYWAY
+            or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
+        }
+        state = self._compiler.state()
+        versions = {name: state.versions.get(name) for name in ("jax", "libtpu", "keras")} if state.is_ready else None
+        content = [
+            depends, plan.framework, plan.task, plan.consent, plan.data.get("fingerprint"),
+            target.to_json() if target else None, versions, _source_sha256(),
+        ]  # fmt: skip
+        text = json.dumps(content, sort_keys=True, default=str)
+        return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
+
+
+def _may_compile(traced: Mapping[str, Any]) -> bool:
+    return not traced.get("problems") and not any(one.get("level") == "error" for one in traced.get("operations", ()))
+
+
+class _Asking:
+    """One subprocess, from its start to the end of everything it started."""
+
+    def __init__(
+        self,
+        python: Path,
+        command: Sequence[str],
+        question: Mapping[str, Any],
+        bounds: Bounds,
+        stage: Callable[[str], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._argv = [str(python), *command]
+        self._question, self._bounds, self._stage, self._cancelled = question, bounds, stage, cancelled
+        self._tag = hashlib.sha256(os.urandom(16)).hexdigest()[:24]
+        self.told: dict[str, Any] = {}
+        self._now = "starting"
+
+    def answer(self) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="tpu-studio-") as folder:
+            file = Path(folder) / "question.json"
+            file.write_text(json.dumps(self._question), encoding="utf-8")
+            process = subprocess.Popen(
+                [*self._argv, "--question", str(file)],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
+                env=trainer_environment() | {TAG: self._tag, "TMPDIR": folder}, start_new_session=True,
+            )  # fmt: skip
+            assert process.stdout is not None and process.stderr is not None
+            words: deque[str] = deque(maxlen=_TAIL_LINES)
+            readers = [
+                threading.Thread(target=self._read, args=(process.stdout,), name="check-answers", daemon=True),
+                threading.Thread(target=_keep_tail, args=(process.stderr, words), name="check-words", daemon=True),
+            ]
+            for reader in readers:
+                reader.start()
+            try:
+                ended = self._wait(process)
+            finally:
+                end_all(self._tag, process)
+                for reader in readers:
+                    reader.join(5.0)
+                process.stdout.close()
+                process.stderr.close()
+        if ended is None and process.returncode != 0:
+            ended = {"id": self._crashed(), "facts": {"exit_code": process.returncode, "raw": "\n".join(words)[-2000:]}}
+        if ended is None and "traced" not in self.told:
+            ended = {"id": "check-failed", "facts": {"raw": "\n".join(words)[-2000:]}}
+        if ended is not None:
+            if (file_ := _own_file(self._question)) is not None:
+                ended["facts"].setdefault("file", file_)
+            self.told["ended"] = ended
+        return self.told
+
+    def _crashed(self) -> str:
+        return "check-compiler-crashed" if self._now in ("compiling", "largest-batch") else "model-ended"
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> dict[str, Any] | None:
+        """Until it has ended; what it was ended for, if it did not end by itself."""
+        begun = counted = time.monotonic()
+        told_stage = ""
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LOOK_EVERY_S)
+                return None
+            if self._now != told_stage:
+                told_stage = self._now
+                begun = time.monotonic() if told_stage in ("compiling", "largest-batch", "model") else begun
+                self._stage(told_stage)
+            if self._cancelled():
+                raise StudioError("check-cancelled")
+            compiling = told_stage in ("compiling", "largest-batch")
+            limit_s = self._bounds.compile_s if compiling else self._bounds.trace_s
+            now = time.monotonic()
+            if now - begun > limit_s:
+                id = "check-compiler-slow" if compiling else "model-stuck"
+                return {"id": id, "facts": {"seconds": round(limit_s), "limit_s": round(limit_s)}}
+            if now - counted < _COUNT_EVERY_S:
+                continue
+            counted = now
+            found = members(self._tag, process.pid)
+            if len(found) > self._bounds.processes:
+                return {"id": "model-forks", "facts": {"count": len(found)}}
+            if (used := _resident(found)) > self._bounds.most_bytes:
+                id = "check-compiler-memory" if compiling else "model-memory"
+                return {"id": id, "facts": {"bytes": used, "limit_bytes": self._bounds.most_bytes}}
+
+    def _read(self, pipe: IO[bytes]) -> None:
+        for line in pipe:
+            with suppress(ValueError):
+                told = json.loads(line)
+                if "stage" in told:
+                    self._now = str(told["stage"])
+                elif told.get("answer") == "largest-batch":
+                    self.told["largest_batch"] = told
+                elif "answer" in told:
+                    self.told[str(told["answer"])] = told
+
+
+def members(tag: str, pid: int) -> list[psutil.Process]:
+    """Living processes of one check: the first, its descendants, and whoever carries its tag."""
+    found: dict[int, psutil.Process] = {}
+    with suppress(psutil.Error):
+        first = psutil.Process(pid)
+        found.update((one.pid, one) for one in [first, *first.children(recursive=True)])
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid not in found and process.environ().get(TAG) == tag:
+                found[process.pid] = process
+    return [one for one in found.values() if _lives(one)]
+
+
+def end_all(tag: str, process: subprocess.Popen[bytes]) -> None:
+    """Nothing of a check stays behind, whatever it forked."""
+    for _ in range(50):
+        with suppress(ProcessLookupError, PermissionError):
+            if process.returncode is None:
+                os.killpg(process.pid, signal.SIGKILL)
+        found = [one for one in members(tag, process.pid) if one.pid != process.pid or process.returncode is None]
+        for one in found:
+            with suppress(psutil.Error):
+                one.kill()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        if not found:
+            break
+    process.wait()
+
+
+def _lives(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return process.status() not in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    return False
+
+
+def _resident(processes: Iterable[psutil.Process]) -> int:
+    total = 0
+    for one in processes:
+        with suppress(psutil.Error):
+            total += one.memory_info().rss
+    return total
+
+
+def _keep_tail(pipe: IO[bytes], words: deque[str]) -> None:
+    """A person's model may print a million lines: read them all, keep the last."""
+    while chunk := pipe.readline(4096):
+        words.append(chunk.decode("utf-8", "replace").rstrip())
+
+
+def _own_file(question: Mapping[str, Any]) -> str | None:
+    job = question["plan"].get("job")
+    model = job.get("model") if isinstance(job, Mapping) else None
+    return str(model["file"]) if isinstance(model, Mapping) and model.get("file") else None
+
+
+def _source_sha256() -> str:
+    root = package_folder() / "tpu_studio"
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        path = root / name
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
+
+

@@ -1,0 +1,136 @@
+"""What `check` found, laid over a plan: the TPU compiler's memory instead of the estimate, and its findings as checks.
+
+Pure. The answer is `local.preflight`'s; a plan without one stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.sentences import say_finding
+from tpu_studio.planner.checks import TIGHT_SHARE
+from tpu_studio.wire.plan import Check, Plan
+
+_MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
+_CANNOT = ("compiler-refused", "check-compiler-crashed", "check-compiler-slow", "check-compiler-memory")
+
+
+def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:
+    """*plan* with what *answer* knows better, its checks in order of weight."""
+    memory = dict(plan.memory)
+    compiled = answer.get("compiled") or {}
+    checks = list(plan.checks)
+    if "fits" in compiled:
+        memory = _memory(plan, compiled)
+        checks = [check for check in checks if check.id not in _MEMORY_CHECKS]
+        checks += of_compiled(plan, compiled, answer.get("largest_batch") or {})
+    known = {check.id for check in checks}
+    checks += [check for check in of_traced(answer) if check.id not in known]
+    checks += [check for check in of_compiler(plan, answer) if check.id not in known]
+    order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
+    return replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
+
+
+def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:
+    """Problems of the model on the first real examples, and operations that a TPU does badly."""
+    traced = answer.get("traced") or {}
+    for problem in traced.get("problems") or ():
+        yield _check(str(problem["id"]), "error", problem.get("facts") or {})
+    for one in traced.get("operations") or ():
+        yield _check(str(one["id"]), str(one["level"]), one.get("facts") or {})
+    if traced and not traced.get("problems"):
+        yield _check("shapes-meet", "ok", {"programs": traced.get("programs", 0)})
+    ended = answer.get("ended")
+    if ended and ended["id"] not in _CANNOT:
+        yield _check(str(ended["id"]), "error", ended.get("facts") or {})
+
+
+def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, Any]) -> Iterator[Check]:
+    """Whether it fits, by the compiler's word, with one press that makes it fit."""
+    needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
+    facts: dict[str, Any] = {"needs_bytes": needs, "limit_bytes": limit, "by": "tpu-compiler"}
+    if compiled.get("words"):
+        facts["raw"] = compiled["words"]
+    best = largest.get("largest_batch")
+    if best:
+        facts["largest_batch"] = best
+    if not compiled["fits"]:
+        yield Check("memory-does-not-fit", "warning", "This does not fit into the memory of this TPU",
+                    {"training.global_batch": best} if best else None, facts)  # fmt: skip
+        yield from proposals(plan, needs, limit)
+    elif needs > TIGHT_SHARE * limit:
+        yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)
+    if compiled["fits"] and best and best > int(plan.job["training.global_batch"]):
+        yield _check("batch-can-grow", "info", {"largest_batch": best}, {"training.global_batch": best})
+
+
+def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
+    """Other ways than a smaller batch: recompute, bfloat16, parts of a batch, a larger TPU."""
+    job = plan.job
+    if str(job.model).startswith("gpt") and job["training.rematerialize"] is not True:
+        yield _check("fit-rematerialize", "info", {}, {"training.rematerialize": True})
+    if job["training.precision"] != "bfloat16":
+        yield _check("fit-bfloat16", "info", {}, {"training.precision": "bfloat16"})
+    batch, parts = int(job["training.global_batch"]), int(job["training.accumulate"])
+    more = parts * 2 ** max(1, (-(-needs // max(1, limit)) - 1).bit_length())
+    if batch % (plan.devices * more) == 0:
+        yield _check("fit-accumulate", "info", {"parts": more}, {"training.accumulate": more})
+    larger = larger_slice(plan, needs)
+    if larger is not None:
+        yield _check("fit-larger-slice", "info", {"accelerator": larger}, {"where.accelerator": larger})
+
+
+def larger_slice(plan: Plan, needs: int) -> str | None:
+    """The smallest slice of one machine whose devices, each with its share of the batch, should hold it."""
+    known = catalogue()
+    weights = sum(int(plan.memory.get("parts", {}).get(name) or 0) for name in ("weights", "optimizer"))
+    batch = int(plan.job["training.global_batch"])
+    found: list[tuple[float, int, str]] = []
+    for one in known.offered():
+        if one.control_plane != "cloud-tpu" or not known.possible(one.id, plan.framework, "on-demand").possible:
+            continue
+        for part in one.slices:
+            if part.vms != 1 or batch % part.devices or part.accelerator_type == plan.accelerator:
+                continue
+            share = weights + max(0, needs - weights) * plan.devices / part.devices
+            if share <= one.hbm_bytes_per_device * 0.9:
+                zone = next((each.zone for each in one.zones), "")
+                price = known.price(one.id, part.chips, zone) if zone else None
+                usd = price.usd_per_hour(part.chips) if price else float("inf")
+                found.append((usd, part.chips, part.accelerator_type))
+    return min(found)[2] if found else None
+
+
+def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
+    """Why the memory is only an estimate, where it is."""
+    compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
+    if "fits" in compiled or plan.place == "computer":
+        return
+    if plan.framework != "jax":
+        yield _check("estimate-tensorflow", "info", {})
+    elif ended.get("id") in _CANNOT:
+        yield _check(str(ended["id"]), "warning", ended.get("facts") or {})
+    elif compiled.get("problem"):
+        yield _check(str(compiled["problem"]), "warning", compiled)
+    elif answer.get("compiler") != "ready":
+        yield _check("estimate-no-compiler", "info", {"status": answer.get("compiler")})
+
+
+def _memory(plan: Plan, compiled: Mapping[str, Any]) -> dict[str, Any]:
+    needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
+    return {
+        **plan.memory,
+        "device_bytes": needs,
+        "limit_bytes": limit,
+        "by": "tpu-compiler",
+        "fits": bool(compiled["fits"]),
+        "tight": bool(compiled["fits"]) and needs > TIGHT_SHARE * limit,
+        "parts": dict(compiled.get("parts") or {}) or plan.memory.get("parts", {}),
+    }
+
+
+def _check(id: str, level: str, facts: Mapping[str, Any], fix: Mapping[str, Any] | None = None) -> Check:
+    return Check(id, level, say_finding(id, facts).title, fix, dict(facts))

@@ -1,0 +1,280 @@
+"""The real training step, compiled for a TPU slice by libtpu on this computer: no TPU, no account, no network.
+
+One process compiles for one generation: libtpu keeps what it was first told. What it says about memory is the
+compiler's own plan and changes with its version, so the version is that of the VM (resources/catalogue/vm.json).
+Verified with jax 0.10.2 and libtpu 0.0.42.1 for v4 to TPU7x.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# What libtpu reads when it is loaded: no metadata server to ask, no lock file shared with others on this computer.
+ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "TPU_WORKER_HOSTNAMES": "localhost",
+    "TPU_WORKER_ID": "0",
+    "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+    "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
+    "TPU_MIN_LOG_LEVEL": "3",
+}
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40, "P": 2**50}
+_AMOUNT = r"([\d.]+)([KMGTP]?)(?:i?B)?"
+_NEEDS = (
+    re.compile(rf"Used {_AMOUNT} of {_AMOUNT} hbm", re.IGNORECASE),
+    re.compile(rf"\({_AMOUNT}\) exceeds available HBM \({_AMOUNT}\)", re.IGNORECASE),
+    re.compile(rf"Program requires {_AMOUNT} of .*?only {_AMOUNT}", re.IGNORECASE),
+)
+_WORDS = 4000
+
+
+@dataclass(frozen=True)
+class Target:
+    """The slice to compile for: *topology* as the catalogue writes it (2x4, 2x2x1), devices as the framework counts."""
+
+    accelerator: str
+    generation: str
+    topology: str
+    devices: int
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, Any]) -> Target:
+        return cls(
+            str(tree["accelerator"]), str(tree["generation"]), str(tree["topology"]), int(tree["devices"])
+        )
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler said of one step; all bytes of one device.
+
+    Attributes:
+        fits: Whether it accepted the program.
+        device_bytes: What the program needs; from the compiler's refusal when it does not fit.
+        parts: weights, optimizer, data, activations, temporaries; empty when it was refused.
+        words: The compiler's own refusal.
+    """
+
+    fits: bool
+    batch: int
+    device_bytes: int
+    seconds: float
+    parts: Mapping[str, int]
+    flops: float | None = None
+    bytes_accessed: float | None = None
+    words: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def devices_of(target: Target) -> list[Any]:
+    """Descriptions of the slice's devices, as the compiler knows them.
+
+    Raises:
+        ValueError: It knows no such slice, or counts other devices than the catalogue.
+    """
+    from jax.experimental import topologies
+
+    more: dict[str, Any] = {}
+    if math.prod(int(side) for side in target.topology.split("x")) == 1:
+        more["chips_per_host_bounds"] = (1, 1, 1)
+    if target.generation == "v4":
+        more["chip_config_name"] = "megacore"  # the two cores of a chip as one device, as on the VM
+    try:
+        described = topologies.get_topology_desc(
+            platform="tpu", topology_name=f"{target.generation}:{target.topology}", **more
+        )
+    except Exception as error:
+        raise ValueError(str(error)[:_WORDS]) from error
+    found = list(described.devices)
+    if len(found) != target.devices:
+        raise ValueError(f"{target.accelerator} has {target.devices} devices, the compiler counts {len(found)}")
+    return found
+
+
+def limit_bytes(devices: list[Any]) -> int:
+    """Memory of one device that a program can have, from the refusal of one that cannot fit."""
+    import jax
+    import jax.numpy as jnp
+    from jax.sharding import SingleDeviceSharding
+
+    side = 1 << 20  # 4 TiB
+    whole = jax.ShapeDtypeStruct((side, side), jnp.float32, sharding=SingleDeviceSharding(devices[0]))
+    try:
+        jax.jit(lambda x: (x @ x).sum()).lower(whole).compile()
+    except Exception as error:
+        told = amounts(str(error))
+        if told is not None:
+            return told[1]
+        raise
+    raise ValueError("a matrix of 4 TiB was accepted")
+
+
+class StepCompiler:
+    """Compiles the training step of one model for one slice, at any batch.
+
+    Args:
+        formulas: `step_jax.JaxFormulas` of the model.
+        state: Shape and dtype of each tensor of the state, in order.
+        slots_from: Position in *state* at which the optimizer's tensors begin.
+        example: Shape and dtype of one example by name ("x", "y", "weight").
+        remembered_bytes: Batch of one device → bytes that the backward pass remembers, as traced.
+    """
+
+    def __init__(
+        self,
+        formulas: Any,
+        state: list[tuple[tuple[int, ...], Any]],
+        slots_from: int,
+        example: Mapping[str, tuple[tuple[int, ...], Any]],
+        per_call: int,
+        devices: list[Any],
+        remembered_bytes: Callable[[int], int],
+    ) -> None:
+        import jax
+        import numpy as np
+        from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+        mesh = Mesh(np.array(devices), ("batch",))
+        self._everywhere = NamedSharding(mesh, PartitionSpec())
+        self._by_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
+        self._step = jax.jit(formulas.run_many, donate_argnums=0)
+        self._state, self._slots_from, self._example = state, slots_from, example
+        self._per_call, self._count, self._remembered = per_call, len(devices), remembered_bytes
+
+    def compile(self, batch: int) -> Compiled:
+        """Args:
+            batch: Global; a multiple of the devices.
+
+        Raises:
+            RuntimeError: whatever the compiler dislikes besides memory.
+        """
+        import jax
+        import jax.numpy as jnp
+
+        def whole(shape: tuple[int, ...], dtype: Any) -> Any:
+            return jax.ShapeDtypeStruct(shape, dtype, sharding=self._everywhere)
+
+        state = [whole(shape, dtype) for shape, dtype in self._state]
+        stack = {
+            name: jax.ShapeDtypeStruct((self._per_call, batch, *shape), dtype, sharding=self._by_example)
+            for name, (shape, dtype) in self._example.items()
+        }
+        begun = time.monotonic()
+        lowered = self._step.lower(
+            state, stack, whole((self._per_call,), jnp.float32), whole((), jnp.int32), whole((), jnp.int32)
+        )
+        try:
+            compiled = lowered.compile()
+        except Exception as error:
+            words = str(error)
+            told = amounts(words)
+            if told is None:
+                raise RuntimeError(words[:_WORDS]) from error
+            return Compiled(False, batch, told[0], time.monotonic() - begun, {}, words=words[:_WORDS])
+        return self._accepted(compiled, batch, time.monotonic() - begun)
+
+    def _accepted(self, compiled: Any, batch: int, seconds: float) -> Compiled:
+        told = compiled.memory_analysis()
+        weights = sum(_bytes(shape, dtype) for shape, dtype in self._state[: self._slots_from])
+        optimizer = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
+        data = max(0, int(told.argument_size_in_bytes) - weights - optimizer)
+        new_outputs = max(0, int(told.output_size_in_bytes) - int(told.alias_size_in_bytes))
+        temporary = int(told.temp_size_in_bytes) + new_outputs
+        remembered = min(temporary, self._remembered(max(1, batch // self._count)))
+        parts = {
+            "weights": weights,
+            "optimizer": optimizer,
+            "data": data,
+            "activations": remembered,
+            "temporaries": temporary - remembered,
+        }
+        needs = int(told.argument_size_in_bytes) + temporary + int(told.generated_code_size_in_bytes)
+        peak = int(getattr(told, "peak_memory_in_bytes", 0) or 0)
+        cost = _first(compiled.cost_analysis())
+        return Compiled(
+            True, batch, peak or needs, seconds, parts, cost.get("flops"), cost.get("bytes accessed")
+        )
+
+
+def amounts(words: str) -> tuple[int, int] | None:
+    """Bytes needed and bytes there, out of the compiler's refusal; None when it is about something else."""
+    for pattern in _NEEDS:
+        if found := pattern.search(words):
+            return _amount(found[1], found[2]), _amount(found[3], found[4])
+    return None
+
+
+def batch_guess(batch: int, needed: int, limit: int, fixed: int, unit: int) -> int:
+    """The largest multiple of *unit* that should fit: *fixed* bytes do not depend on the batch, the rest is linear."""
+    each = max(1.0, (needed - fixed) / batch)
+    return max(0, int((limit - fixed) / each) // unit * unit)
+
+
+def largest_batch(
+    compiler: StepCompiler, first: Compiled, limit: int, unit: int, *, compiles: int = 3
+) -> tuple[int, list[Compiled]]:
+    """The largest batch that the compiler accepts, as far as *compiles* more tries tell; 0: not even the least.
+
+    The answer is a batch that was compiled, never a guess; multiples of *unit*, powers of two of it below 8.
+    """
+    fixed = sum(_bytes(shape, dtype) for shape, dtype in compiler._state)
+    best = first.batch if first.fits else 0
+    refused = 0 if first.fits else first.batch
+    latest, tried = first, [first]
+    for _ in range(compiles):
+        guess = _round(batch_guess(latest.batch, latest.device_bytes, limit, fixed, unit), unit)
+        if refused and guess >= refused:
+            guess = _round(refused - unit, unit)
+        if not best and guess < unit:
+            guess = unit
+        if guess <= best or guess < unit:
+            break
+        latest = compiler.compile(guess)
+        tried.append(latest)
+        if latest.fits:
+            best = guess
+            if refused:
+                break
+        else:
+            refused = guess
+            if guess == unit:
+                break
+    return best, tried
+
+
+def _round(batch: int, unit: int) -> int:
+    """Down to what people choose: eights of a device's share, or powers of two below."""
+    share = batch // unit
+    if share >= 8:
+        return share // 8 * 8 * unit
+    return 0 if share < 1 else unit * 2 ** (share.bit_length() - 1)
+
+
+def settle() -> None:
+    """Set what libtpu and JAX read when they are loaded."""
+    os.environ.update(ENVIRONMENT)
+
+
+def _bytes(shape: tuple[int, ...], dtype: Any) -> int:
+    import numpy as np
+
+    return int(math.prod(shape) * np.dtype(dtype).itemsize)
+
+
+def _amount(number: str, unit: str) -> int:
+    return int(float(number) * _UNITS[unit.upper()])
+
+
+def _first(cost: Any) -> Mapping[str, float]:
+    if isinstance(cost, (list, tuple)):
+        cost = cost[0] if cost else {}
+    return cost or {}

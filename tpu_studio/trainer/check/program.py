@@ -1,0 +1,268 @@
+"""`check --question FILE`: answers in JSON lines on stdout, the sure things first, the compiler last.
+
+The question: ``{"plan": …, "target": {…} | null, "largest_batch": bool, "memory_bytes": N}``. Lines:
+
+    {"stage": "model"}                      what begins now, for whoever shows progress
+    {"answer": "traced", …}                 problems and operations; always before the compiler is begun
+    {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts …; or {"problem": …}
+
+A compiler can abort its process: what was told before stands. Whoever started this bounds its time and memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer import backend
+from tpu_studio.trainer.check import compiling
+from tpu_studio.trainer.words import take_stdout
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import DataError, ModelError, StudioError
+from tpu_studio.wire.plan import Plan
+
+DATA_BUDGET = 64 << 20  # bytes of data kept in memory: one batch is all that is looked at
+MOST_EXAMPLES = 64  # of the first batch that are really read; the rest has their shape
+
+
+def main(question: Path) -> int:
+    """Exit code 0 whenever the question was answered, also with "it does not fit"."""
+    out = take_stdout()
+    asked = json.loads(question.read_bytes())
+    if asked.get("memory_bytes"):
+        _limit_memory(int(asked["memory_bytes"]))
+    try:
+        _Check(asked, out).go()
+    except StudioError as error:
+        _say(out, {"answer": "traced", "problems": [{**error.to_json()}], "operations": []})
+    return 0
+
+
+class _Check:
+    def __init__(self, asked: Mapping[str, Any], out: int) -> None:
+        self.plan: Plan = plans.from_json(asked["plan"])
+        self.out = out
+        self.target = compiling.Target.from_json(asked["target"]) if asked.get("target") else None
+        self.largest = bool(asked.get("largest_batch"))
+        self.matrix_unit = int(asked.get("matrix_unit") or 128)
+        self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.model == "file" else None
+        self.batch = int(self.plan.job["training.global_batch"])
+
+    def go(self) -> None:
+        compiling.settle()
+        backend.begin(self.plan)
+        self._say({"stage": "data"})
+        batch, spec = self._first_batch()
+        self._say({"stage": "model"})
+        begun = time.monotonic()
+        model, problem = self._build()
+        if model is None:
+            self._say({"answer": "traced", "problems": [problem], "operations": []})
+            return
+        if self.plan.framework != "jax":
+            self._say({"answer": "traced", "problems": _called(model, batch, self.file), "operations": [],
+                       "framework": self.plan.framework, "params": _params(model)})  # fmt: skip
+            return
+        traced = _Traced(self, model, batch, spec)
+        told = traced.answer() | {"seconds": round(time.monotonic() - begun, 2)}
+        self._say(told)
+        refused = bool(told["problems"]) or any(one["level"] == "error" for one in told["operations"])
+        if self.target is not None and not refused:
+            self._compile(traced)
+
+    def _compile(self, traced: _Traced) -> None:
+        assert self.target is not None
+        self._say({"stage": "compiling", "convolutions": backend.has_convolutions(traced.model)})
+        try:
+            devices = compiling.devices_of(self.target)
+            limit = compiling.limit_bytes(devices)
+            compiler = traced.compiler(devices)
+            first = compiler.compile(self.batch)
+        except (ValueError, RuntimeError) as error:
+            self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
+            return
+        told = first.to_json() | {"answer": "compiled", "limit_bytes": limit}
+        self._say(told)
+        if not first.fits or self.largest:
+            self._say({"stage": "largest-batch"})
+            unit = self.target.devices * int(self.plan.job["training.accumulate"])
+            try:
+                best, tried = compiling.largest_batch(compiler, first, limit, unit)
+            except RuntimeError as error:
+                self._say({"answer": "largest-batch", "problem": "compiler-refused", "raw": str(error)[:2000]})
+                return
+            at_best = next((one for one in tried if one.batch == best and one.fits), None)
+            self._say({"answer": "largest-batch", "largest_batch": best, "compiles": len(tried),
+                       "device_bytes": at_best.device_bytes if at_best else None})  # fmt: skip
+
+    def _first_batch(self) -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], Any]]]:
+        """The first real examples, and the shape and type of one."""
+        import numpy as np
+
+        from tpu_studio.data import sources
+        from tpu_studio.data.looked import Look
+        from tpu_studio.trainer.order import Order, generator
+
+        look = Look.from_json(self.plan.data) if self.plan.data else None
+        opened = sources.open_data(self.plan.job, look, memory_budget_bytes=DATA_BUDGET, workers=os.cpu_count() or 1)
+        count = min(self.batch, MOST_EXAMPLES, len(opened.train))
+        seed = int(self.plan.job["training.seed"])
+        order = Order(len(opened.train), min(self.batch, len(opened.train)), seed)
+        batch = opened.train.batch(order.indices(0)[:count], rng=generator(seed, 0, 0))
+        self.description = opened.description
+        return batch, {name: (tuple(array.shape[1:]), np.dtype(array.dtype)) for name, array in batch.items()}
+
+    def _build(self) -> tuple[Any, dict[str, Any]]:
+        from tpu_studio.trainer.check.tracing import problem_of, whole_tracebacks
+        from tpu_studio.trainer.parts import build_model
+
+        if self.file is not None:
+            sha256 = hashlib.sha256(self.file.read_bytes()).hexdigest()
+            if sha256 != self.plan.consent:
+                return None, {"id": "model-no-consent", "facts": {"file": str(self.file)}}
+        try:
+            with whole_tracebacks(), _without_weights(self.file is None):
+                return build_model(self.plan, self.description, None), {}
+        except ModelError as error:
+            if error.id == "model-raises" and error.__cause__ is not None:
+                return None, problem_of(error.__cause__, self.file)
+            return None, error.to_json()
+        except DataError as error:
+            return None, error.to_json()
+
+    def _say(self, told: Mapping[str, Any]) -> None:
+        _say(self.out, told)
+
+
+class _Traced:
+    """The step of one model, traced with the shapes of real examples."""
+
+    def __init__(self, check: _Check, model: Any, batch: dict[str, Any], spec: Mapping[str, Any]) -> None:
+        import numpy as np
+
+        from tpu_studio.trainer import recipe, state
+        from tpu_studio.trainer.step_jax import JaxFormulas
+
+        self.check, self.model, self.spec = check, model, spec
+        constants = recipe.from_plan(check.plan)
+        shape = state.layout(model, constants)
+        self.formulas = JaxFormulas(model, constants, shape)
+        weights = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.trainable_variables]
+        others = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.non_trainable_variables]
+        self.state = [*weights, *others, *((size, np.dtype(np.float32)) for _ in shape.slots for size, _ in weights)]
+        self.slots_from = len(weights) + len(others)
+        self.per_call = backend.way(check.plan, convolutions=backend.has_convolutions(model)).per_call
+        self.parts = int(check.plan.job["training.accumulate"])
+
+    def answer(self) -> dict[str, Any]:
+        """``problems``, ``operations``, and what the model is made of."""
+        import jax
+
+        from tpu_studio.trainer.check import operations, tracing
+
+        told: dict[str, Any] = {"answer": "traced", "problems": [], "operations": [], "params": _params(self.model)}
+        try:
+            with tracing.whole_tracebacks():
+                jaxpr = jax.make_jaxpr(self._step)(*self._arguments(self.check.batch))
+        except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
+            told["problems"] = [tracing.problem_of(error, self.check.file)]
+            return told
+        told["operations"] = operations.findings(jaxpr, self.check.file, matrix_unit=self.check.matrix_unit)
+        told["programs"] = 2  # the step, and the check on unseen data: partial batches are filled to the one shape
+        return told
+
+    def compiler(self, devices: list[Any]) -> compiling.StepCompiler:
+        return compiling.StepCompiler(
+            self.formulas, self.state, self.slots_from, self.spec, self.per_call, devices, self._remembered
+        )
+
+    def _step(self, state: Any, batch: Any) -> Any:
+        import jax.numpy as jnp
+
+        return self.formulas._one(state, batch, jnp.float32(0.001), jnp.float32(1))
+
+    def _arguments(self, batch: int) -> tuple[list[Any], dict[str, Any]]:
+        import jax
+
+        state = [jax.ShapeDtypeStruct(size, kind) for size, kind in self.state]
+        return state, {name: jax.ShapeDtypeStruct((batch, *size), kind) for name, (size, kind) in self.spec.items()}
+
+    def _remembered(self, batch: int) -> int:
+        from tpu_studio.trainer.check.tracing import remembered_bytes
+
+        state, examples = self._arguments(max(1, batch // self.parts))
+        return remembered_bytes(self.formulas, state, examples)
+
+
+def _called(model: Any, batch: Mapping[str, Any], file: Path | None) -> list[dict[str, Any]]:
+    """Problems of *model* on real examples, called as it is (TensorFlow)."""
+    from tpu_studio.trainer.check import tracing
+
+    try:
+        with tracing.whole_tracebacks():
+            model(batch["x"][:2], training=True)
+    except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
+        return [tracing.problem_of(error, file)]
+    return []
+
+
+@contextlib.contextmanager
+def _without_weights(ours: bool) -> Iterator[None]:
+    """Models of ours get zeros for initial weights: 124 million random numbers take longer than all else here.
+
+    A person's own model is built as always: it may look at its weights.
+    """
+    if not ours:
+        yield
+        return
+    from keras.src.backend.common.variables import Variable as Base
+
+    from tpu_studio.trainer.models import initial
+
+    fill, initialize = initial.fill, Base._initialize_with_initializer
+
+    def zeros(self: Any, initializer: Any) -> None:
+        import numpy as np
+
+        self._initialize(self._convert_to_tensor(np.zeros(self._shape, np.float32), dtype=self._dtype))
+
+    initial.fill = lambda model, seed, scale: None
+    if backend_is_jax():
+        Base._initialize_with_initializer = zeros
+    try:
+        yield
+    finally:
+        initial.fill, Base._initialize_with_initializer = fill, initialize
+
+
+def backend_is_jax() -> bool:
+    import keras
+
+    return str(keras.backend.backend()) == "jax"
+
+
+def _params(model: Any) -> int:
+    from tpu_studio.trainer.models import count_params
+
+    return int(count_params(model))
+
+
+def _limit_memory(most: int) -> None:
+    """Address space: an array of 100 GB is refused where it is asked for, so that its line can be told."""
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _say(fd: int, told: Mapping[str, Any]) -> None:
+    line = json.dumps(told).encode() + b"\n"
+    while line:
+        line = line[os.write(fd, line) :]
+    sys.stderr.flush()
