@@ -105,7 +105,7 @@ def _kills() -> list[Cell]:
 
 
 def _calls() -> list[Cell]:
-    faults = ("too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies",
+    faults = ("too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies:times=6",
               "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends")  # fmt: skip
     return [
         Cell(f"{fault} at {phase}", faults=((phase, fault),), on_the_line=True) for fault in faults for phase in PHASES
