@@ -66,3 +66,10 @@ def test_bad_luck_is_tried_again_twice_and_only_after_progress() -> None:
     assert not may_restart(KILLED, asked=Reason.STOPPED_BY_USER, restarts=0, saved_since_start=True)
     assert not may_restart(Death(-9, out_of_memory=True), asked=None, restarts=0, saved_since_start=True)
     assert not may_restart(Death(1), asked=None, restarts=0, saved_since_start=True)
+
+
+def test_a_trainer_whose_runtime_lost_another_worker_is_not_started_again() -> None:
+    said = "F0000 client.h:75] Terminating process because the JAX distributed service detected fatal errors."
+    death = Death(-signal.SIGABRT, [said, "*** Check failure stack trace: ***"])
+    assert ending(None, death, asked=None).reason == "worker-lost"
+    assert not may_restart(death, asked=None, restarts=0, saved_since_start=True)

@@ -402,3 +402,22 @@ def test_however_the_bytes_arrive_and_whoever_reads_them_the_curve_is_the_same(
     expected = [(step, 1.0 / step) for step in range(1, 11)] + [(step, -1.0 * step) for step in range(11, 15)]
     assert points(following) == expected
     index.close()
+
+
+def test_worker_0_alone_tells_the_curve_the_phases_and_the_end(index: Index, folder: Path, write: Write) -> None:
+    other = folder / "events" / "a0001-w001.jsonl"
+    other.parent.mkdir(parents=True, exist_ok=True)
+    write({"t": 1.0, "kind": "phase", "phase": "training"}, metric(2.0, [1], loss=[3.0]))
+    said = [
+        {"t": 3.0, "kind": "phase", "phase": "setting-up"},
+        metric(3.0, [1, 2], loss=[9.0, 9.0]),
+        {"t": 3.0, "kind": "device", "worker": 1, "memory_used_bytes": 5},
+        {"t": 4.0, "kind": "end", "status": "failed", "reason": "trainer-killed"},
+    ]
+    other.write_bytes(b"".join(json.dumps(one).encode() + b"\n" for one in said))
+    following = index.follow(folder)
+    following.poll()
+    assert points(following) == [(1, 3.0)]
+    assert following.view.phase is Phase.TRAINING
+    assert following.view.end is None
+    assert following.view.devices[1]["memory_used_bytes"] == 5

@@ -1,0 +1,51 @@
+"""The launch of a plan as a script, and a run's address in a bucket."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.looks import DIGITS, job
+from tests.fakes.skies import Sky
+from tpu_studio.places.launching import launch_script
+from tpu_studio.planner.make import make_plan
+from tpu_studio.store.index import Index
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.runs import Runs
+
+
+def test_the_script_is_a_script_and_names_what_the_plan_asks_for() -> None:
+    plan = make_plan(job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-1"}), DIGITS, now=0.0)
+    sky = Sky()
+    text = launch_script(plan, "digits-k3f7", sky.place().connect(plan), "install1")
+    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+    assert "queued-resources create ts-digits-k3f7-a1-t1" in text
+    assert "--accelerator-type=v5litepod-1" in text
+    assert "run-id=digits-k3f7" in text
+    assert "--valid-until-duration=14400s" in text
+    assert text.count("gcloud tasks create-http-task") == 3
+    assert "gs://" in text
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    journal = JournalFile(tmp_path / "journal.db")
+    driver = Driver(tmp_path, places={"practice": Sky().place()}, journal=journal)
+    return Runs(tmp_path, places={}, journal=journal, index=Index(tmp_path), driver=driver)
+
+
+@pytest.mark.parametrize("address", ["gs://", "gs://b", "gs://b/runs/", "gs://b/other/digits-k3f7", "gs://b/runs/a/b"])
+def test_an_address_that_is_none_is_told(runs: Runs, address: str) -> None:
+    with pytest.raises(BadInput) as told:
+        runs.take_over_from("practice", address)
+    assert told.value.id == "not-a-run-address"
+
+
+def test_a_run_of_another_bucket_is_not_taken_over(runs: Runs) -> None:
+    with pytest.raises(RunError) as told:
+        runs.take_over_from("practice", "gs://another-bucket/runs/digits-k3f7")
+    assert told.value.id == "bucket-differs"
