@@ -1,0 +1,173 @@
+"""The Run page of a rented run: practice strip, lost connection, the wait, stopping, the deletion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.tasks import InlineTasks
+from tests.unit.viewmodels.test_rented_words import ASKED, END, NAME, THERE, T, plan_at, view_of
+from tpu_studio.domain.run import RunView
+from tpu_studio.gui.kit import theme
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.run.page import RunPage
+from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.wire.errors import CloudUnclear
+from tpu_studio.wire.job import Job
+
+GONE = (
+    (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "proof": "404", "made": True, "created": T + 9}),
+    (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1}),
+)
+
+
+class Followed:
+    """A run whose view a test sets; implements `Following` and `Verbs`."""
+
+    def __init__(self, place: str, view: RunView) -> None:
+        self.plan, self.view, self.metrics = plan_at(place), view, ()
+        self.stops: list[bool] = []
+
+    def poll(self) -> None: ...
+    def close(self) -> None: ...
+    def stop(self, run: str, keep: bool = True) -> None:
+        self.stops.append(keep)
+
+    def extend(self, run: str, epochs: float) -> None: ...
+    def resume(self, run: str) -> None: ...
+    def export(self, run: str, destination: Path) -> None: ...
+
+
+class Shown:
+    def __init__(self, qtbot: QtBot, followed: Followed, folder: Path, now: float) -> None:
+        self.followed, self.now = followed, now
+        self.watched = 0
+        self.error: Exception | None = None
+        self.faults = 0
+        self.planned: list[Job] = []
+        run: Any = followed
+        self.model = RunViewModel(
+            "digits-k3f7", folder, followed.plan, lambda: run, run, InlineTasks(), lambda: run, clock=lambda: self.now
+        )
+        self.model.looked = lambda: setattr(self, "watched", self.watched + 1)
+        self.model.trouble = lambda: self.error
+        self.model.ask_faults = lambda: setattr(self, "faults", self.faults + 1)
+        self.model.planned_again = self.planned.append
+        self.window = QWidget()
+        self.page = RunPage(self.model, self.window)
+        self.window.resize(1200, 900)
+        self.page.resize(1200, 900)
+        qtbot.addWidget(self.window)
+        self.window.show()
+        QApplication.processEvents()
+
+    def see(self, view: RunView, now: float) -> None:
+        self.followed.view, self.now = view, now
+        self.model.refresh()
+
+    def press(self, qtbot: QtBot, within: QWidget, words: str) -> None:
+        button = next(one for one in within.findChildren(Button) if one.text() == words)
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    @property
+    def sheet(self) -> Sheet:
+        return next(one for one in self.window.findChildren(Sheet) if one.isVisible())
+
+
+@pytest.fixture
+def show(qtbot: QtBot, qapp: QApplication, tmp_path: Path) -> Any:
+    theme.install(qapp)
+    made: list[Shown] = []
+
+    def shown(place: str, view: RunView, now: float) -> Shown:
+        made.append(Shown(qtbot, Followed(place, view), tmp_path, now))
+        return made[-1]
+
+    yield shown
+    for one in made:
+        one.page.close_run()
+
+
+def test_practice_never_looks_real_and_leads_to_what_could_go_wrong(qtbot: QtBot, show: Any):
+    one = show("practice", view_of(*THERE), T + 25)
+    assert one.page.practice.isVisible()
+    one.press(qtbot, one.page.practice, "What could go wrong?")
+    assert one.faults == 1
+    one.see(view_of(*THERE, END, *GONE), T + 90)
+    assert one.page.practice.isVisible() and "practice cloud was removed" in one.page.removal.note.title.text()
+    assert not show("cloud", view_of(*THERE), T + 25).page.practice.isVisible()
+
+
+def test_a_lost_connection_says_that_the_run_goes_on_and_goes_away(show: Any):
+    one = show("cloud", view_of(*THERE), T + 25)
+    assert not one.page.trouble.isVisible()
+    one.error = CloudUnclear("network-down")
+    one.model.refresh()
+    assert one.page.trouble.isVisible()
+    assert one.page.trouble.title.text() == "Google cannot be reached" and "goes on" in one.page.trouble.text.text()
+    one.error = None
+    one.model.refresh()
+    assert not one.page.trouble.isVisible()
+
+
+def test_a_silent_machine_is_told_with_what_ends_it(show: Any):
+    one = show("cloud", view_of(*THERE), T + 25)
+    assert not one.page.stale.isVisible()
+    one.see(view_of(*THERE), T + 21 + 120)
+    assert one.page.stale.isVisible() and "quarter of an hour" in one.page.stale.text.text()
+
+
+def test_it_is_watched_until_the_deletion_is_proved_and_no_longer(show: Any):
+    one = show("cloud", view_of(*THERE, END), T + 40)
+    one.model.tick()
+    watched = one.watched
+    one.model.tick()
+    assert one.watched > watched > 0
+    one.see(view_of(*THERE, END, *GONE), T + 90)
+    watched = one.watched
+    one.model.tick()
+    assert one.watched == watched
+
+
+@pytest.mark.parametrize(("place", "says"), [("cloud", "You pay about $0.03 in all."), ("practice", "would have cost")])
+def test_stopping_speaks_of_money_and_of_the_machine(qtbot: QtBot, show: Any, place: str, says: str):
+    one = show(place, view_of(*THERE), T + 25)
+    one.page.stop_asked()
+    told = " ".join(text.text() for text in one.sheet.findChildren(Text))
+    assert says in told and "given back, and checked to be gone" in told
+    one.press(qtbot, one.sheet, "Stop & keep model")
+    assert one.followed.stops == [True]
+
+
+def test_stopping_while_it_waits_says_that_nothing_is_rented(qtbot: QtBot, show: Any):
+    asked = [one for one in ASKED if one[1] != "intent"]
+    one = show("cloud", view_of(*asked), T + 60)
+    one.page.stop_asked()
+    assert "nothing is charged" in " ".join(text.text() for text in one.sheet.findChildren(Text))
+    one.press(qtbot, one.sheet, "Keep training")
+
+
+def test_a_way_out_of_the_wait_gives_it_up_and_plans_elsewhere(qtbot: QtBot, show: Any):
+    one = show("cloud", view_of(*ASKED), T + 840)
+    assert one.page.waiting.headline.text().startswith("14 min, asked us-west4-a and us-east5-b")
+    one.press(qtbot, one.page.waiting, "Try spot")
+    assert one.followed.stops == [False]
+    assert [job["where.tier"] for job in one.planned] == ["spot"]
+    assert one.planned[0]["where.place"] == "cloud" and one.planned[0].is_auto("where.accelerator")
+
+
+def test_a_deletion_that_fails_is_red_with_its_price_until_it_is_proved(show: Any):
+    failed = (50.0, "notice", {"id": "delete-failing", "level": "error", "facts": {"name": NAME}})
+    one = show("cloud", view_of(*THERE, END, failed), T + 60)
+    assert one.page.removal.isVisible() and "$1.20 an hour" in one.page.removal.note.text.text()
+    assert one.page.removal.button.isHidden()
+    one.see(view_of(*THERE, END, failed, *GONE), T + 90)
+    assert "removed and checked at" in one.page.removal.note.title.text()
+    assert not one.page.removal.button.isHidden()
