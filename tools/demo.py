@@ -1,31 +1,40 @@
-"""`make demo`: opens the window, starts the hands-that-count example on its Plan page, and watches it to the end.
+"""`make demo`: a rehearsal of everything in the real window, on real photographs: signs in to the practice cloud,
+repairs what the account needs, plans, reviews, rents, watches the run to its end, and shows the receipt.
 
+A script stands for the person: it presses the buttons, and allows the sign-in on the page that a browser would show.
 With a display the window stays open until it is closed; without one it is drawn offscreen. Ends with 0 when the run has
-finished, else with 1 and a sentence. The run stays in your list like any other; Ctrl-C leaves it running.
+finished and its machine is proved deleted, else with 1 and a sentence. The run stays in your list; Ctrl-C leaves it
+running.
 
-    python tools/demo.py [--example NAME]
+    python tools/demo.py [--example NAME] [--place practice|computer]
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from driving import ROOT, Driver, GaveUp, choose_platform
+from practising import be_ready
 
 PICTURE = ROOT / "out" / "demo.png"
 ENGINE_S = 3600.0
 PLAN_S = 120.0
 RUN_S = 3600.0
+PROOF_S = 600.0
 EVERY_S = 2.0
+PRACTICE = {"where.place": "practice", "training.framework": "tensorflow"}  # convolutions in JAX are slow on a CPU
 
 
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tools/demo.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--example", default="sign-digits")
+    parser.add_argument("--place", choices=("practice", "computer"), default="practice")
     asked = parser.parse_args(argv)
     seen = choose_platform()
     driver = Driver()
@@ -33,10 +42,15 @@ def main(argv: list[str]) -> int:
     try:
         driver.open()
         have_engine(driver)
-        row = train(driver, ROOT / "resources" / "examples" / f"{asked.example}.tpujob")
+        job = ROOT / "resources" / "examples" / f"{asked.example}.tpujob"
+        if asked.place == "practice":
+            be_ready(driver, say)
+        row = train(driver, job, PRACTICE if asked.place == "practice" else {})
         driver.linger(2.0)  # the report's curves and its model to try
         driver.picture(PICTURE)
         say(f"Finished: {row.metric_name} {row.metric} in {row.time}. The picture is {PICTURE.relative_to(ROOT)}.")
+        if asked.place == "practice":
+            say(f"The receipt: {receipt(driver)}")
         if seen:
             say("The window stays open. Close it to end the demo.")
             driver.app.exec()
@@ -77,8 +91,9 @@ def have_engine(driver: Driver) -> None:
         raise GaveUp(f"{view.problem.title}. {view.problem.text}" if view.problem else view.sentence)
 
 
-def train(driver: Driver, job: Path) -> Any:
-    """Open *job* on the Plan page, press Start, watch the run; its row in the list when it is over."""
+def train(driver: Driver, job: Path, changes: dict[str, Any] | None = None) -> Any:
+    """Open *job* on the Plan page, make *changes*, press Start (and, for a rented machine, confirm the review), watch
+    the run; its row in the list when it is over."""
     studio = driver.studio
     say(f"Planning {job.stem} …")
     studio.shell.open_path(job)
@@ -96,9 +111,17 @@ def train(driver: Driver, job: Path) -> Any:
     problem = view.problem or view.look_problem
     if problem is not None:
         raise GaveUp(f"{problem.title}. {problem.text}")
+    if changes:
+        model.apply(changes)
+        driver.wait(settled_with(model, changes), PLAN_S, "The changed plan was not ready in time.")
     driver.linger(1.0)
     page = holder.page
     driver.click(page.card.start.button if page.card.isVisible() else page.bar.button)
+    if model.state.value.job["where.place"] != "computer":
+        say("Reviewing: what is rented, what it would cost, what ends it …")
+        driver.wait(lambda: driver.sheet() is not None or model.state.value.problem, 30, "The review did not open.")
+        driver.linger(1.0)
+        driver.answer("primary")
     driver.wait(lambda: studio.shell.state.value.page == "run" or model.state.value.problem or driver.complaint(), 60,
                 "Start was pressed, but no run began.")  # fmt: skip
     if studio.shell.state.value.page != "run":
@@ -107,8 +130,26 @@ def train(driver: Driver, job: Path) -> Any:
     return watch(driver, studio.shell.state.value.run)
 
 
+def settled_with(model: Any, changes: dict[str, Any]) -> Callable[[], bool]:
+    def settled() -> bool:
+        view = model.state.value
+        done = all(view.job[path] == value for path, value in changes.items())
+        return bool(view.problem) or (done and view.plan is not None and not view.stale and not view.looking)
+
+    return settled
+
+
+def receipt(driver: Driver) -> str:
+    """What the receipt of the run on screen says, in one line."""
+    page: Any = driver.window.run_page
+    record = json.loads((page.page.model.state.value.folder / "result" / "receipt.json").read_bytes())
+    made = ", ".join(f"{one['name']} ({one['proof']})" for one in record["made"])
+    return f"{made}; it would have cost ${record['usd']:.2f}"
+
+
 def watch(driver: Driver, run: str) -> Any:
     runs = driver.studio.runs
+    page: Any
     say(f"Run {run} has started.")
     told = [0.0]
 
@@ -125,9 +166,13 @@ def watch(driver: Driver, run: str) -> Any:
         say(f"  {now.status.lower():<18} {now.time:>12}{loss}{figure}  {now.left}".rstrip())
 
     driver.wait(lambda: (seen := row()) is not None and seen.over, RUN_S, "The run took more than an hour.", tell)
+    page = driver.window.run_page
+    if page is not None and page.page is not None and page.page.model.plan.place != "computer":
+        say("It has ended. Waiting for the proof that its machine is deleted …")
+        shown = page.page.model
+        driver.wait(lambda: shown.state.value.view.settled, PROOF_S, "The machine was not proved deleted in time.")
     over = row()
     if over.status != "Finished":
-        page: Any = driver.window.run_page
         ending = page.page.model.state.value.ending if page is not None and page.page is not None else None
         raise GaveUp(f"The run ended as “{over.status.lower()}”. {ending or ''}".strip())
     return over

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -94,6 +95,24 @@ class Driver:
 
         assert isinstance(widget, QWidget)
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def sheet(self) -> Any:
+        """The dialog that is open over the window, or None."""
+        from tpu_studio.gui.shell.sheet import Sheet
+
+        return next((one for one in self.window.findChildren(Sheet) if one.isVisible()), None)
+
+    def answer(self, wanted: str) -> None:
+        """Press the button of the open dialog that says *wanted*; ``primary``: its filled one."""
+        from tpu_studio.gui.kit.button import Button
+
+        sheet = self.sheet()
+        buttons = sheet.findChildren(Button) if sheet is not None else []
+        for button in buttons:
+            if wanted in (button.text(), button.kind):
+                self.click(button)
+                return
+        raise GaveUp(f"There is no button “{wanted}” to press.")
 
     def picture(self, file: Path) -> None:
         self.app.processEvents()

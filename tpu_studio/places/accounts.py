@@ -75,6 +75,10 @@ class Side:
         known = next((one.client_id for one in self.signing.all() if one.client_id), "")
         return self.signing.client(known) if known else None
 
+    def browse_with(self, open_browser: Callable[[str], bool]) -> None:
+        """From now on open addresses this way."""
+        self._browse = open_browser
+
     def open_browser(self, url: str) -> bool:
         return self._browse(url)
 

@@ -291,7 +291,7 @@ class AccountViewModel:
 
     def look(self, *, quota: bool = True) -> None:
         """Check everything again."""
-        side = self._side
+        side = self.side
         if side is None or self.state.value.checking:
             return
         self._asked += 1
@@ -361,7 +361,7 @@ class AccountViewModel:
 
     def sign_in(self, client_text: str = "") -> None:
         """Open the browser. *client_text*: the OAuth client's JSON, where the person brings one."""
-        side = self._side
+        side = self.side
         if side is None or self.state.value.signing_in:
             return
         self._cancelled = False
@@ -389,20 +389,20 @@ class AccountViewModel:
         self._cancelled = True
 
     def use_gcloud(self) -> None:
-        if (side := self._side) is not None:
+        if (side := self.side) is not None:
             self._signed(side.signing.add_gcloud)
 
     def use_key(self, path: Path) -> None:
-        if (side := self._side) is not None:
+        if (side := self.side) is not None:
             self._signed(lambda: side.signing.add_key(path))
 
     def use(self, id: str) -> None:
-        if (side := self._side) is not None:
+        if (side := self.side) is not None:
             self._signed(lambda: side.signing.use(id))
 
     def sign_out(self, id: str) -> None:
         """Forget the account and tell Google so. Runs that go on end at their limits."""
-        side = self._side
+        side = self.side
         if side is None:
             return
 
@@ -430,7 +430,7 @@ class AccountViewModel:
 
     def fix(self, id: str, **given: Any) -> None:
         """Do the repair of a row (`Row.fix`); the checks that hang on it are made again."""
-        side, view = self._side, self.state.value
+        side, view = self.side, self.state.value
         if side is None or self._fixing:
             return
         self._fixing = id
@@ -455,7 +455,7 @@ class AccountViewModel:
 
     def undo(self) -> None:
         """Take the last repair back."""
-        side, view = self._side, self.state.value
+        side, view = self.side, self.state.value
         if side is None or not view.undo:
             return
         id = view.undo
@@ -483,7 +483,7 @@ class AccountViewModel:
         self._choose(replace(self.state.value.choices, monthly_usd=usd), look=False)
 
     def _choose(self, choices: Choices, *, look: bool = True) -> None:
-        side = self._side
+        side = self.side
         if side is None:
             return
 
@@ -495,7 +495,7 @@ class AccountViewModel:
         self._tasks.submit(lambda: side.choices.keep(self._active_id(side), choices), done=done, failed=self._failed)
 
     def search_projects(self, text: str = "") -> None:
-        if (side := self._side) is not None:
+        if (side := self.side) is not None:
             self._tasks.submit(
                 lambda: tuple(side.doctor().projects(text)),
                 done=lambda found: self._change(projects=found),
@@ -503,7 +503,7 @@ class AccountViewModel:
             )
 
     def list_billing_accounts(self) -> None:
-        if (side := self._side) is not None:
+        if (side := self.side) is not None:
             self._tasks.submit(
                 lambda: tuple(side.doctor().billing_accounts()),
                 done=lambda found: self._change(billing_accounts=found),
@@ -512,7 +512,7 @@ class AccountViewModel:
 
     def create_project(self, name: str) -> None:
         """A new project, chosen at once. Its id is made of the name and a few random letters."""
-        side = self._side
+        side = self.side
         if side is None:
             return
         self._tasks.submit(
@@ -523,7 +523,7 @@ class AccountViewModel:
 
     def write_request(self) -> None:
         """The text to send to the project's owner."""
-        side, view = self._side, self.state.value
+        side, view = self.side, self.state.value
         missing = self._results["permissions"].facts.get("missing", ()) if "permissions" in self._results else ()
         if side is not None:
             self._tasks.submit(
@@ -534,7 +534,7 @@ class AccountViewModel:
 
     def ask_quota(self, allowance: Allowance, wanted: int, why: str, email: str) -> None:
         """Ask Google for *wanted* in all; the request appears in the list."""
-        side, view = self._side, self.state.value
+        side, view = self.side, self.state.value
         if side is None:
             return
 
@@ -551,8 +551,14 @@ class AccountViewModel:
     # -------------------------------------------------------------------------------------------------------- private
 
     @property
-    def _side(self) -> AccountSide | None:
+    def side(self) -> AccountSide | None:
+        """What the shown place is asked through; None until it is there."""
         return self._sides.get(self.state.value.place)
+
+    @property
+    def busy(self) -> bool:
+        """A repair or a sign-in is under way."""
+        return bool(self._fixing) or self.state.value.signing_in
 
     @staticmethod
     def _active_id(side: AccountSide) -> str:
