@@ -51,7 +51,7 @@ LOOK_S = 35.0  # of the cloud's time: between two looks at a machine, and what i
 RETRIES_S = 6.0  # of real time: a call that fails is repeated after pauses that no practice clock shortens
 REAL_LATE_S = 1.5  # real seconds between a thing and the desktop's seeing it on a loaded computer
 TAKEN_S = 30.0  # a machine that is warned has so long; the trainer goes on for no more than that
-DIGITS_EPOCHS = 40
+DIGITS_EPOCHS = 12
 
 
 @dataclass
@@ -122,7 +122,8 @@ class Play:
         training: dict[str, Any] = {"epochs": 2}
         if cell.real:
             training = {"epochs": DIGITS_EPOCHS, "framework": "jax", "checkpoint_every": cell.save_every, "seed": 7}
-        made = job("small-cnn" if cell.real else "mlp", "digits", where=where, training=training, limits=limits)
+            training["steps_per_call"] = 4
+        made = job("mlp", "digits", where=where, training=training, limits=limits)
         return make_plan(made, DIGITS, now=time.time(), computer=LAPTOP)
 
     @property

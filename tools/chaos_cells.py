@@ -105,11 +105,12 @@ def _kills() -> list[Cell]:
 
 
 def _calls() -> list[Cell]:
-    faults = ("too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies:times=6",
-              "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends")  # fmt: skip
-    return [
-        Cell(f"{fault} at {phase}", faults=((phase, fault),), on_the_line=True) for fault in faults for phase in PHASES
-    ]
+    faults = (
+        "too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies:times=6",
+        "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends",
+    )  # fmt: skip
+    pairs = [(fault, phase) for fault in faults for phase in PHASES]
+    return [Cell(f"{fault} at {phase}", faults=((phase, fault),), on_the_line=True) for fault, phase in pairs]
 
 
 def _storage() -> list[Cell]:
@@ -307,7 +308,7 @@ def _verbs() -> list[Cell]:
 
 def real_cells() -> list[Cell]:
     """Trained by the engine itself (digits, JAX); the first two must end with the same loss, bit for bit."""
-    base: dict[str, Any] = {"real": True, "speed": 10.0, "steps": 0, "save_every": 40}
+    base: dict[str, Any] = {"real": True, "speed": 10.0, "steps": 0, "save_every": 20}
     five = tuple(("submit", f"preempted-at-step:step={step}") for step in REAL_STEPS)
     return [
         Cell("real: undisturbed", **base),
@@ -329,4 +330,4 @@ def real_cells() -> list[Cell]:
     ]  # fmt: skip
 
 
-REAL_STEPS = (213, 561, 902, 1210, 1603)
+REAL_STEPS = (83, 171, 262, 347, 451)
