@@ -27,7 +27,7 @@ from tpu_studio.workflow.ports import Progress
 
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
 ENTRIES_AT_MOST = 50_000
-RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 256_000_000
+RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
 _PLAN_BYTES = 16_000_000
 _SPARE = 64 << 20
 _CHUNK = 1 << 20

@@ -1,0 +1,225 @@
+"""Runs that come as a zip: a waiting one is completed, twice is nothing new, and hostile ones are refused."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.plans import plan
+from tests.fakes.studio import Studio
+from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.plan import dumps, loads
+from tpu_studio.wire.runfolder import PLAN
+from tpu_studio.workflow.notebooks import launched
+
+COLAB = replace(plan(), place="colab", framework="jax", accelerator="v5litepod-1")
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Studio]:
+    made = Studio(tmp_path / "home")
+    yield made
+    made.close()
+
+
+def _lines(first: int, last: int, *, attempt: int = 1, t: float = 2e9, end: str = "") -> bytes:
+    steps = list(range(first, last + 1))
+    found = [
+        event("phase", t=t, phase="training", attempt=attempt),
+        event("metric", t=t + 1, step=steps, loss=[1.0 / step for step in steps]),
+    ]
+    if end:
+        told = {"status": "finished", "reason": end, "steps": last, "final": {}, "facts": {}}
+        found.append(event("end", t=t + 2, attempt=attempt, **told))
+    return b"".join(encode(one) for one in found)
+
+
+def _zip(path: Path, run: str, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(f"{run}/{name}", data)
+    return path
+
+
+def _of(studio: Studio, run: str, path: Path, *, events: bytes, **more: bytes) -> Path:
+    """What the notebook of *run* would bring."""
+    frozen = (studio.runs.folder(run) / PLAN).read_bytes()
+    files = {PLAN: frozen, "events/a0001-w000.jsonl": events, "claims/a0001.json": b"{}", "result/model.json": b"{}"}
+    return _zip(path, run, {**files, **more})
+
+
+def test_a_launched_run_waits_and_is_never_declared_lost(studio: Studio) -> None:
+    run = studio.runs.launch(COLAB)
+    assert studio.runs.reconcile() == []
+    row = studio.runs.summary(run)
+    assert (row.status, row.over, row.place, row.steps_planned) == ("queued", False, "colab", 20)
+    following = studio.runs.follow(run)
+    following.poll()
+    assert following.view.detail == "waiting-for-colab"
+    following.close()
+    for steer in (studio.runs.resume, lambda name: studio.runs.extend(name, 1)):
+        with pytest.raises(RunError) as caught:
+            steer(run)
+        assert caught.value.id == "run-in-colab"
+
+
+def test_its_zip_completes_that_very_run_and_twice_does_no_harm(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(COLAB)
+    path = _of(studio, run, tmp_path / "any name.zip", events=_lines(1, 20, end="completed"))
+    brought = studio.runs.import_folder(path, run=run)
+    assert (brought.run, brought.already) == (run, False)
+    assert studio.runs.import_folder(path).already
+    row = studio.runs.summary(run)
+    assert (row.status, row.reason, row.step) == ("finished", "completed", 20)
+    assert studio.points(run) == [(step, 1.0 / step) for step in range(1, 21)]
+    assert (studio.runs.folder(run) / "result" / "model.json").exists()
+    assert [row.run for row in studio.runs.list()] == [run]
+    assert not list(studio.runs.runs_folder.glob(".unzipping*"))
+
+
+def test_a_part_shows_its_curve_and_waits_for_the_rest(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(COLAB)
+    studio.runs.import_folder(_of(studio, run, tmp_path / "part.zip", events=_lines(1, 10)))
+    assert (studio.runs.summary(run).status, len(studio.points(run))) == ("queued", 10)
+    whole = _lines(1, 10) + _lines(11, 20, end="completed")
+    studio.runs.import_folder(_of(studio, run, tmp_path / "whole.zip", events=whole))
+    assert (studio.runs.summary(run).status, len(studio.points(run))) == ("finished", 20)
+    assert studio.runs.import_folder(tmp_path / "part.zip").already  # an older one takes nothing away
+    assert studio.runs.summary(run).status == "finished"
+
+
+def test_a_run_that_nobody_waits_for_any_more_is_completed_all_the_same(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(COLAB)
+    studio.runs.stop(run)
+    assert studio.runs.summary(run).reason == "discarded"
+    studio.runs.import_folder(_of(studio, run, tmp_path / "it.zip", events=_lines(1, 20, t=1e9, end="completed")))
+    assert studio.runs.summary(run).reason == "completed"
+
+
+def test_a_zip_of_another_run_is_refused_by_name(studio: Studio, tmp_path: Path) -> None:
+    one, other = studio.runs.launch(COLAB), studio.runs.launch(COLAB)
+    path = _of(studio, other, tmp_path / "it.zip", events=_lines(1, 20, end="completed"))
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path, run=one)
+    assert (caught.value.id, caught.value.facts["run"], caught.value.facts["found"]) == ("zip-other-run", one, other)
+    assert studio.runs.summary(other).status == "queued"
+
+
+def test_another_plan_or_another_end_under_the_same_name_changes_nothing(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(COLAB)
+    frozen = loads((studio.runs.folder(run) / PLAN).read_bytes())
+    path = _zip(tmp_path / "plan.zip", run, {PLAN: dumps(replace(frozen, steps=7))})
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert caught.value.id == "zip-other-plan"
+    studio.runs.import_folder(_of(studio, run, tmp_path / "one.zip", events=_lines(1, 20, end="completed")))
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(_of(studio, run, tmp_path / "two.zip", events=_lines(1, 9, t=2.1e9, end="completed")))
+    assert caught.value.id == "zip-other-course"
+    assert len(studio.points(run)) == 20
+
+
+def test_a_run_of_another_computer_comes_as_a_new_one(studio: Studio, tmp_path: Path) -> None:
+    frozen = dumps(COLAB.launched("digits-abcd", 1e9, "0"))
+    path = _zip(tmp_path / "it.zip", "digits-abcd", {PLAN: frozen, "events/a0001-w000.jsonl": _lines(1, 5)})
+    assert studio.runs.import_folder(path).run == "digits-abcd"
+    assert (studio.runs.summary("digits-abcd").status, len(studio.points("digits-abcd"))) == ("queued", 5)
+
+
+def test_without_a_notebook_there_is_no_run_either(studio: Studio) -> None:
+    def refuse(_: object) -> None:
+        raise BadInput("notebook-exists", file="it.ipynb")
+
+    with pytest.raises(BadInput):
+        launched(studio.runs, COLAB, refuse)
+    assert studio.runs.list() == []
+
+
+def _entry(name: str, data: bytes = b"x", mode: int = 0o100644, **about: int) -> Callable[[zipfile.ZipFile], None]:
+    def write(archive: zipfile.ZipFile) -> None:
+        entry = zipfile.ZipInfo(name)
+        entry.external_attr = mode << 16
+        entry.compress_type = about.get("pack", zipfile.ZIP_DEFLATED)
+        archive.writestr(entry, data)
+
+    return write
+
+
+@pytest.mark.parametrize(("hostile", "id"), [
+    (_entry("../outside"), "zip-unsafe"),
+    (_entry("R/../../outside"), "zip-unsafe"),
+    (_entry("/etc/outside"), "zip-unsafe"),
+    (_entry("R\\..\\outside"), "zip-unsafe"),
+    (_entry("C:/outside"), "zip-unsafe"),
+    (_entry("beside/file"), "zip-unsafe"),
+    (_entry("R/events/link", b"/etc/passwd", stat.S_IFLNK | 0o777), "zip-unsafe"),
+    (_entry("R/pipe", b"", stat.S_IFIFO | 0o600), "zip-unsafe"),
+    (_entry("R/events/A0001-w000.jsonl"), "zip-unsafe"),
+    (_entry("R/events"), "zip-unsafe"),
+    (_entry("R/odd", pack=zipfile.ZIP_LZMA), "zip-unsafe"),
+    (_entry("R/bomb", bytes(65_000_000)), "zip-unsafe"),
+    (_entry("x/plan.json"), "zip-not-a-run"),
+])  # fmt: skip
+def test_a_hostile_zip_is_refused_and_nothing_is_written(
+    studio: Studio, tmp_path: Path, hostile: Callable[[zipfile.ZipFile], None], id: str
+) -> None:
+    path = tmp_path / "it.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("R/plan.json", dumps(COLAB.launched("digits-abcd", 1e9, "0")))
+        archive.writestr("R/events/a0001-w000.jsonl", _lines(1, 5))
+        hostile(archive)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert caught.value.id == id
+    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] in ([], [studio.runs.runs_folder])
+
+
+def test_a_claim_of_a_hundred_gigabytes_is_refused_before_a_byte_is_unpacked(studio: Studio, tmp_path: Path) -> None:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        archive.writestr("R/plan.json", dumps(COLAB.launched("digits-abcd", 1e9, "0")))
+        for number in range(50):
+            archive.writestr(f"R/{number}", b"abc")
+    data = bytearray(held.getvalue())
+    at = data.find(b"PK\x01\x02")
+    while at >= 0:  # each entry of the directory says 2 GB
+        data[at + 24 : at + 28] = (2_000_000_000).to_bytes(4, "little")
+        at = data.find(b"PK\x01\x02", at + 4)
+    path = tmp_path / "it.zip"
+    path.write_bytes(data)
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert (caught.value.id, caught.value.facts["claims_bytes"]) == ("zip-too-large", 102_000_000_000)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no zip at all", b"PK\x05\x06" + bytes(18)])
+def test_what_is_no_zip_of_a_run_is_said_so(studio: Studio, tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "it.zip"
+    path.write_bytes(damage)
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert caught.value.id in ("zip-unreadable", "zip-not-a-run")
+
+
+def test_a_zip_cut_short_or_damaged_inside_is_said_so(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.launch(COLAB)
+    path = _of(studio, run, tmp_path / "it.zip", events=_lines(1, 2000, end="completed"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert caught.value.id == "zip-unreadable"
+    at = whole.find(b"a0001-w000.jsonl") + 400
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert caught.value.id == "zip-unreadable"
+    assert studio.runs.summary(run).status == "queued"
