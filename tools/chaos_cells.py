@@ -49,7 +49,7 @@ class Cell:
     hours: float = 2.0
     money_usd: float = 1000.0
     wait_hours: float = 1.0
-    speed: float = 30.0
+    speed: float = 20.0
     tier: str = "on-demand"
     zones: tuple[str, ...] = ("us-west4-a",)
     steps: int = 40
@@ -308,7 +308,7 @@ def _verbs() -> list[Cell]:
 
 def real_cells() -> list[Cell]:
     """Trained by the engine itself (digits, JAX); the first two must end with the same loss, bit for bit."""
-    base: dict[str, Any] = {"real": True, "speed": 10.0, "steps": 0, "save_every": 20}
+    base: dict[str, Any] = {"real": True, "speed": 5.0, "steps": 0, "save_every": 20}
     five = tuple(("submit", f"preempted-at-step:step={step}") for step in REAL_STEPS)
     return [
         Cell("real: undisturbed", **base),
