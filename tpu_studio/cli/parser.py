@@ -62,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _job(plan)
     plan.add_argument("--no-measure", action="store_true", help="do not time a few real steps; the estimate is wider")
+    plan.add_argument("--report", type=Path, metavar="FILE", help="write the plan as one HTML page too")
     plan.add_argument("--commands", action="store_true", help="for a rented TPU: show its launch as gcloud commands")
 
     check = verb(

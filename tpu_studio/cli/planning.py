@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ def plan(arguments: Arguments, output: Output) -> int:
             commands = _commands(services, made)
             output.answer({"commands": commands}, commands.rstrip("\n"))
             return BadInput.exit_code if made.blocking else 0
+    if arguments.report:
+        _write_report(made, arguments.report)
+        output.say(f"The plan as a page: {arguments.report}")
     output.answer(plan_to_public_json(made), as_text(made))
     if made.blocking:
         return BadInput.exit_code
@@ -48,6 +52,17 @@ def _commands(services: Studio, made: Plan) -> str:
         raise BadInput("commands-need-a-cloud", place=made.place)
     run = services.runs.new_id(made.job.name)
     return launch_script(made, run, services.driver.side(made), desk.install_id(services.home))
+
+
+def _write_report(made: Plan, file: Path) -> None:
+    """Raises BadInput ``plan-report-unwritable``."""
+    from tpu_studio.planner.report.page import page
+    from tpu_studio.wire.runfolder import write_atomically
+
+    try:
+        write_atomically(file, page(made).encode())
+    except OSError as error:
+        raise BadInput("plan-report-unwritable", file=str(file), raw=error.strerror or str(error)) from error
 
 
 def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: bool, checked: bool = True) -> Plan:
@@ -80,6 +95,9 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         return made
     if draft.own.sha256 and draft.own.consent and checked:
         draft.facts = _inspected(services, made, draft.own, output)
+        made = draft.plan()
+    if job["where.place"] != "computer":
+        draft.compare(services)
         made = draft.plan()
     if job["where.place"] in ("cloud", "colab"):
         return _as_checked(services, made) if checked else made  # steps here tell nothing about a TPU
@@ -131,6 +149,23 @@ class _Draft:
             self.facts["sha256"] = own.sha256
         if own.missing:
             self.facts["missing"] = True
+        self.here: Mapping[str, Any] | None = None
+        self.bucket_region = ""
+
+    def compare(self, services: Studio) -> None:
+        """For a rented place: what was timed of the same job on this computer, and where the person's bucket is."""
+        from tpu_studio.places.accounts import cloud_side
+        from tpu_studio.planner.make import make_plan
+        from tpu_studio.planner.outlook import HERE
+
+        here = set_values(self.job, HERE)
+        consent = self.own.consent
+        made = make_plan(here, self.look, model_facts=self.facts, now=time.time(), consent=consent, advise=False)
+        self.here = services.stopwatch.known(made)
+        if self.job["where.place"] == "cloud":
+            side = cloud_side(services.home)
+            active = side.signing.active()
+            self.bucket_region = side.choices.of(active.id).region if active else ""
 
     def plan(self, timing: Mapping[str, Any] | None = None) -> Plan:
         from tpu_studio.planner.make import make_plan
@@ -143,6 +178,8 @@ class _Draft:
             model_facts=self.facts,
             now=time.time(),
             consent=self.own.consent,
+            here=Timing.from_json(self.here) if self.here else None,
+            bucket_region=self.bucket_region,
         )
 
 
@@ -216,7 +253,21 @@ def note(check: Check) -> list[str]:
 
     said = say_check(check.id, check.title, check.facts)
     more = [said.meaning, said.action] if check.level == "error" else []
+    if check.id.startswith("advice-"):
+        more = [said.meaning, _fix_words(check) or said.action]
     return [f"{_MARKS.get(check.level, '·')} {said.title}", *(f"    {line}" for line in more if line)]
+
+
+def _fix_words(check: Check) -> str:
+    """The advice as options of this command: `--set training.precision=bfloat16`."""
+    import json
+
+    def words(value: Any) -> str:
+        if isinstance(value, Mapping):
+            return f"{{{', '.join(f'{name} = {words(one)}' for name, one in value.items())}}}"
+        return json.dumps(value) if isinstance(value, (list, bool)) else str(value)
+
+    return " ".join(f"--set {shlex.quote(f'{path}={words(value)}')}" for path, value in (check.fix or {}).items())
 
 
 def as_text(made: Plan) -> str:
@@ -248,6 +299,8 @@ def as_text(made: Plan) -> str:
     ]
     if rents:
         rows += _rented_rows(made)
+    if made.verdict:
+        rows.append(["Worth it?", str(made.verdict["why"])])
     lines = [f"{made.job.name}", table(rows)]
     for check in made.checks:
         if check.level != "ok":

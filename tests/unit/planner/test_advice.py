@@ -222,7 +222,7 @@ def jobs(draw: st.DrawFn) -> tuple[Job, Look]:
     return job(model, KINDS[model], training=training, where=where, model={"options": options}), LOOKS[model]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(jobs(), st.sampled_from(("", "us-central1", "europe-west4")))
 def test_each_press_makes_a_valid_job_keeps_its_promise_and_takes_its_advice_away(found: tuple[Job, Look], region: str):
     before, look = found
@@ -250,7 +250,7 @@ def test_each_press_makes_a_valid_job_keeps_its_promise_and_takes_its_advice_awa
             assert after.time_s.expected <= plan.time_s.expected * 1.000001, check
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 @given(jobs())
 def test_no_two_pieces_of_advice_set_the_same_and_most_saving_comes_first(found: tuple[Job, Look]):
     before, look = found

@@ -47,7 +47,7 @@ __all__ = [
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
     **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
-    **colab.ERRORS,
+    **colab.ERRORS, **advice.ERRORS,
 }  # fmt: skip
 FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **check.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}

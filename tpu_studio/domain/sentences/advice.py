@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,13 @@ def _n(f: Facts, name: str) -> str:
     return f.text(name, "this")
 
 
+ERRORS: dict[str, Entry] = {
+    "plan-report-unwritable": lambda f: Sentence(
+        f"The page could not be written to {f.file()}",
+        f"{NOTHING_CHARGED} {f.text('raw')}".strip(),
+        "Choose another place for it.",
+    ),
+}
 CHECKS: dict[str, Entry] = {
     "advice-train-here": lambda f: _advice(
         "Train on this computer", f.text("why", "It is quick enough here, and free."), f

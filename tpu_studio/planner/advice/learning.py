@@ -82,9 +82,7 @@ def smaller_model(s: Situation) -> Iterator[Advice]:
     good = [one for one in smaller if one[0] <= tokens * most] or smaller[:1]
     if good:
         best = max(good, key=lambda one: one[0])[1]
-        fix = {"model.name": best.name, "model.options": {}}
-        if not s.job.is_auto("data.sequence_length"):
-            fix["data.sequence_length"] = "auto"
+        fix = {"model.name": best.name, **s.taken_back("model.options", "data.sequence_length")}
         facts = {"title": best.title, "params": s.work.params, "tokens": tokens, "times": most}
         yield Advice("advice-smaller-model", fix, facts, measure=True)
 

@@ -19,7 +19,7 @@ RHYTHM_OFF = 3.0  # times too seldom or too often, from which on the rhythm of c
 
 def train_here(s: Situation) -> Iterator[Advice]:
     if s.charged and s.verdict.instead == "computer":
-        fix = {"where.place": "computer", "where.accelerator": "auto", "where.tier": "on-demand", "where.zones": []}
+        fix = {"where.place": "computer", **s.taken_back("where.accelerator", "where.tier", "where.zones")}
         here = s.comparison.here
         time = _less(s.plan.time_s, here.time_s if here else None)
         yield Advice("advice-train-here", fix, {"why": s.verdict.why}, time, s.plan.cost_usd)
@@ -129,7 +129,7 @@ def _less(now: Range | None, then: Range | None) -> Range | None:
 
 def _where(s: Situation, **changed: Any) -> dict[str, Any]:
     """Areas that were chosen for another slice or loan go back to the recommended ones."""
-    return {**changed, **({"where.zones": []} if s.job["where.zones"] else {})}
+    return {**changed, **s.taken_back("where.zones")}
 
 
 RULES = (train_here, rent, other_slice, kind_of_loan, region, checkpoint_interval)

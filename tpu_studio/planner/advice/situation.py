@@ -16,6 +16,7 @@ from tpu_studio.planner.verdict import Verdict
 from tpu_studio.planner.work import Work
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.schema import BY_PATH
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,10 @@ class Situation:
     @property
     def step_s(self) -> float:
         return self.resolved.batch / self.estimate.examples_per_s.expected
+
+    def taken_back(self, *paths: str) -> dict[str, Any]:
+        """Each of *paths* that is not at its default, at its default."""
+        return {path: BY_PATH[path].default for path in paths if self.job[path] != BY_PATH[path].default}
 
     def value(self, path: str) -> Any:
         return self.resolved.values[path]

@@ -1,0 +1,223 @@
+"""The words and tables of a plan's page. Takes the finished plan alone; whatever came from outside is escaped."""
+
+from __future__ import annotations
+
+import html
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences import say_check
+from tpu_studio.domain.sentences.advice import about
+from tpu_studio.planner.report.frame import FRAME
+from tpu_studio.planner.report.plot import Point, plot
+from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.schema import KEYS
+
+_PLACES = {
+    "computer": "this computer", "practice": "the practice cloud", "cloud": "Google Cloud", "colab": "free Colab",
+}  # fmt: skip
+_MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to know", "ok": "In order"}
+
+
+def page(plan: Plan) -> str:
+    """One HTML document: no script, nothing fetched, light and dark."""
+    ways = [_Way(one, plan) for one in plan.alternatives if one.get("cost_usd") and one.get("time_s")]
+    for way in ways:
+        way.front = not any(other.beats(way) for other in ways)
+    advice = [check for check in plan.checks if check.id.startswith("advice-")]
+    checks = [check for check in plan.checks if check not in advice]
+    return FRAME.format(
+        title=_e(plan.job.name),
+        lead=_e(f"A plan for {_PLACES.get(plan.place, plan.place)}: {_model(plan)} on {_data(plan)}."),
+        numbers="".join(_numbers(plan)),
+        answer=_e(_answer(plan)),
+        why=_e(str(plan.verdict.get("why", ""))),
+        plot=_section("Time against money", _plot(ways)),
+        ways=_section("Where else", _ways(ways)),
+        advice=_section("Advice", _notes(advice)),
+        checks=_section("Checks", _notes(checks)),
+        run=_rows(_run(plan)),
+        settings=_settings(plan),
+        made=_e(f"Made by {plan.app or 'TPU Studio'} on {time.strftime('%d %B %Y', time.gmtime(plan.created))}"),
+    )
+
+
+class _Way:
+    """One alternative, with its place on the page."""
+
+    def __init__(self, told: Mapping[str, Any], plan: Plan) -> None:
+        self.time, self.cost = Range(**told["time_s"]), Range(**told["cost_usd"])
+        self.place, self.accelerator, self.tier = str(told["place"]), str(told["accelerator"]), told.get("tier")
+        self.front = False
+        same = self.place == plan.place and self.accelerator == plan.accelerator
+        self.planned = same and (self.place != "cloud" or self.tier == plan.job["where.tier"])
+
+    @property
+    def name(self) -> str:
+        if self.place == "cloud":
+            return self.accelerator if self.tier == "on-demand" else f"{self.accelerator} {self.tier}"
+        return {"computer": "this computer", "colab": "free Colab"}.get(self.place, self.place)
+
+    def beats(self, other: _Way) -> bool:
+        mine, its = (self.time.expected, self.cost.expected), (other.time.expected, other.cost.expected)
+        return mine[0] <= its[0] and mine[1] <= its[1] and mine != its
+
+
+def _answer(plan: Plan) -> str:
+    instead = plan.verdict.get("instead")
+    if instead is None:
+        if not plan.verdict.get("worth_it"):
+            return "Not like this."
+        return "No: stay on this computer." if plan.place == "computer" else "Yes, as planned."
+    if instead in ("computer", "colab", "gpu"):
+        return {"computer": "No: train on this computer.", "colab": "Try free Colab first.",
+                "gpu": "A GPU would do it for less."}[instead]  # fmt: skip
+    return f"Yes: {instead}."
+
+
+def _numbers(plan: Plan) -> list[str]:
+    told = []
+    if plan.time_s:
+        told.append(("Time, set-up included", about(plan.time_s.expected), _range(plan.time_s, about)))
+    if plan.cost_usd and plan.price:
+        usual = "practice dollars" if plan.place == "practice" else str(plan.price.get("as_of") or "")
+        note = f"{_range(plan.cost_usd, figures.money)}{f', price of {usual}' if usual else ''}"
+        told.append(("Cost", figures.money(plan.cost_usd.expected), note))
+    else:
+        told.append(("Cost", "free" if plan.place in ("computer", "colab") else "not known", ""))
+    if plan.examples_per_s:
+        noun = figures.noun(str(plan.job["data.kind"]))
+        speed = f"{figures.figure(plan.examples_per_s.expected)} {noun}/s"
+        told.append(("Speed", speed, _range(plan.examples_per_s, figures.figure)))
+    need, limit = plan.memory.get("device_bytes"), plan.memory.get("limit_bytes")
+    if need and limit:
+        fits = f"{'fits' if plan.fits else 'does not fit'}, of {figures.size(limit)}, by {plan.memory.get('by')}"
+        told.append(("Memory", figures.size(need), fits))
+    return [
+        f'<div class="number"><span>{_e(label)}</span><strong>{_e(value)}</strong><em>{_e(more)}</em></div>'
+        for label, value, more in told
+    ]
+
+
+def _range(value: Range, words: Any) -> str:
+    low, high = words(value.low), words(value.high)
+    return f"{low} to {high}" if low != high else f"about {low}"
+
+
+def _plot(ways: Sequence[_Way]) -> str:
+    drawn = plot([Point(way.name, way.time.expected, way.cost.expected, way.front, way.planned) for way in ways])
+    if not drawn:
+        return ""
+    note = "Ring: as planned. Joined: nothing else is both quicker and cheaper. The table has the ranges."
+    return f'{drawn}<p class="more">{note}</p>'
+
+
+def _ways(ways: Sequence[_Way]) -> str:
+    if not ways:
+        return ""
+    rows = ["<tr><th>Place</th><th>Time</th><th>from – to</th><th>Cost</th><th>from – to</th></tr>"]
+    for way in ways:
+        kind = "planned" if way.planned else "" if way.front else "beaten"
+        cells = (about(way.time.expected), _range(way.time, about), *_costs(way.cost))
+        rows.append(
+            f'<tr class="{kind}"><td>{_e(way.name)}{" (as planned)" if way.planned else ""}</td>'
+            + "".join(f"<td>{_e(cell)}</td>" for cell in cells)
+            + "</tr>"
+        )
+    return f'<table>{"".join(rows)}</table><p class="more">Grey: something else is both quicker and cheaper.</p>'
+
+
+def _costs(cost: Range) -> tuple[str, str]:
+    return (figures.money(cost.expected), _range(cost, figures.money)) if cost.expected else ("free", "")
+
+
+def _notes(checks: Sequence[Check]) -> str:
+    items = []
+    for check in checks:
+        said = say_check(check.id, check.title, check.facts)
+        more = " ".join(part for part in (said.meaning, "" if check.fix else said.action) if part)
+        mark = _e(_MARKS.get(check.level, ""))
+        items.append(
+            f'<li class="{_e(check.level)}"><b>{_e(said.title)}</b> <span class="more">{mark}</span>'
+            f"{f'<p>{_e(more)}</p>' if more else ''}{_fix(check.fix)}</li>"
+        )
+    return f"<ul>{''.join(items)}</ul>" if items else ""
+
+
+def _fix(fix: Mapping[str, Any] | None) -> str:
+    """What to write for it on the command line."""
+    if not fix:
+        return ""
+    told = " ".join(f"<code>{_e(path)} = {_e(json.dumps(value))}</code>" for path, value in fix.items())
+    return f"<p>{told}</p>"
+
+
+def _run(plan: Plan) -> list[tuple[str, str]]:
+    limits, job = plan.limits, plan.job
+    batch = job["training.global_batch"]
+    told = [
+        ("Model", _model(plan)),
+        ("Data", _data(plan)),
+        ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(str(job['data.kind']))}"),
+        ("Framework", plan.framework),
+        ("Accelerator", plan.accelerator),
+    ]
+    if plan.place in ("practice", "cloud"):
+        told.append(("Rented", f"{job['where.tier']}, in {', '.join(job['where.zones'])}"))
+        if plan.price:
+            told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour"))
+    if limits.get("money_usd"):
+        told.append(("Stops when it has cost", figures.money(float(limits["money_usd"]))))
+    if limits.get("hours"):
+        told.append(("Stops after", figures.duration(float(limits["hours"]) * 3600)))
+    if why := plan.reasons.get("estimate"):
+        told.append(("The estimate", why))
+    return told
+
+
+def _settings(plan: Plan) -> str:
+    rows = []
+    for key in KEYS:
+        value = plan.job.values.get(key.path)
+        why = plan.reasons.get(key.path)
+        if key.table in ("training", "data") and value not in (None, {}, []) and (why or key.path in plan.job.given):
+            cells = f"<td>{_e(_plain(value))}</td><td>{_e(why or 'As given.')}</td>"
+            rows.append(f"<tr><th>{_e(key.title or key.path)}</th>{cells}</tr>")
+    return "".join(rows)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (int, float)):
+        return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+    return json.dumps(value) if isinstance(value, (dict, list)) else str(value)
+
+
+def _model(plan: Plan) -> str:
+    params = plan.memory.get("params")
+    name = str(plan.job["model.name"] or plan.job["model.file"] or "").rpartition("/")[2]
+    return f"{name}, {int(params):,} weights" if params else name
+
+
+def _data(plan: Plan) -> str:
+    kind = str(plan.job["data.kind"])
+    name = str(plan.job["data.path"] or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    examples = plan.data.get("examples")
+    count = f"{int(examples):,} {figures.noun(kind)}" if examples else figures.noun(kind)
+    return f"{name} ({count})" if name else count
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"<tr><th>{_e(label)}</th><td>{_e(value)}</td></tr>" for label, value in rows)
+
+
+def _section(title: str, inside: str) -> str:
+    return f"<section><h2>{_e(title)}</h2>{inside}</section>" if inside else ""
+
+
+def _e(text: str) -> str:
+    return html.escape(text)
