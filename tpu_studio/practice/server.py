@@ -4,19 +4,24 @@ Python's own server writes header and body apart, which costs 40 ms a call (Nagl
 hence ``wbufsize`` and ``disable_nagle_algorithm``.
 
 Against other local web pages: the Host must be this port on loopback (DNS rebinding), and whatever a browser sends from
-a page (Origin, Sec-Fetch-Site) is refused but on the sign-in pages.
+a page (Origin, Sec-Fetch-Site) is refused but on the sign-in pages. Against broken and hostile callers: where a request
+ends is never guessed (two lengths, a length and chunks, a chunk without a plain size: 400, and the line is closed),
+a body that is held in memory has a largest size, connections have a largest number, and silence has an end.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import re
 import socket
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Iterator
+from email.errors import MissingHeaderBodySeparatorDefect
+from email.message import Message
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, cast
@@ -39,6 +44,13 @@ _FREE_SERVICES = ("serviceusage.googleapis.com", "cloudresourcemanager.googleapi
                   "iam.googleapis.com", "cloudquotas.googleapis.com", "billingbudgets.googleapis.com")  # fmt: skip
 _NEED_QUOTA_PROJECT = ("cloudquotas.googleapis.com", "billingbudgets.googleapis.com", "orgpolicy.googleapis.com")
 DRAIN_BYTES = 1 << 20
+MEMORY_BYTES = 64 << 20  # of a body that is read whole; uploads are streamed
+IDLE_S, PATIENCE_S = 600.0, 60.0  # between requests; within one
+CONNECTIONS = 512
+_LINE_BYTES = 4096  # of a chunk's size or a trailer
+_TRAILERS = 100
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_LENGTH = re.compile(r"[0-9]{1,15}")
 
 
 class PracticeServer(ThreadingHTTPServer):
@@ -78,8 +90,13 @@ class PracticeServer(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._guard:
-            self._open.add(request)
-        super().process_request(request, client_address)
+            full = len(self._open) >= CONNECTIONS
+            if not full:
+                self._open.add(request)
+        if full:
+            super().shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
         with self._guard:
@@ -96,15 +113,29 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "practice-cloud", ""
     wbufsize = 65536
     disable_nagle_algorithm = True
+    timeout = IDLE_S
     server: PracticeServer
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing: requests carry no secrets into a log that nobody asked for."""
 
     def _serve(self) -> None:
+        self.connection.settimeout(PATIENCE_S)
+        try:
+            self._serve_one()
+        finally:
+            self.connection.settimeout(IDLE_S)
+
+    def _serve_one(self) -> None:
+        try:
+            split = urlsplit(self.path)
+            stream = _body(self.rfile, self.headers)
+        except ValueError:
+            self.close_connection = True
+            message = "Your client has issued a malformed or illegal request."
+            self._send(Reply(400, GoogleError(400, "INVALID_ARGUMENT", message).body(self.path)), False)
+            return
         self.server.used_at = time.monotonic()
-        split = urlsplit(self.path)
-        stream = _body(self.rfile, self.headers.get("Transfer-Encoding", ""), self.headers.get("Content-Length", "0"))
         if self.headers.get("Expect", "").lower() == "100-continue":
             self.wfile.flush()
         query = parse_qs(split.query, keep_blank_values=True)
@@ -133,6 +164,11 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True  # the caller has hung up
             return
+        except TooLarge:
+            self.close_connection = True
+            reply = Reply(
+                413, GoogleError(413, "INVALID_ARGUMENT", "Request payload size exceeds the limit.").body(split.path)
+            )
         except Exception:  # noqa: BLE001  the server's boundary: the caller gets Google's 500, the log the traceback
             traceback.print_exc(file=sys.stderr)
             reply = Reply(500, GoogleError(500, "INTERNAL", "Internal error encountered.").body(split.path))
@@ -146,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
     # ------------------------------------------------------------------------------------------------------ admission
 
     def _refuse_strangers(self, route: Route | None) -> None:
-        if self.headers.get("Host", "") not in self.server.hosts:
+        if self.headers.get_all("Host", []) not in [[host] for host in self.server.hosts]:
             raise GoogleError(403, "PERMISSION_DENIED", "This address is not served here.")
         if route is not None and route.pages:
             return
@@ -359,33 +395,42 @@ class _Body(io.RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        pieces, wanted = [], size
+        if size < 0 and self._left > MEMORY_BYTES:
+            raise TooLarge
+        pieces, wanted, held = [], size, 0
         while wanted != 0 and not self._ended:
             if self._chunked and self._left == 0:
                 self._next_chunk()
                 continue
-            piece = self._source.read(self._left if wanted < 0 else min(wanted, self._left))
+            piece = self._source.read(min(self._left, MEMORY_BYTES if wanted < 0 else wanted))
             if not piece:
                 raise ConnectionError("the request ended early")
             pieces.append(piece)
             self._left -= len(piece)
+            held += len(piece)
+            if size < 0 and held > MEMORY_BYTES:
+                raise TooLarge
             wanted = wanted if wanted < 0 else wanted - len(piece)
             if self._left == 0:
                 if self._chunked:
-                    self._source.readline()
+                    if self._source.readline(_LINE_BYTES) not in (b"\r\n", b"\n"):
+                        raise ConnectionError("a chunk is longer than it says")
                 else:
                     self._ended = True
         return b"".join(pieces)
 
     def _next_chunk(self) -> None:
-        try:
-            self._left = int(self._source.readline().split(b";")[0].strip() or b"0", 16)
-        except ValueError as error:
-            raise ConnectionError("a chunk without its size") from error
+        line = self._source.readline(_LINE_BYTES)
+        size = line.split(b";")[0].strip()
+        if not line.endswith(b"\n") or not _CHUNK_SIZE.fullmatch(size):
+            raise ConnectionError("a chunk without its size")
+        self._left = int(size, 16)
         if self._left == 0:
-            while self._source.readline().strip():
-                pass  # trailers
-            self._ended = True
+            for _ in range(_TRAILERS):
+                if not self._source.readline(_LINE_BYTES).strip():
+                    self._ended = True
+                    return
+            raise ConnectionError("too many trailers")
 
     def drain(self) -> bool:
         """Read what the handler left; False: too much, close the connection."""
@@ -397,8 +442,22 @@ class _Body(io.RawIOBase):
         return self._ended
 
 
-def _body(source: Any, encoding: str, length: str) -> _Body:
-    return _Body(source, None if "chunked" in encoding.lower() else int(length) if length.isdigit() else 0)
+class TooLarge(Exception):
+    """A body that would have to be held in memory whole."""
+
+
+def _body(source: Any, headers: Message) -> _Body:
+    """Raises ValueError: it cannot be told for certain where the request ends (RFC 9112, 6.3)."""
+    if any(isinstance(defect, MissingHeaderBodySeparatorDefect) for defect in headers.defects):
+        raise ValueError("a line among the headers that is none")
+    encodings, lengths = headers.get_all("Transfer-Encoding", []), headers.get_all("Content-Length", [])
+    if encodings:
+        if lengths or [one.strip().lower() for one in encodings] != ["chunked"]:
+            raise ValueError("two ways to tell the length")
+        return _Body(source, None)
+    if len(set(lengths)) > 1 or (lengths and not _LENGTH.fullmatch(lengths[0].strip())):
+        raise ValueError("a length that is none")
+    return _Body(source, int(lengths[0]) if lengths else 0)
 
 
 TITLES = {

@@ -1,7 +1,8 @@
 """Signing in in the person's own browser: authorization code with PKCE (RFC 8252, 7636) over a loopback port.
 
 The small server takes one answer on 127.0.0.1, checks *state*, shows a page that says "you can close this tab", and is
-gone. Nothing else may talk to it: other Host headers and other paths get 404. The exchange is done here and not by a
+gone. Nothing else may talk to it: other Host headers and other paths get 404. Browsers open connections ahead and say
+nothing on them, so one that is silent holds up nobody. The exchange is done here and not by a
 library, because the one that google-auth offers needs two process-wide environment variables to be told the scopes
 that were really granted, and cannot be cancelled.
 """
@@ -14,11 +15,12 @@ import hmac
 import html
 import json
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -34,6 +36,8 @@ SCOPES = (
 )
 NEEDED = "https://www.googleapis.com/auth/cloud-platform"
 WAIT_S = 300.0
+_SILENT_S = 30.0
+_AT_ONCE = 32
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,44 @@ def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
     return once(ask)
 
 
+class _Server(ThreadingHTTPServer):
+    """A thread for each of a few connections; whoever comes when all are taken is hung up on."""
+
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self._open: set[Any] = set()
+        self._guard = threading.Lock()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._guard:
+            full = len(self._open) >= _AT_ONCE
+            if not full:
+                self._open.add(request)
+        if full:
+            super().shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._guard:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that hangs up is no news, and nothing of a request belongs into a log."""
+
+    def hang_up(self) -> None:
+        with self._guard:
+            left = list(self._open)
+        for connection in left:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue  # closed by the other side in this moment
+
+
 class _Waiting:
     """The loopback server; `address` is where the browser is sent back to."""
 
@@ -192,10 +234,12 @@ class _Waiting:
             def do_GET(self) -> None:
                 waiting._take(self)
 
+            timeout = _SILENT_S
+
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing: the address holds the code."""
 
-        self._server = HTTPServer(("127.0.0.1", 0), Handler)
+        self._server = _Server(("127.0.0.1", 0), Handler)
         self._host = f"127.0.0.1:{self._server.server_port}"
         self.address = f"http://{self._host}/"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="sign-in", daemon=True)
@@ -207,6 +251,7 @@ class _Waiting:
     def __exit__(self, *_: object) -> None:
         self._server.shutdown()
         self._thread.join()
+        self._server.hang_up()
         self._server.server_close()
 
     def answer(self, cancelled: Callable[[], bool], wait_s: float) -> dict[str, str]:
