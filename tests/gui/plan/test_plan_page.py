@@ -281,7 +281,7 @@ def test_what_cannot_be_rented_is_disabled_with_its_reason(page: PlanPage, world
     assert not spot.isEnabled() and "not documented for v4" in spot.toolTip()
     world.model.set("training.framework", "tensorflow")
     item = box.generation.model().item(box.generation.findData("tpu7x"))
-    assert not item.isEnabled() and "TensorFlow" in item.toolTip()
+    assert not item.isEnabled() and "TensorFlow" in item.toolTip() and item.text() == "tpu7x · not possible"
 
 
 def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: PlanPage, world: World):

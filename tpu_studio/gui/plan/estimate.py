@@ -128,7 +128,7 @@ class Figures(QWidget):
         rough = plan is not None and parts is not None and not parts.measured and view.timing != "measuring"
         self.measure.setText("Time real steps again" if view.timing == "failed" else "Time a few real steps")
         self.measure.setToolTip(view.timing_failed)
-        self.measure.setVisible(rough and view.engine.ready and not view.missing[1])
+        self.measure.setVisible(rough and view.needs_engine and view.engine.ready and not view.missing[1])
         self._known.setVisible(plan is not None)
         if plan is None or parts is None:
             self._draw_notes(())

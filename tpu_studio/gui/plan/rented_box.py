@@ -129,7 +129,7 @@ def _fill(box: ComboBox, options: Sequence[Option], value: str) -> None:
     told = [(one.key, one.words, one.enabled) for one in options]
     if told != getattr(box, "told", None):
         box.told = told  # type: ignore[attr-defined]
-        box.set_options([(one.key, one.words) for one in options])
+        box.set_options([(one.key, one.words if one.enabled else f"{one.words} · not possible") for one in options])
         for one in options:
             box.set_option_enabled(one.key, one.enabled, one.why)
     box.set_value(value)
