@@ -424,6 +424,7 @@ def main() -> int:
         play.end()
     record = {"name": cell.name, "passed": not verdict.failures, "failures": verdict.failures,
               "seconds": round(time.monotonic() - began, 1), **verdict.facts}  # fmt: skip
+    (arguments.folder / "verdict.json").write_text(json.dumps(record, indent=1) + "\n")
     print(json.dumps(record))
     return 0 if record["passed"] else 1
 
