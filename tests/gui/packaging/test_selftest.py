@@ -82,9 +82,9 @@ class Some:
 
 
 def test_what_is_imported_only_when_it_is_needed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "lazy_of_the_test.py").write_text(LAZY)
+    (tmp_path / "imports_later.py").write_text(LAZY)
     monkeypatch.syspath_prepend(tmp_path)
-    found = selftest_reach.imported_by("lazy_of_the_test")
+    found = selftest_reach.imported_by("imports_later")
     assert found == {("json", ""), ("os", "path"), ("tpu_studio_lacks_this", ""), ("concurrent", "futures")}
 
 
