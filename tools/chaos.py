@@ -1,6 +1,6 @@
 """`make chaos`: faults × phases of a run on the practice cloud, the desktop killed, the laptop off, the machine hung.
 
-    python tools/chaos.py [--sample N --seed S] [--only WORDS] [--real] [--jobs 2] [--keep FOLDER] [--list]
+    python tools/chaos.py [--sample N --seed S] [--only WORDS] [--real] [--jobs 2] [--speed X] [--keep FOLDER]
 
 Each cell is a process of its own with a practice cloud of its own (chaos_cell.py). Prints a line a cell and a table,
 writes out/chaos.json; exit 1 when anything does not hold.
@@ -31,8 +31,8 @@ HERE = Path(__file__).resolve().parent
 LIMIT_S = 600.0
 
 
-def play(cell: Cell, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, str(HERE / "chaos_cell.py"), str(folder), cell.name]
+def play(cell: Cell, folder: Path, speed: float) -> dict[str, Any]:
+    command = [sys.executable, str(HERE / "chaos_cell.py"), str(folder), cell.name, "--speed", str(speed)]
     began = time.monotonic()
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
@@ -52,7 +52,7 @@ def play(cell: Cell, folder: Path) -> dict[str, Any]:
     return record
 
 
-def play_all(cells: list[Cell], jobs: int, keep: Path | None) -> list[dict[str, Any]]:
+def play_all(cells: list[Cell], jobs: int, keep: Path | None, speed: float = 1.0) -> list[dict[str, Any]]:
     scratch = keep or Path(tempfile.mkdtemp(prefix="chaos-"))
     scratch.mkdir(parents=True, exist_ok=True)
     done = 0
@@ -61,7 +61,7 @@ def play_all(cells: list[Cell], jobs: int, keep: Path | None) -> list[dict[str, 
         nonlocal done
         number, cell = numbered
         folder = scratch / f"{number:03d}"
-        record = play(cell, folder)
+        record = play(cell, folder, speed)
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
         done += 1
@@ -135,6 +135,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--real", action="store_true", help="twelve cells with the real training engine")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--speed", type=float, default=1.0, help="the cells' practice clocks, so many times as fast")
     parser.add_argument("--keep", type=Path, help="leave everything that the cells made there")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--json", type=Path, default=HERE.parent / "out" / "chaos.json")
@@ -146,7 +147,7 @@ def main() -> int:
         print("\n".join(cell.name for cell in cells))
         return 0
     began = time.monotonic()
-    records = play_all(cells, arguments.jobs, arguments.keep)
+    records = play_all(cells, arguments.jobs, arguments.keep, arguments.speed)
     unequal = same_loss(records)
     wall_s = round(time.monotonic() - began)
     print(f"\n{table(records)}\nminutes {wall_s / 60:.1f}", flush=True)

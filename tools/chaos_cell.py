@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -413,8 +413,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("name")
+    parser.add_argument("--speed", type=float, default=1.0, help="the cell's clock, so many times as fast")
     arguments = parser.parse_args()
     cell = next(one for one in (*matrix(), *real_cells()) if one.name == arguments.name)
+    cell = replace(cell, speed=cell.speed * arguments.speed)
     began = time.monotonic()
     play = Play(cell, arguments.folder)
     try:

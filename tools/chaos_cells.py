@@ -66,7 +66,7 @@ TRANSITIONS = (
     "say prepared",
     "journal stops", "say intent/stops", "call stops.set b", "say intent-closed/stops", "journal close#2",
     "journal create", "say intent/create", "call tpu.create", "say intent-closed/create", "call tpu.look",
-    "say cloud/provisioning", "say phase/provisioning", "say cloud/ready", "call stops.of#3", "call stops.set l",
+    "say phase/provisioning", "say cloud/ready", "call stops.of#3", "call stops.set l",
     "call stops.remove", "say intent-closed/lease-stops", "call bucket.read#5", "say phase/cleaning-up", "say deleted",
     "say money", "call stops.remove#2", "say stops-removed", "call bucket.download", "say phase/done",
 )  # fmt: skip
