@@ -163,7 +163,11 @@ def fix_words(fix: Mapping[str, Any]) -> str:
         model = BY_NAME.get(str(value))
         return f"Use {model.title}" if model else f"Use {value}"
     if path == "where.place":
-        return "Train here"
+        return "Train here" if value == "computer" else "Rent it"
+    if path == "model.options":
+        return "Change the model"
+    if path == "where.zones":
+        return "Rent it there"
     if value == "auto":
         return "Use recommended"
     if path == "training.evaluate_every":

@@ -19,6 +19,8 @@ from tpu_studio.wire.schema import KEYS
 _PLACES = {
     "computer": "this computer", "practice": "the practice cloud", "cloud": "Google Cloud", "colab": "free Colab",
 }  # fmt: skip
+_ONLY_FOR_TEXT = ("data.sequence_length", "data.tokenizer")
+_ONLY_FOR_PICTURES = ("data.image_size", "data.augment")
 _MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to know", "ok": "In order"}
 
 
@@ -179,11 +181,13 @@ def _run(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _settings(plan: Plan) -> str:
+    """What was chosen, by the person or by a rule; usual values of other keys, and where files lie, are left out."""
     rows = []
+    unused = _ONLY_FOR_PICTURES if plan.task == "language-model" else _ONLY_FOR_TEXT
     for key in KEYS:
-        value = plan.job.values.get(key.path)
-        why = plan.reasons.get(key.path)
-        if key.table in ("training", "data") and value not in (None, {}, []) and (why or key.path in plan.job.given):
+        value, why = plan.job.values.get(key.path), plan.reasons.get(key.path)
+        chosen = why or value != key.default
+        if key.table in ("training", "data") and chosen and key.kind != "path" and key.path not in unused:
             cells = f"<td>{_e(_plain(value))}</td><td>{_e(why or 'As given.')}</td>"
             rows.append(f"<tr><th>{_e(key.title or key.path)}</th>{cells}</tr>")
     return "".join(rows)

@@ -99,14 +99,14 @@ def _grid(x: _Axis, y: _Axis | None) -> list[str]:
 
 
 def _names(placed: Sequence[tuple[float, float, Point]]) -> list[str]:
-    """Names beside their points, pushed apart where they would lie on each other; at the right edge to the left."""
+    """Names beside their points, pushed apart where they would lie on each other; to the left at the right edge."""
     parts: list[str] = []
     taken: list[tuple[float, float, float]] = []
     for px, py, point in sorted(placed, key=lambda one: (one[1], one[0])):
         width = 6.4 * len(point.name)
         left = px + 12 + width > WIDTH - 4
         begin = px - 12 - width if left else px + 12
-        at = py + 4
+        at = py - 7
         while any(begin < b + w and b < begin + width and abs(at - y) < _LINE for b, w, y in taken):
             at -= 2
         taken.append((begin, width, at))
