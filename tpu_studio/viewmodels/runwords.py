@@ -33,6 +33,7 @@ RENTED_STAGES: tuple[tuple[Phase, str], ...] = (STAGES[0], (Phase.PROVISIONING, 
 
 
 _DETAILS = {
+    "waiting-for-colab": "its result comes from Colab as a zip",
     "engine": "loading the engine",
     "data": "opening the data",
     "model": "building the model",
