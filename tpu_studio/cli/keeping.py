@@ -37,11 +37,12 @@ def show(arguments: Arguments, output: Output) -> int:
 
 
 def stop(arguments: Arguments, output: Output) -> int:
-    from tpu_studio.cli.running import result, to_the_end
+    from tpu_studio.cli.running import carry, result, to_the_end
 
     with studio() as services:
         services.runs.stop(arguments.run, keep=not arguments.discard)
         if arguments.no_wait:
+            carry(services, arguments.run, output)
             output.say("It was told to stop.")
             output.answer(result(services, arguments.run))
             return 0
@@ -50,8 +51,11 @@ def stop(arguments: Arguments, output: Output) -> int:
 
 
 def extend(arguments: Arguments, output: Output) -> int:
+    from tpu_studio.cli.running import carry
+
     with studio() as services:
         services.runs.extend(arguments.run, arguments.epochs, hours=arguments.hours, money_usd=arguments.money)
+        carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
     output.say(f"{run_id} trains {arguments.epochs:g} epochs more. Watch it: tpu-studio watch {run_id}")
     output.answer({"run": run_id, "epochs": arguments.epochs})
@@ -59,8 +63,11 @@ def extend(arguments: Arguments, output: Output) -> int:
 
 
 def resume(arguments: Arguments, output: Output) -> int:
+    from tpu_studio.cli.running import carry
+
     with studio() as services:
         services.runs.resume(arguments.run, hours=arguments.hours, money_usd=arguments.money)
+        carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
     output.say(f"{run_id} goes on from its last saved copy. Watch it: tpu-studio watch {run_id}")
     output.answer({"run": run_id})

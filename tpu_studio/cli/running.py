@@ -10,7 +10,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
-from tpu_studio.wire.phases import Status
+from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN
@@ -20,6 +20,7 @@ RENTED = ("practice", "cloud")
 LINE_EVERY_S = 1.0
 LOST_AFTER_S = 2.0
 DETACHED = 130
+_BEFORE = (Phase.PLANNED, Phase.QUEUED, Phase.PROVISIONING)
 
 _PHASES = {
     "planned": "Planned",
@@ -62,6 +63,7 @@ def run(arguments: Arguments, output: Output) -> int:
         elif pressed():
             return _detach(services, started, output)
         if arguments.detach:
+            carry(services, started, output)
             output.answer(result(services, started), started)
             return 0
         return to_the_end(services, started, output, stop_on_interrupt=arguments.stop_on_interrupt)
@@ -182,6 +184,30 @@ def _drive(services: Studio, run_id: str, turn_at: float, output: Output) -> flo
 
         output.progress(None, f"{say(problem).title} …")
     return time.monotonic() + wait
+
+
+def carry(services: Studio, name: str, output: Output) -> None:
+    """Bring to a rented run what it was told, and a machine where it needs one: from then on it goes on by itself.
+
+    Ctrl-C ends the waiting; the run is then asked for again by whoever watches it, or by the window.
+    """
+    following = services.runs.follow(name)
+    try:
+        if following.plan.place not in RENTED:
+            return
+        turn_at = _drive(services, following.folder.name, 0.0, output)
+        while True:
+            following.poll()
+            view = following.view
+            if view.over or view.phase not in _BEFORE:
+                return
+            output.progress(None, _words(view))
+            time.sleep(POLL_S)
+            turn_at = _drive(services, following.folder.name, turn_at, output)
+    except KeyboardInterrupt:
+        output.say(f"It has no machine yet. Watch it, and it gets one: tpu-studio watch {following.folder.name}")
+    finally:
+        following.close()
 
 
 def _share(view: RunView) -> float | None:
