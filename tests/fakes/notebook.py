@@ -18,7 +18,7 @@ def main(notebook: Path, out: Path) -> int:
     nbformat.validate(tree)
     code = 0
     try:
-        NotebookClient(tree, timeout=240, kernel_name="python3").execute()
+        NotebookClient(tree, timeout=1200, kernel_name="python3").execute()
     except CellExecutionError as error:
         print(error, file=sys.stderr)
         code = 1

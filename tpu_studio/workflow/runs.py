@@ -66,7 +66,7 @@ class Runs:
 
     # -------------------------------------------------------------------------------------------------- start, stop
 
-    def launch(self, plan: Plan, *, beside: bool = False) -> str:
+    def launch(self, plan: Plan, *, beside: bool = False, notebook: bool = False) -> str:
         """Freeze *plan* in a new run folder, start its guardian, and return the run's id.
 
         At the place ``colab`` the person starts it, in a notebook: the run waits for its result (`import_folder`).
@@ -74,14 +74,17 @@ class Runs:
 
         Args:
             beside: Run beside others at once, instead of waiting for one's turn.
+            notebook: The caller writes its notebook (`notebooks.launched`); without one nothing would ever train.
 
         Raises:
-            BadInput: ``plan-has-errors`` (facts: checks), ``model-no-consent``.
+            BadInput: ``plan-has-errors`` (facts: checks), ``model-no-consent``, ``colab-needs-notebook``.
             NotReady: the place is not ready.
             RunError: ``folder-unwritable`` or ``disk-full``; in each case nothing was left behind.
         """
         rents = plan.place in RENTED and self._cloud is not None
         waits = plan.place == COLAB
+        if waits and not notebook:
+            raise BadInput("colab-needs-notebook")
         place = None if rents or waits else self._place(plan.place)
         if plan.blocking:
             raise BadInput("plan-has-errors", checks=[check.title for check in plan.blocking])

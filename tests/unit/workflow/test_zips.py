@@ -56,7 +56,7 @@ def _of(studio: Studio, run: str, path: Path, *, events: bytes, **more: bytes) -
 
 
 def test_a_launched_run_waits_and_is_never_declared_lost(studio: Studio) -> None:
-    run = studio.runs.launch(COLAB)
+    run = studio.runs.launch(COLAB, notebook=True)
     assert studio.runs.reconcile() == []
     row = studio.runs.summary(run)
     assert (row.status, row.over, row.place, row.steps_planned) == ("queued", False, "colab", 20)
@@ -71,7 +71,7 @@ def test_a_launched_run_waits_and_is_never_declared_lost(studio: Studio) -> None
 
 
 def test_its_zip_completes_that_very_run_and_twice_does_no_harm(studio: Studio, tmp_path: Path) -> None:
-    run = studio.runs.launch(COLAB)
+    run = studio.runs.launch(COLAB, notebook=True)
     path = _of(studio, run, tmp_path / "any name.zip", events=_lines(1, 20, end="completed"))
     brought = studio.runs.import_folder(path, run=run)
     assert (brought.run, brought.already) == (run, False)
@@ -85,7 +85,7 @@ def test_its_zip_completes_that_very_run_and_twice_does_no_harm(studio: Studio, 
 
 
 def test_a_part_shows_its_curve_and_waits_for_the_rest(studio: Studio, tmp_path: Path) -> None:
-    run = studio.runs.launch(COLAB)
+    run = studio.runs.launch(COLAB, notebook=True)
     studio.runs.import_folder(_of(studio, run, tmp_path / "part.zip", events=_lines(1, 10)))
     assert (studio.runs.summary(run).status, len(studio.points(run))) == ("queued", 10)
     whole = _lines(1, 10) + _lines(11, 20, end="completed")
@@ -96,7 +96,7 @@ def test_a_part_shows_its_curve_and_waits_for_the_rest(studio: Studio, tmp_path:
 
 
 def test_a_run_that_nobody_waits_for_any_more_is_completed_all_the_same(studio: Studio, tmp_path: Path) -> None:
-    run = studio.runs.launch(COLAB)
+    run = studio.runs.launch(COLAB, notebook=True)
     studio.runs.stop(run)
     assert studio.runs.summary(run).reason == "discarded"
     studio.runs.import_folder(_of(studio, run, tmp_path / "it.zip", events=_lines(1, 20, t=1e9, end="completed")))
@@ -104,7 +104,7 @@ def test_a_run_that_nobody_waits_for_any_more_is_completed_all_the_same(studio: 
 
 
 def test_a_zip_of_another_run_is_refused_by_name(studio: Studio, tmp_path: Path) -> None:
-    one, other = studio.runs.launch(COLAB), studio.runs.launch(COLAB)
+    one, other = studio.runs.launch(COLAB, notebook=True), studio.runs.launch(COLAB, notebook=True)
     path = _of(studio, other, tmp_path / "it.zip", events=_lines(1, 20, end="completed"))
     with pytest.raises(RunError) as caught:
         studio.runs.import_folder(path, run=one)
@@ -113,7 +113,7 @@ def test_a_zip_of_another_run_is_refused_by_name(studio: Studio, tmp_path: Path)
 
 
 def test_another_plan_or_another_end_under_the_same_name_changes_nothing(studio: Studio, tmp_path: Path) -> None:
-    run = studio.runs.launch(COLAB)
+    run = studio.runs.launch(COLAB, notebook=True)
     frozen = loads((studio.runs.folder(run) / PLAN).read_bytes())
     path = _zip(tmp_path / "plan.zip", run, {PLAN: dumps(replace(frozen, steps=7))})
     with pytest.raises(RunError) as caught:
@@ -134,6 +134,10 @@ def test_a_run_of_another_computer_comes_as_a_new_one(studio: Studio, tmp_path: 
 
 
 def test_without_a_notebook_there_is_no_run_either(studio: Studio) -> None:
+    with pytest.raises(BadInput) as caught:
+        studio.runs.launch(COLAB)
+    assert caught.value.id == "colab-needs-notebook"
+
     def refuse(_: object) -> None:
         raise BadInput("notebook-exists", file="it.ipynb")
 
@@ -210,7 +214,7 @@ def test_what_is_no_zip_of_a_run_is_said_so(studio: Studio, tmp_path: Path, dama
 
 
 def test_a_zip_cut_short_or_damaged_inside_is_said_so(studio: Studio, tmp_path: Path) -> None:
-    run = studio.runs.launch(COLAB)
+    run = studio.runs.launch(COLAB, notebook=True)
     path = _of(studio, run, tmp_path / "it.zip", events=_lines(1, 2000, end="completed"))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])

@@ -86,6 +86,11 @@ ERRORS: dict[str, Entry] = {
         NOTHING_CHARGED,
         "Add --on colab, or leave them out.",
     ),
+    "colab-needs-notebook": Sentence(
+        "A run in Colab begins with its notebook",
+        f"Nothing was started. {NOTHING_CHARGED}",
+        "Make it with “tpu-studio run JOB.tpujob --on colab”.",
+    ),
     "run-in-colab": lambda f: Sentence(
         f"{f.text('run', 'This run')} trains in its Colab notebook",
         f"TPU Studio cannot steer it from here. {NOTHING_CHARGED}",
