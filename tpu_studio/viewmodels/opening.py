@@ -11,6 +11,7 @@ from tpu_studio.wire import runfolder
 Kind = Literal["job", "run", "data", "missing", "unknown"]
 
 JOB_SUFFIX = ".tpujob"
+ARCHIVE = ".zip"  # of a run folder, from a Colab notebook
 TABLES = (".csv", ".tsv", ".tab")
 TEXTS = (".txt", ".md", ".text")
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
@@ -32,8 +33,8 @@ class Opened:
             return f"{self.path.name or self.path} is not there any more. It may have been moved or renamed."
         if self.kind == "unknown":
             return (
-                f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders, folders of "
-                "pictures, tables (.csv) and texts (.txt)."
+                f"{self.path.name} is nothing TPU Studio can open. It opens .tpujob files, run folders and their zips, "
+                "folders of pictures, tables (.csv) and texts (.txt)."
             )
         return ""
 
@@ -45,6 +46,8 @@ def what_is(path: Path) -> Opened:
         if not path.exists():
             return Opened("missing", path)
         if path.is_file():
+            if suffix == ARCHIVE:
+                return Opened("run", path)
             if suffix == JOB_SUFFIX:
                 return Opened("job", path)
             if path.name == runfolder.PLAN:
