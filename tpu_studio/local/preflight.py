@@ -21,12 +21,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import psutil
 
 from tpu_studio.local.computer import package_folder, trainer_environment
-from tpu_studio.local.engine import Engine
+from tpu_studio.local.engine import EngineState
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
@@ -34,6 +34,7 @@ from tpu_studio.wire.runfolder import write_atomically
 TAG = "TPU_STUDIO_CHECK"  # in the environment of every process of one check, also of those that left its session
 TRACE_LIMIT_S = 90.0  # data, model and tracing: seconds for models of ours, so a person's own is stuck
 COMPILE_LIMIT_S = 1800.0  # convolution nets take minutes
+SEARCH_LIMIT_S = 120.0  # for the largest batch; until then there is a guess
 MOST_PROCESSES = 24  # of one check: JAX itself starts none
 LOOK_EVERY_S = 0.1
 _COUNT_EVERY_S = 0.5
@@ -74,12 +75,23 @@ class Bounds:
 
     trace_s: float = TRACE_LIMIT_S
     compile_s: float = COMPILE_LIMIT_S
+    search_s: float = SEARCH_LIMIT_S
     memory_bytes: int = 0
     processes: int = MOST_PROCESSES
 
     @property
     def most_bytes(self) -> int:
         return self.memory_bytes or max(4 << 30, int(psutil.virtual_memory().total * 0.7))
+
+
+class Environment(Protocol):
+    """What is needed of `local.engine.Engine`."""
+
+    def state(self) -> EngineState: ...
+
+    def python(self) -> Path:
+        """Raises NotReady."""
+        ...
 
 
 class Preflight:
@@ -90,8 +102,8 @@ class Preflight:
     def __init__(
         self,
         home: Path,
-        engine: Engine,
-        compiler: Engine,
+        engine: Environment,
+        compiler: Environment,
         *,
         bounds: Bounds | None = None,
         command: Sequence[str] = ("-m", "tpu_studio.trainer.check"),
@@ -124,7 +136,7 @@ class Preflight:
             NotReady: neither environment is there. StudioError: ``check-cancelled``.
         """
         state = self._compiler.state()
-        python = self._compiler.paths.python if state.is_ready else self._engine.python()
+        python = (self._compiler if state.is_ready else self._engine).python()
         question: dict[str, Any] = {
             "plan": plan.to_json(),
             "target": target.to_json() if target and state.is_ready else None,
@@ -204,7 +216,8 @@ class _Asking:
                     reader.join(5.0)
                 process.stdout.close()
                 process.stderr.close()
-        if ended is None and process.returncode != 0:
+        searched = self._now == "largest-batch" and "compiled" in self.told  # what breaks now costs the search only
+        if ended is None and process.returncode != 0 and not searched:
             ended = {"id": self._crashed(), "facts": {"exit_code": process.returncode, "raw": "\n".join(words)[-2000:]}}
         if ended is None and "traced" not in self.told:
             ended = {"id": "check-failed", "facts": {"raw": "\n".join(words)[-2000:]}}
@@ -234,6 +247,8 @@ class _Asking:
             compiling = told_stage in ("compiling", "largest-batch")
             limit_s = self._bounds.compile_s if compiling else self._bounds.trace_s
             now = time.monotonic()
+            if told_stage == "largest-batch" and now - begun > self._bounds.search_s:
+                return None  # the answer is there already
             if now - begun > limit_s:
                 id = "check-compiler-slow" if compiling else "model-stuck"
                 return {"id": id, "facts": {"seconds": round(limit_s), "limit_s": round(limit_s)}}

@@ -55,11 +55,12 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
     if compiled.get("words"):
         facts["raw"] = compiled["words"]
     best = largest.get("largest_batch")
-    if best:
-        facts["largest_batch"] = best
+    smaller = best if best is not None else largest.get("guess")  # compiled, else in proportion
+    if smaller:
+        facts["largest_batch"] = smaller
     if not compiled["fits"]:
         yield Check("memory-does-not-fit", "warning", "This does not fit into the memory of this TPU",
-                    {"training.global_batch": best} if best else None, facts)  # fmt: skip
+                    {"training.global_batch": smaller} if smaller else None, facts)  # fmt: skip
         yield from proposals(plan, needs, limit)
     elif needs > TIGHT_SHARE * limit:
         yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)

@@ -150,6 +150,11 @@ class StepCompiler:
         self._state, self._slots_from, self._example = state, slots_from, example
         self._per_call, self._count, self._remembered = per_call, len(devices), remembered_bytes
 
+    @property
+    def fixed_bytes(self) -> int:
+        """Of the state, which is there whatever the batch."""
+        return sum(_bytes(shape, dtype) for shape, dtype in self._state)
+
     def compile(self, batch: int) -> Compiled:
         """Args:
             batch: Global; a multiple of the devices.
@@ -219,6 +224,11 @@ def batch_guess(batch: int, needed: int, limit: int, fixed: int, unit: int) -> i
     return max(0, int((limit - fixed) / each) // unit * unit)
 
 
+def first_guess(compiler: StepCompiler, first: Compiled, limit: int, unit: int) -> int:
+    """The batch that should fit, in proportion to what *first* needed; 0: not even the least."""
+    return _round(batch_guess(first.batch, first.device_bytes, limit, compiler.fixed_bytes, unit), unit)
+
+
 def largest_batch(
     compiler: StepCompiler, first: Compiled, limit: int, unit: int, *, compiles: int = 3
 ) -> tuple[int, list[Compiled]]:
@@ -226,7 +236,7 @@ def largest_batch(
 
     The answer is a batch that was compiled, never a guess; multiples of *unit*, powers of two of it below 8.
     """
-    fixed = sum(_bytes(shape, dtype) for shape, dtype in compiler._state)
+    fixed = compiler.fixed_bytes
     best = first.batch if first.fits else 0
     refused = 0 if first.fits else first.batch
     latest, tried = first, [first]

@@ -5,6 +5,7 @@ The question: ``{"plan": …, "target": {…} | null, "largest_batch": bool, "me
     {"stage": "model"}                      what begins now, for whoever shows progress
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
     {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts …; or {"problem": …}
+    {"answer": "largest-batch", …}          first a guess in proportion, then what was compiled
 
 A compiler can abort its process: what was told before stands. Whoever started this bounds its time and memory.
 """
@@ -94,13 +95,15 @@ class _Check:
         if not first.fits or self.largest:
             self._say({"stage": "largest-batch"})
             unit = self.target.devices * int(self.plan.job["training.accumulate"])
+            guess = compiling.first_guess(compiler, first, limit, unit)
+            self._say({"answer": "largest-batch", "guess": guess})
             try:
                 best, tried = compiling.largest_batch(compiler, first, limit, unit)
             except RuntimeError as error:
                 self._say({"answer": "largest-batch", "problem": "compiler-refused", "raw": str(error)[:2000]})
                 return
             at_best = next((one for one in tried if one.batch == best and one.fits), None)
-            self._say({"answer": "largest-batch", "largest_batch": best, "compiles": len(tried),
+            self._say({"answer": "largest-batch", "guess": guess, "largest_batch": best, "compiles": len(tried),
                        "device_bytes": at_best.device_bytes if at_best else None})  # fmt: skip
 
     def _first_batch(self) -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], Any]]]:

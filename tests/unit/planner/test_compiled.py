@@ -1,0 +1,105 @@
+"""A plan with the TPU compiler's word: memory, what to change when it does not fit, honesty where it could not say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tests.fakes.plans import plan
+from tpu_studio.planner.compiled import with_compiler
+from tpu_studio.wire.plan import Check, Plan
+
+GIB = 2**30
+REFUSED = {"fits": False, "batch": 64, "device_bytes": 62 * GIB, "limit_bytes": 16 * GIB, "parts": {},
+           "words": "Ran out of memory on HBM"}  # fmt: skip
+ACCEPTED = {"fits": True, "batch": 8, "device_bytes": 5 * GIB, "limit_bytes": 16 * GIB, "parts": {"weights": 1 * GIB}}
+TRACED = {"problems": [], "operations": [], "programs": 2}
+
+
+def rented(**values: Any) -> Plan:
+    made = plan()
+    job = {
+        "training.global_batch": 64, "training.accumulate": 1, "training.precision": "float32",
+        "training.rematerialize": False, "model.name": "gpt-nano", **values,
+    }  # fmt: skip
+    return replace(
+        made,
+        job=replace(made.job, values={**made.job.values, **job}),
+        place="cloud",
+        framework="jax",
+        accelerator="v5litepod-1",
+        memory={"device_bytes": 20 * GIB, "limit_bytes": 14 * GIB, "by": "estimate", "fits": False,
+                "parts": {"weights": GIB, "optimizer": GIB}},
+        checks=(Check("memory-does-not-fit", "warning", "estimated"),),
+    )  # fmt: skip
+
+
+def ids(made: Plan) -> list[str]:
+    return [check.id for check in made.checks]
+
+
+def test_the_compilers_word_replaces_the_estimate() -> None:
+    made = with_compiler(rented(), {"compiler": "ready", "traced": TRACED, "compiled": ACCEPTED})
+    assert made.fits
+    assert made.memory["by"] == "tpu-compiler"
+    assert (made.memory["device_bytes"], made.memory["limit_bytes"]) == (5 * GIB, 16 * GIB)
+    assert ids(made) == ["shapes-meet"]
+
+
+def test_what_does_not_fit_comes_with_ways_that_do() -> None:
+    answer = {"compiler": "ready", "traced": TRACED, "compiled": REFUSED, "largest_batch": {"largest_batch": 8}}
+    made = with_compiler(rented(), answer)
+    assert not made.fits
+    fixes = {check.id: check.fix for check in made.checks}
+    assert fixes["memory-does-not-fit"] == {"training.global_batch": 8}
+    assert fixes["fit-rematerialize"] == {"training.rematerialize": True}
+    assert fixes["fit-bfloat16"] == {"training.precision": "bfloat16"}
+    assert fixes["fit-accumulate"] == {"training.accumulate": 4}  # 62 GiB in parts of at most 16
+    assert "fit-larger-slice" in fixes
+    assert made.checks[0].facts["raw"] == "Ran out of memory on HBM"
+    assert not made.blocking
+
+
+def test_a_guess_stands_in_until_the_search_is_through() -> None:
+    answer = {"compiler": "ready", "traced": TRACED, "compiled": REFUSED, "largest_batch": {"guess": 16}}
+    assert with_compiler(rented(), answer).checks[0].fix == {"training.global_batch": 16}
+
+
+def test_nothing_is_proposed_that_is_so_already() -> None:
+    answer = {"compiler": "ready", "traced": TRACED, "compiled": REFUSED}
+    made = with_compiler(rented(**{"training.rematerialize": True, "training.precision": "bfloat16"}), answer)
+    assert not {"fit-rematerialize", "fit-bfloat16"} & set(ids(made))
+
+
+def test_room_for_more_is_told() -> None:
+    answer = {"compiler": "ready", "traced": TRACED, "compiled": ACCEPTED, "largest_batch": {"largest_batch": 128}}
+    made = with_compiler(rented(), answer)
+    assert next(check.fix for check in made.checks if check.id == "batch-can-grow") == {"training.global_batch": 128}
+
+
+def test_a_compiler_that_broke_down_leaves_the_estimate_and_says_so() -> None:
+    answer = {"compiler": "ready", "traced": TRACED, "ended": {"id": "check-compiler-crashed", "facts": {}}}
+    made = with_compiler(rented(), answer)
+    assert made.memory["by"] == "estimate"
+    assert "check-compiler-crashed" in ids(made)
+    assert not made.blocking
+
+
+def test_without_a_compiler_the_estimate_is_labelled() -> None:
+    made = with_compiler(rented(), {"compiler": "missing", "traced": TRACED})
+    assert "estimate-no-compiler" in ids(made)
+    tensorflow = replace(rented(), framework="tensorflow")
+    assert "estimate-tensorflow" in ids(with_compiler(tensorflow, {"compiler": "ready", "traced": TRACED}))
+
+
+def test_a_model_that_does_not_work_stands_in_the_way() -> None:
+    facts = {"file": "/me/model.py", "line": 12, "layer": "head", "got": "(None, 32)", "wanted": "64", "axis": "-1"}
+    traced = {"problems": [{"id": "model-shapes", "facts": facts}], "operations": []}
+    made = with_compiler(rented(), {"compiler": "ready", "traced": traced})
+    (problem,) = made.blocking
+    assert problem.title == "The shapes do not meet in the layer “head” (“model.py”, line 12)"
+
+
+def test_a_model_that_was_ended_is_named() -> None:
+    made = with_compiler(rented(), {"compiler": "ready", "ended": {"id": "model-forks", "facts": {"count": 40}}})
+    assert [check.id for check in made.blocking] == ["model-forks"]
