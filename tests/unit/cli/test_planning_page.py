@@ -1,0 +1,55 @@
+"""`plan` says where else it could be trained and what would help, and writes it all as one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpu_studio.cli.main import main
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "resources" / "examples"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+
+
+def planned(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    code = main(["plan", *arguments, "--no-measure", "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_plan_is_written_as_a_page_beside_its_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plan.html"
+    code, told = planned(capsys, str(EXAMPLES / "digits.tpujob"), "--on", "practice", "--report", str(file))
+    assert code == 0
+    assert told["verdict"]["instead"] == "computer"
+    text = file.read_text("utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "No: train on this computer." in text
+
+
+def test_a_page_that_cannot_be_written_is_said_and_nothing_else_happens(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    file = tmp_path / "file" / "plan.html"
+    code = main(["plan", str(EXAMPLES / "digits.tpujob"), "--no-measure", "--report", str(file), "--json"])
+    assert code == 2
+    assert "plan-report-unwritable" in capsys.readouterr().out
+    assert (tmp_path / "file").read_text() == "no folder"
+
+
+def test_what_the_text_advises_can_be_typed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = str(EXAMPLES / "gpt-124m.tpujob")
+    assert main(["plan", job, "--on", "practice", "--no-measure"]) == 0
+    told = capsys.readouterr().out
+    assert "Worth it?" in told
+    assert "--set model.name=gpt-mini" in told
+    code, after = planned(capsys, job, "--on", "practice", "--set", "model.name=gpt-mini")
+    assert code == 0
+    assert "advice-smaller-model" not in [check["id"] for check in after["checks"]]
