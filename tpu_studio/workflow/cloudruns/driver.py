@@ -228,6 +228,8 @@ class Driver:
         rules = self._rules(run, limits)
         now = run.side.clock.now()
         every = LOOK_EVERY_S[0] if self._is_watched(run.folder.name) else LOOK_EVERY_S[1]
+        if run.words.guard(run.state.attempt).preempted:
+            every = 0.0  # it goes within half a minute, and its bill ends then
         run.looks = {
             name: look
             for name, look in run.looks.items()
