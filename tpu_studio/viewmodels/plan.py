@@ -388,17 +388,18 @@ class PlanViewModel:
             self.state.set(replace(view, stale=view.plan is not None))
             return
         from tpu_studio.planner.make import estimate_of, make_plan
+        from tpu_studio.planner.outlook import HERE
 
         own = view.own
         facts = {"sha256": own.sha256, "missing": own.missing} if own else {}
         consent = own.sha256 if own and own.agreed else ""
         try:
-            plan = make_plan(view.job, view.look, model_facts=facts, now=self._now(), consent=consent)
-            timing = self._times.of(plan)
-            if timing:
-                plan = make_plan(
-                    view.job, view.look, timing=timing, model_facts=facts, now=self._now(), consent=consent
-                )
+            known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent}
+            timing = self._times.of(make_plan(view.job, view.look, advise=False, **known))
+            here = None
+            if view.rented:
+                here = self._times.of(make_plan(draft.edited(view.job, HERE), view.look, advise=False, **known))
+            plan = make_plan(view.job, view.look, timing=timing, here=here, **known)
             parts = estimate_of(view.job, view.look, timing=timing, model_facts=facts)
         except StudioError as error:
             path = str(error.facts.get("key") or "model.name")
