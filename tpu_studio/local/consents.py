@@ -49,7 +49,7 @@ class Consents:
     def all(self) -> Sequence[Consent]:
         """Latest first."""
         found = [
-            Consent(sha256, str(record.get("path", "")), float(record.get("agreed", 0.0)))
+            Consent(sha256, str(record.get("path", "")), _time(record.get("agreed")))
             for sha256, record in self._read().items()
         ]
         return sorted(found, key=lambda one: one.agreed, reverse=True)
@@ -69,7 +69,7 @@ class Consents:
         """A file that is missing or damaged holds no agreement: what is in doubt asks again."""
         try:
             tree = json.loads(self._file.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         found = tree.get("files") if isinstance(tree, dict) else None
         return (
@@ -82,6 +82,11 @@ class Consents:
         write_atomically(
             self._file, json.dumps({"format": 1, "files": files}, indent=1, sort_keys=True).encode() + b"\n"
         )
+
+
+def _time(value: object) -> float:
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
+    return float(value) if isinstance(value, (int, float)) and good else 0.0
 
 
 def sha256_of(path: Path) -> str:

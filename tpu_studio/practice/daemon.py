@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 from urllib import error, request
@@ -28,6 +30,7 @@ from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import NotReady
 
+_LOOPBACK = re.compile(r"http://127\.0\.0\.1:[0-9]{1,5}")
 IDLE_S = 600.0
 START_S = 60.0
 STOP_S = 60.0
@@ -45,8 +48,10 @@ def running(home: Path) -> dict[str, Any] | None:
     """What the server of *home* printed when it was ready, if it answers; None: there is none."""
     try:
         record: dict[str, Any] = json.loads((folder(home) / "server.json").read_text("utf-8"))
+        if not _LOOPBACK.fullmatch(record["url"]):
+            return None  # its token is for nobody else
         ready = _call(record, "GET", "/practice/ready")
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, HTTPException):
         return None
     return ready
 

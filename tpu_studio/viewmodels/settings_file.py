@@ -43,7 +43,7 @@ def load(path: Path) -> Loaded:
         tree = tomllib.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         return Loaded(Settings())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+    except (OSError, ValueError, RecursionError):
         return Loaded(
             Settings(),
             "The settings file could not be read, so the usual settings are used. Your runs are "
@@ -82,7 +82,7 @@ def save(path: Path, settings: Settings) -> None:
         document = tomlkit.parse(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         document = tomlkit.document()
-    except (UnicodeDecodeError, TOMLKitError):
+    except (ValueError, RecursionError, TOMLKitError):
         os.replace(path, path.with_name(path.name + ".broken"))
         document = tomlkit.document()
     if "format" not in document:

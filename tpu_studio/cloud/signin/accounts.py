@@ -235,7 +235,7 @@ class Accounts:
             names = set(Account.__dataclass_fields__)
             known = [Account(**{k: str(v) for k, v in one.items() if k in names}) for one in tree["accounts"]]
             return known, str(tree.get("active", ""))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return [], ""  # nobody is signed in; what can be found again is offered again
 
     def _write(self, accounts: list[Account], active: str) -> None:

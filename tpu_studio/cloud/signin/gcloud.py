@@ -14,6 +14,7 @@ from pathlib import Path
 
 _KINDS = ("authorized_user", "service_account", "external_account", "external_account_authorized_user",
           "impersonated_service_account")  # fmt: skip
+_LARGEST = 1 << 20  # bytes; a credentials file is a few thousand
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,9 @@ def find(path: Path | None = None) -> Found | None:
     """The credentials of *path* (default: `default_file`); None when there are none that can be used."""
     path = path or default_file()
     try:
-        tree = json.loads(path.read_bytes())
-    except (OSError, ValueError):
+        with open(path, "rb") as file:
+            tree = json.loads(file.read(_LARGEST))
+    except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(tree, dict) or tree.get("type") not in _KINDS:
         return None

@@ -90,10 +90,19 @@ class PrivateFile:
 
     def _read(self) -> dict[str, str]:
         try:
+            self._close_to_others()
             held = json.loads(self.path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return {str(name): str(value) for name, value in held.items()} if isinstance(held, dict) else {}
+
+    def _close_to_others(self) -> None:
+        """Rights that somebody widened are narrowed again. Raises OSError: then nothing is read."""
+        for path, rights in ((self.path.parent, 0o700), (self.path, 0o600)):
+            if path.is_symlink():
+                raise OSError(f"{path} is a link")
+            if path.stat().st_mode & 0o077:
+                path.chmod(rights)
 
     def _write(self, held: dict[str, str]) -> None:
         before = os.umask(0o077)

@@ -20,13 +20,15 @@ class ChoicesFile:
         self._file = home / "account-choices.json"
 
     def of(self, account: str) -> Choices:
-        known = self._read().get(account) or {}
+        known = self._read().get(account)
+        known = known if isinstance(known, dict) else {}
         usual = Choices(region=REGION)
         texts = {
             name: str(known[name]) for name in ("project", "region", "bucket", "network", "runner") if known.get(name)
         }
         monthly = known.get("monthly_usd")
-        usd = float(monthly) if isinstance(monthly, (int, float)) and monthly > 0 else usual.monthly_usd
+        good = isinstance(monthly, (int, float)) and not isinstance(monthly, bool) and 0 < monthly <= 1e9
+        usd = float(monthly) if isinstance(monthly, (int, float)) and good else usual.monthly_usd
         return replace(usual, **texts, monthly_usd=usd)
 
     def keep(self, account: str, choices: Choices) -> None:
@@ -36,6 +38,6 @@ class ChoicesFile:
     def _read(self) -> dict[str, dict[str, object]]:
         try:
             accounts = json.loads(self._file.read_bytes())["accounts"]
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return {}
         return accounts if isinstance(accounts, dict) else {}

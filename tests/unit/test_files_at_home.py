@@ -1,0 +1,210 @@
+"""Files in the home folder that are damaged, strange, huge or not to be read: what they hold counts as nothing, and the
+program goes on. A job's own code: never without consent, never unpickled."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.signin import gcloud
+from tpu_studio.cloud.signin.accounts import Account, Accounts
+from tpu_studio.cloud.signin.secrets import PrivateFile
+from tpu_studio.local.consents import Consents
+from tpu_studio.practice import daemon
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.viewmodels import settings_file
+from tpu_studio.wire.errors import NotReady
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.account.remembering import ChoicesFile
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="rights of files")
+SOURCES = Path(__file__).resolve().parents[2] / "tpu_studio"
+TREES: tuple[object, ...] = (
+    None, [], {}, 7, "x", {"accounts": None}, {"accounts": [1]}, {"accounts": [{"id": 1}]},
+    {"accounts": [{"kind": []}]},
+    {"accounts": {"me": []}}, {"accounts": {"me": {"monthly_usd": True, "project": []}}}, {"accounts": {"me": 5}},
+    {"files": []}, {"files": {"a": 1}}, {"files": {"a": {"agreed": "x", "path": []}}}, {"url": 5, "token": []},
+    {"url": "http://evil.example", "token": "t"}, {"url": "file:///etc/passwd", "token": "t"},
+    {"type": "authorized_user"},
+)  # fmt: skip
+GARBAGE = (b"", b"\xff\xfe\0", b"{", b"[" * 200_000, b'{"accounts":{"me":{"monthly_usd":1e999}}}', b"NaN",
+           b'{"a":' + b"9" * 5000,
+           b'{"files":{"a":{"agreed":1e999}}}', b'{"accounts":{"me":{"monthly_usd":' + b"9" * 400 + b"}}}",
+           *(json.dumps(tree).encode() for tree in TREES))  # fmt: skip
+
+
+def accounts(home: Path) -> Accounts:
+    return Accounts(home, Endpoints.at("http://127.0.0.1:9"), lambda: PrivateFile(home / "private" / "secrets.json"))
+
+
+def read_accounts(home: Path) -> None:
+    made = accounts(home)
+    made.all()
+    assert made.active() is None or isinstance(made.active(), Account)
+
+
+def read_choices(home: Path) -> None:
+    choices = ChoicesFile(home).of("me")
+    assert isinstance(choices, Choices)
+    assert choices.monthly_usd is None or 0 < choices.monthly_usd <= 1e9
+
+
+def read_secrets(home: Path) -> None:
+    PrivateFile(home / "private" / "secrets.json").get("x")
+
+
+def read_consents(home: Path) -> None:
+    for one in Consents(home).all():
+        assert 0 <= one.agreed < 1e11
+    assert not Consents(home).agreed("")
+
+
+def read_settings(home: Path) -> None:
+    assert settings_file.load(home / "settings.toml").settings.text_size in settings_file.TEXT_SIZES
+
+
+def read_server(home: Path) -> None:
+    assert daemon.running(home) is None
+
+
+def read_gcloud(home: Path) -> None:
+    gcloud.find(home / "credentials.json")
+
+
+FILES: dict[str, Callable[[Path], None]] = {
+    "accounts.json": read_accounts, "account-choices.json": read_choices, "private/secrets.json": read_secrets,
+    "consent.json": read_consents, "settings.toml": read_settings, "practice/server.json": read_server,
+    "credentials.json": read_gcloud,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_whatever_a_file_holds_the_program_goes_on(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    for data in GARBAGE:
+        path.write_bytes(data)
+        FILES[name](tmp_path)
+
+
+@posix
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_a_dead_link_or_a_loop_in_its_place_holds_nothing(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True, mode=0o700)
+    path.mkdir()
+    FILES[name](tmp_path)
+    path.rmdir()
+    for target in ("nowhere", path.name):
+        path.symlink_to(target)
+        FILES[name](tmp_path)
+        path.unlink()
+
+
+def test_after_garbage_each_file_is_written_anew(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).parent.mkdir(exist_ok=True, mode=0o700)
+        (tmp_path / name).write_bytes(b"[" * 200_000)
+    ChoicesFile(tmp_path).keep("me", Choices(project="p"))
+    assert ChoicesFile(tmp_path).of("me").project == "p"
+    Consents(tmp_path).agree("a" * 64, "model.py")
+    assert Consents(tmp_path).agreed("a" * 64)
+    secrets = PrivateFile(tmp_path / "private" / "secrets.json")
+    secrets.put("n", "s")
+    assert secrets.get("n") == "s"
+    settings_file.save(tmp_path / "settings.toml", settings_file.Settings(theme="dark"))
+    assert settings_file.load(tmp_path / "settings.toml").settings.theme == "dark"
+
+
+@pytest.mark.parametrize("data", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 4096])
+def test_a_damaged_journal_starts_nothing_and_is_not_touched(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "journal.db"
+    path.write_bytes(data)
+    with pytest.raises(NotReady) as told:
+        JournalFile(path)
+    assert told.value.id == "journal-unreadable"
+    assert path.read_bytes() == data
+
+
+def test_two_programs_share_a_journal(tmp_path: Path) -> None:
+    one, two = JournalFile(tmp_path / "journal.db"), JournalFile(tmp_path / "journal.db")
+    numbers = [which.open("create", "r", {"n": n}, 1.0) for n in range(10) for which in (one, two)]
+    assert len(set(numbers)) == 20 and len(one.open_intents()) == 20
+    for number in numbers:
+        two.close(number, "done", 2.0)
+    assert one.open_intents() == []
+    one.disconnect()
+    two.disconnect()
+
+
+@posix
+def test_secrets_are_their_owners_whatever_the_umask_and_whoever_widened_them(tmp_path: Path) -> None:
+    path = tmp_path / "private" / "secrets.json"
+    before = os.umask(0)
+    try:
+        PrivateFile(path).put("n", "s")
+    finally:
+        os.umask(before)
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    path.chmod(0o666)
+    path.parent.chmod(0o777)
+    assert PrivateFile(path).get("n") == "s"
+    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@posix
+def test_secrets_are_neither_read_nor_written_through_a_link(tmp_path: Path) -> None:
+    path, other = tmp_path / "private" / "secrets.json", tmp_path / "other.json"
+    path.parent.mkdir(mode=0o700)
+    other.write_text('{"n": "planted"}')
+    path.symlink_to(other)
+    assert PrivateFile(path).get("n") is None
+    PrivateFile(path).put("n", "mine")
+    assert not path.is_symlink() and other.read_text() == '{"n": "planted"}'
+
+
+@pytest.mark.parametrize("data", [b"", b"../../x\n", b"A" * 8, b"\xff" * 8, b"abcdefgh" * 1000])
+def test_a_damaged_install_id_is_made_anew(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "install-id").write_bytes(data)
+    made = desk.install_id(tmp_path)
+    assert len(made) == 8 and set(made) <= set(desk.ALPHABET)
+    assert desk.install_id(tmp_path) == made
+
+
+# ------------------------------------------------------------------------------------------------------- code of others
+
+UNPICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "jsonpickle"}
+
+
+def test_nothing_unpickles_and_code_is_run_in_one_place() -> None:
+    runs: list[str] = []
+    for path in SOURCES.rglob("*.py"):
+        tree = ast.parse(path.read_bytes())
+        for node in ast.walk(tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [one.name for one in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            assert not {name.split(".")[0] for name in names} & UNPICKLERS, path
+            if not isinstance(node, ast.Call):
+                continue
+            word = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            given = {one.arg: one.value for one in node.keywords}
+            assert "allow_pickle" not in given or getattr(given["allow_pickle"], "value", True) is False, path
+            if word in ("load_model", "model_from_json", "deserialize_keras_object"):
+                assert getattr(given.get("safe_mode"), "value", None) is True, f"{path}: {word} without safe_mode=True"
+            assert word not in ("enable_unsafe_deserialization", "unsafe_load", "full_load"), path
+            if isinstance(node.func, ast.Name) and word in ("exec", "eval", "__import__"):
+                runs.append(path.relative_to(SOURCES).as_posix())
+            assert not (word in ("run", "Popen", "call", "check_output") and "shell" in given), path
+            assert ast.unparse(node.func) not in ("os.system", "os.popen"), path
+    assert runs == ["trainer/models/own.py"]
