@@ -53,7 +53,7 @@ class Steward:
         return not wait(set(self._calls), patience_s).not_done
 
     def watch(self, run: str) -> None:
-        """Somebody looks at this run now: its turns come every two seconds for as long as this is called."""
+        """Somebody looks at this run now: its turns come every second for as long as this is called."""
         self._driver.watch(run)
         now = time.monotonic()
         if now - self._watched.get(run, float("-inf")) > WATCHED_S:
