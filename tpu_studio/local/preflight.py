@@ -32,7 +32,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
 
 TAG = "TPU_STUDIO_CHECK"  # in the environment of every process of one check, also of those that left its session
-TRACE_LIMIT_S = 90.0  # data, model and tracing: seconds for models of ours, so a person's own is stuck
+TRACE_LIMIT_S = 240.0  # model and tracing: seconds for models of ours; a person's build_model has its own 55 s inside
 COMPILE_LIMIT_S = 1800.0  # convolution nets take minutes
 SEARCH_LIMIT_S = 120.0  # for the largest batch; until then there is a guess
 MOST_PROCESSES = 24  # of one check: JAX itself starts none
@@ -188,6 +188,7 @@ class _Asking:
         self._argv = [str(python), *command]
         self._question, self._bounds, self._stage, self._cancelled = question, bounds, stage, cancelled
         self._tag = hashlib.sha256(os.urandom(16)).hexdigest()[:24]
+        self._own_file = _own_file(question)
         self.told: dict[str, Any] = {}
         self._now = "starting"
 
@@ -222,13 +223,15 @@ class _Asking:
         if ended is None and "traced" not in self.told:
             ended = {"id": "check-failed", "facts": {"raw": "\n".join(words)[-2000:]}}
         if ended is not None:
-            if (file_ := _own_file(self._question)) is not None:
-                ended["facts"].setdefault("file", file_)
+            if self._own_file is not None:
+                ended["facts"].setdefault("file", self._own_file)
             self.told["ended"] = ended
         return self.told
 
     def _crashed(self) -> str:
-        return "check-compiler-crashed" if self._now in ("compiling", "largest-batch") else "model-ended"
+        if self._now in ("compiling", "largest-batch"):
+            return "check-compiler-crashed"
+        return "model-ended" if self._own_file else "check-failed"
 
     def _wait(self, process: subprocess.Popen[bytes]) -> dict[str, Any] | None:
         """Until it has ended; what it was ended for, if it did not end by itself."""
@@ -250,7 +253,7 @@ class _Asking:
             if told_stage == "largest-batch" and now - begun > self._bounds.search_s:
                 return None  # the answer is there already
             if now - begun > limit_s:
-                id = "check-compiler-slow" if compiling else "model-stuck"
+                id = "check-compiler-slow" if compiling else "model-stuck" if self._own_file else "check-slow"
                 return {"id": id, "facts": {"seconds": round(limit_s), "limit_s": round(limit_s)}}
             if now - counted < _COUNT_EVERY_S:
                 continue

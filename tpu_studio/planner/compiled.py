@@ -15,7 +15,8 @@ from tpu_studio.planner.checks import TIGHT_SHARE
 from tpu_studio.wire.plan import Check, Plan
 
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
-_CANNOT = ("compiler-refused", "check-compiler-crashed", "check-compiler-slow", "check-compiler-memory")
+_CANNOT = ("compiler-refused", "check-compiler-crashed", "check-compiler-slow", "check-compiler-memory",
+           "check-slow", "check-failed")  # fmt: skip
 
 
 def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:

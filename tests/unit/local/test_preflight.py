@@ -16,6 +16,7 @@ from tests.fakes.plans import plan
 from tpu_studio.local.engine import EngineState
 from tpu_studio.local.preflight import TAG, Bounds, Preflight, Slice
 from tpu_studio.wire.errors import NotReady, StudioError
+from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
 
 SLEEP = f'["sleep", "600", "0.{os.getpid()}"]'  # tests run side by side, each looks for its own only
@@ -44,6 +45,13 @@ def preflight(home: Path, program: str, *, compiler: Any = "ready", **bounds: An
     return Preflight(
         home, Here(), Here(compiler), bounds=Bounds(**bounds) if bounds else None, command=("-c", TELL + program)
     )
+
+
+def own_plan() -> Plan:
+    """Of a person's own model."""
+    tree = {"format": 1, "name": "own", "model": {"file": "/me/model.py"}, "data": {"kind": "digits"},
+            "training": {"epochs": 1}}  # fmt: skip
+    return replace(plan(), job=parse(tree))
 
 
 def with_batch(batch: int) -> Plan:
@@ -93,13 +101,18 @@ def test_a_compiler_that_aborts_takes_nothing_with_it(tmp_path: Path) -> None:
 
 
 def test_a_model_that_ends_the_program_is_named(tmp_path: Path) -> None:
-    told = preflight(tmp_path, 'tell(stage="model")\nos._exit(3)\n').ask(plan(), None)
+    told = preflight(tmp_path, 'tell(stage="model")\nos._exit(3)\n').ask(own_plan(), None)
     assert told["ended"]["id"] == "model-ended"
 
 
 def test_a_model_that_never_returns_is_ended(tmp_path: Path) -> None:
-    told = preflight(tmp_path, 'tell(stage="model")\ntime.sleep(600)\n', trace_s=0.3).ask(plan(), None)
+    told = preflight(tmp_path, 'tell(stage="model")\ntime.sleep(600)\n', trace_s=0.3).ask(own_plan(), None)
     assert told["ended"]["id"] == "model-stuck"
+
+
+def test_a_slow_computer_is_not_blamed_on_a_model_of_ours(tmp_path: Path) -> None:
+    told = preflight(tmp_path, 'tell(stage="model")\ntime.sleep(600)\n', trace_s=0.3).ask(plan(), None)
+    assert told["ended"]["id"] == "check-slow"
 
 
 def test_a_compiler_that_never_returns_is_ended(tmp_path: Path) -> None:
@@ -127,7 +140,7 @@ def test_a_flood_of_words_does_not_hold_it_up(tmp_path: Path) -> None:
 
 def test_a_model_that_fills_the_memory_is_ended_by_name(tmp_path: Path) -> None:
     program = 'tell(stage="model")\nkept = b"x" * 400_000_000\ntime.sleep(600)\n'
-    told = preflight(tmp_path, program, memory_bytes=200_000_000).ask(plan(), None)
+    told = preflight(tmp_path, program, memory_bytes=200_000_000).ask(own_plan(), None)
     assert told["ended"]["id"] == "model-memory"
     assert told["ended"]["facts"]["bytes"] > 200_000_000
 
@@ -139,7 +152,7 @@ def test_programs_that_a_model_starts_are_counted_and_all_ended(tmp_path: Path) 
         f"for _ in range(6): subprocess.Popen({SLEEP}, start_new_session=True)\n"
         "time.sleep(600)\n"
     )
-    told = preflight(tmp_path, program, processes=4).ask(plan(), None)
+    told = preflight(tmp_path, program, processes=4).ask(own_plan(), None)
     assert told["ended"]["id"] == "model-forks"
     assert left_behind() == []
 

@@ -148,6 +148,11 @@ CHECKS: dict[str, Entry] = {
 
 ERRORS: dict[str, Entry] = {
     "check-cancelled": Sentence("The check was stopped", NOTHING_CHARGED, "Start it again when you like."),
+    "check-slow": lambda f: Sentence(
+        "The check did not get ready",
+        f"After {f.text('seconds', 'many')} seconds it was ended; this computer may be busy. {NOTHING_CHARGED}",
+        "Try again when other programs are done.",
+    ),
     "check-failed": lambda f: Sentence(
         "The check ended without an answer",
         f"It said: {_raw(f)}. {NOTHING_CHARGED}",

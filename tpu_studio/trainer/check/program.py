@@ -1,6 +1,7 @@
 """`check --question FILE`: answers in JSON lines on stdout, the sure things first, the compiler last.
 
-The question: ``{"plan": …, "target": {…} | null, "largest_batch": bool, "memory_bytes": N}``. Lines:
+The question: ``{"plan": …, "target": {…} | null, "largest_batch": bool, "memory_bytes": N, "matrix_unit": 128,
+"build_limit_s": 55}``; all but the plan may be absent. Lines:
 
     {"stage": "model"}                      what begins now, for whoever shows progress
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
@@ -53,6 +54,7 @@ class _Check:
         self.out = out
         self.target = compiling.Target.from_json(asked["target"]) if asked.get("target") else None
         self.largest = bool(asked.get("largest_batch"))
+        self.build_limit_s = float(asked.get("build_limit_s") or 55.0)
         self.matrix_unit = int(asked.get("matrix_unit") or 128)
         self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.model == "file" else None
         self.batch = int(self.plan.job["training.global_batch"])
@@ -131,6 +133,10 @@ class _Check:
             sha256 = hashlib.sha256(self.file.read_bytes()).hexdigest()
             if sha256 != self.plan.consent:
                 return None, {"id": "model-no-consent", "facts": {"file": str(self.file)}}
+        if self.file is not None:
+            from tpu_studio.trainer.models import own
+
+            own.LIMIT_S = self.build_limit_s
         try:
             with whole_tracebacks(), _without_weights(self.file is None):
                 return build_model(self.plan, self.description, None), {}
