@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,3 +71,26 @@ def test_a_worker_that_is_killed_ends_the_training_with_its_reason(tmp_path: Pat
         workers[1].kill()
         outcome = workers[0].outcome()
     assert (outcome["status"], outcome["reason"]) == ("failed", "worker-lost")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc/net")
+def test_workers_of_one_computer_are_heard_on_loopback_only(engine_python: Path) -> None:
+    script = (
+        "import socket\n"
+        "from pathlib import Path\n"
+        "from tpu_studio.trainer.team import Team\n"
+        "with socket.socket() as free:\n"
+        "    free.bind(('127.0.0.1', 0))\n"
+        "    port = free.getsockname()[1]\n"
+        "team = Team(1, 0, f'127.0.0.1:{port}')\n"
+        "team.join(on_processors=True)\n"
+        "lines = [line.split() for name in ('tcp', 'tcp6') for line in Path('/proc/net', name).open()]\n"
+        "print([line[1] for line in lines if line[1].endswith(f':{port:04X}') and line[3] == '0A'])\n"
+        "team.part()\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([engine_python, "-c", script], capture_output=True, env=environment, timeout=200, check=True)
+    addresses = ast.literal_eval(done.stdout.decode().splitlines()[0])
+    assert addresses
+    assert all("0100007F:" in address for address in addresses), addresses

@@ -55,9 +55,14 @@ class Team:
             self.coordinator,
             self.workers,
             self.worker,
+            coordinator_bind_address=self._listens_at(),
             initialization_timeout=JOIN_S,
             heartbeat_timeout_seconds=HEARTBEAT_S,
         )
+
+    def _listens_at(self) -> str | None:
+        """Workers of one computer talk over loopback alone; else JAX would listen to the whole network for them."""
+        return self.coordinator if self.coordinator.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]") else None
 
     def agree(self, value: Any = None) -> Any:
         """Worker 0's *value*, plain JSON; the same number of calls in the same order on each worker. Raises Lost."""
