@@ -5,7 +5,7 @@
 
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
-WHAT is one of kill, raise, exit, silence (says nothing and hears nothing more), flood (of stderr), print (to stdout),
+WHAT is one of kill, term, raise, exit, silence (says nothing and hears nothing more), flood (of stderr), print (to stdout),
 memory-error, speed (a report of it), hold=FILE (waits until it is there).
 """
 
@@ -76,6 +76,8 @@ def do(what: str, step: int) -> None:
         say("speed", step=step, steps=1, examples=32, seconds=0.5, waiting_for_data_s=0.1, device_s=0.3)
     if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    if what == "term":
+        os.kill(os.getpid(), signal.SIGTERM)
     if what == "raise":
         raise RuntimeError("the fake trainer was asked to fail")
     if what == "memory-error":

@@ -37,6 +37,7 @@ LEDGER_EVERY_S = 60.0
 _AFTER_OUTCOME_S = 30.0
 _TERM_S = 5.0
 _DISCARD_GRACE_S = 10.0
+_NEWS_S = 10.0  # between the trainer's hearing that the machine goes down and ours
 _NOTICE_S = 25.0  # of the 30 s that a machine has before it is taken away
 
 
@@ -184,6 +185,7 @@ class Keeper:
                     "phase", phase="setting-up", detail="starting the trainer again", attempt=self._attempt
                 )
                 continue
+            self._hear_why()
             if self._extended_too_late(trainer):
                 self._outcome, self._deadline, self._needs_resume = None, None, True
                 self._events.say("phase", phase="setting-up", detail="training further", attempt=self._attempt)
@@ -192,6 +194,17 @@ class Keeper:
             if death.out_of_memory:
                 facts["peak_bytes"] = trainer.memory.peak_bytes
             return ending(self._outcome, death, asked=self._asked, steps=self._step, final=self._final, facts=facts)
+
+    def _hear_why(self) -> None:
+        """On a rented machine a trainer that was told to go, and not by us, heard before us that the machine goes down."""
+        if self._side is None or self._outcome is None or self._outcome.get("reason") != Reason.GUARDIAN_GONE.value:
+            return
+        until = time.monotonic() + _NEWS_S
+        while self._asked is None and time.monotonic() < until:
+            self._obey(None)
+            self._heed(None)
+            self._events.beat()
+            time.sleep(TURN_S)
 
     def _extended_too_late(self, trainer: Trainer) -> bool:
         """An extension came when the trainer was done already: started again, it counts it and goes on."""

@@ -43,6 +43,18 @@ def test_preempted_then_resumed_by_a_later_attempt(cloud: Cloud, machine: Machin
     assert cloud.said("money", 3)[-1]["usd"] >= 0.5
 
 
+def test_a_trainer_that_hears_of_it_first_does_not_end_the_run(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    vm = machine("--steps 4000 --step-s 0.01 --save-every 1000 --saves-on-term --at 30:term").boot()
+    cloud.wait(lambda: cloud.said("checkpoint"))
+    cloud.preempted = True
+    cloud.wait(lambda: [event for event in cloud.said("notice") if event["id"] == "preempted"])
+    last = cloud.said("checkpoint")[-1]["step"]
+    cloud.wait(lambda: f"{PREFIX}checkpoints/{last:08d}/COMMITTED" in cloud.objects)
+    vm.kill()
+    assert not cloud.said("end")
+
+
 def test_a_boot_resumes_the_attempt(cloud: Cloud, machine: Machine) -> None:
     cloud.config()
     vm = machine("--steps 300 --step-s 0.01 --save-every 100").boot()
