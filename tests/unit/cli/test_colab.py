@@ -1,0 +1,65 @@
+"""``run --on colab`` and ``import`` of a zip, as scripts and people meet them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[3]
+JOB = ROOT / "resources" / "examples" / "digits.tpujob"
+
+
+def _run(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "TPU_STUDIO_HOME": str(home), "TPU_STUDIO_ENGINE": str(home / "no-engine")}
+    argv = [sys.executable, "-m", "tpu_studio", *map(str, arguments)]
+    return subprocess.run(
+        argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
+
+
+def _json(home: Path, *arguments: str | Path) -> tuple[int, Any]:
+    done = _run(home, *arguments, "--json")
+    return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+
+def test_a_notebook_is_written_and_the_run_waits_until_its_own_zip_comes(tmp_path: Path) -> None:
+    home, notebook = tmp_path / "home", tmp_path / "it.ipynb"
+    done = _run(home, "run", JOB, "--on", "colab", "--notebook", notebook, "--json")
+    told = json.loads(done.stdout.splitlines()[-1])
+    run = told["run"]
+    assert (done.returncode, told["status"], told["notebook"], told["data"]) == (0, "queued", str(notebook), None)
+    assert "September 2025" in done.stderr
+    assert "Nothing is charged" in done.stderr
+    assert json.loads(notebook.read_bytes())["metadata"]["colab"]["gpuType"] == "V5E1"
+    code, shown = _json(home, "show", run)
+    assert (code, shown["detail"], shown["cost_usd"]) == (0, "waiting-for-colab", 0.0)
+    assert "Waiting for its result from Colab" in _run(home, "runs").stdout
+
+    frozen = (home / "runs" / run / "plan.json").read_bytes()
+    path = tmp_path / f"{run}.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{run}/plan.json", frozen)
+        end = {"t": 2e9, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 9}
+        archive.writestr(f"{run}/events/a0001-w000.jsonl", json.dumps({**end, "final": {}, "facts": {}}) + "\n")
+    assert _json(home, "import", path) == (0, {"run": run, "already": False})
+    assert _json(home, "import", path, "--run", run) == (0, {"run": run, "already": True})
+    assert _json(home, "show", run)[1]["status"] == "finished"
+
+
+def test_a_notebook_is_never_overwritten_and_no_run_is_left(tmp_path: Path) -> None:
+    home, notebook = tmp_path / "home", tmp_path / "it.ipynb"
+    notebook.write_text("mine")
+    code, told = _json(home, "run", JOB, "--on", "colab", "--notebook", notebook)
+    assert (code, told["error"]["id"], notebook.read_text()) == (2, "notebook-exists", "mine")
+    assert _json(home, "runs")[1] == {"runs": []}
+
+
+def test_plan_answers_for_the_free_chip(tmp_path: Path) -> None:
+    code, told = _json(tmp_path / "home", "plan", JOB, "--on", "colab")
+    assert (code, told["place"], told["accelerator"], told["framework"]) == (0, "colab", "v5litepod-1", "jax")
+    assert (told["cost_usd"]["high"], told["fits"]) == (0.0, True)
