@@ -91,10 +91,11 @@ def test_a_new_run_is_taken_up_when_it_is_told_and_a_command_does_not_wait_for_t
     until(lambda: told(2))
 
 
-def test_trouble_with_the_disk_ends_no_driving(loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("trouble", [RunError("folder-unwritable", folder="x"), ValueError("what no one thought of")])
+def test_trouble_in_a_turn_ends_no_driving(loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch, trouble: Exception):
     monkeypatch.setattr(steward, "AFTER_TROUBLE_S", 0.01)
     cloud = Cloud(one=1)
-    cloud.trouble = RunError("folder-unwritable", folder="x")
+    cloud.trouble = trouble
     loop.run(Steward(cloud, cloud.unsettled).keep())
     until(lambda: len(cloud.turns) >= 3)
     cloud.trouble = None
