@@ -5,8 +5,8 @@
 
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
-WHAT is one of kill, term, raise, exit, silence (says nothing and hears nothing more), flood (of stderr), print (to stdout),
-memory-error, speed (a report of it), hold=FILE (waits until it is there).
+WHAT is one of kill, term, raise, exit, silence (says nothing and hears nothing more), flood (of stderr),
+print (to stdout), memory-error, speed (a report of it), hold=FILE (waits until it is there).
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ class Keeper:
             return ending(self._outcome, death, asked=self._asked, steps=self._step, final=self._final, facts=facts)
 
     def _hear_why(self) -> None:
-        """On a rented machine a trainer that was told to go, and not by us, heard before us that the machine goes down."""
+        """On a rented machine: a trainer told to go, and not by us, heard before us that the machine goes down."""
         if self._side is None or self._outcome is None or self._outcome.get("reason") != Reason.GUARDIAN_GONE.value:
             return
         until = time.monotonic() + _NEWS_S
