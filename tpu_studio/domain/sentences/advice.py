@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -82,18 +83,25 @@ def why_best(place: str, best: Told, here: Told | None, tpu: Told | None) -> str
 def saving(f: Facts) -> str:
     """`saves about 12 min and $0.40`, or nothing."""
     told = []
-    time, usd = f.raw("saves_s"), f.raw("saves_usd")
-    if isinstance(time, Mapping) and time["expected"] >= 1:
-        told.append(about(time["expected"]))
-    if isinstance(usd, Mapping) and usd["expected"] >= 0.005:
-        told.append(dollars(usd["expected"]))
-    unsure = any(isinstance(one, Mapping) and not one["low"] for one in (time, usd))
+    ranges = [one if isinstance(one, Mapping) else {} for one in (f.raw("saves_s"), f.raw("saves_usd"))]
+    time, usd = (_number(one.get("expected")) for one in ranges)
+    if time >= 1:
+        told.append(about(time))
+    if usd >= 0.005:
+        told.append(dollars(usd))
+    unsure = any(one and not _number(one.get("low")) for one in ranges)
     return f"{'may save' if unsure else 'saves'} about {' and '.join(told)}" if told else ""
 
 
 def _advice(title: str, why: str, f: Facts, action: str = "") -> Sentence:
     saved = saving(f)
     return Sentence(f"{title}: {saved}" if saved else title, why, action)
+
+
+def _number(value: object) -> float:
+    """0 where it is none, as in facts of another version."""
+    whole = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if whole else 0.0  # type: ignore[arg-type]
 
 
 def _n(f: Facts, name: str) -> str:
@@ -112,14 +120,14 @@ CHECKS: dict[str, Entry] = {
         "Train on this computer", f.text("why", "It is quick enough here, and free."), f
     ),
     "advice-rent": lambda f: _advice(
-        f"Rent {_n(f, 'accelerator')} for about {dollars(float(f.raw('usd', 0.0)))}",
+        f"Rent {_n(f, 'accelerator')} for about {dollars(_number(f.raw('usd')))}",
         f.text("why", "A rented TPU would do it in a fraction of the time."),
         f,
     ),
     "advice-slice": lambda f: _advice(
         f"Rent {_n(f, 'accelerator')} instead",
-        f"There it takes about {about(float(f.raw('time_s', 0.0)))} and costs about "
-        f"{dollars(float(f.raw('usd', 0.0)))}; a larger model would use this one better.",
+        f"There it takes about {about(_number(f.raw('time_s')))} and costs about "
+        f"{dollars(_number(f.raw('usd')))}; a larger model would use this one better.",
         f,
     ),
     "advice-spot": lambda f: _advice(
@@ -173,7 +181,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "advice-checkpoint": lambda f: _advice(
         f"Save a copy every {_n(f, 'steps')} steps",
-        f"About every {about(float(f.raw('every_s', 0.0)))} loses least when a machine is taken back once in "
+        f"About every {about(_number(f.raw('every_s')))} loses least when a machine is taken back once in "
         f"{_n(f, 'hours')} hours (Young 1974, Daly 2006).",
         f,
     ),
