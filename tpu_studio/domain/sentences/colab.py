@@ -21,7 +21,7 @@ LIMITS: tuple[str, ...] = (
     "Nothing is charged, and no payment is set up: a Google account is enough.",
 )
 
-_UNCHANGED = "Nothing of yours was changed."
+_UNCHANGED = "Nothing was charged, and nothing here was changed."
 
 
 def steps(notebook: str, data: str = "") -> Sequence[str]:
