@@ -186,7 +186,7 @@ def _laptop_off() -> list[Cell]:
     cells.append(Cell("laptop off from queued, preempted (spot waits for a computer)", off="queued", tier="spot",
                       faults=(("submit", "preempted-at-step:step=12"),)))  # fmt: skip
     away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create"}
-    hung: dict[str, Any] = {**away, "hours": 0.2, "wait_hours": 0.1, "boot_hang": True}
+    hung: dict[str, Any] = {**away, "hours": 0.2, "wait_hours": 0.3, "boot_hang": True}
     end = (*_HUNG, "time-limit")
     about: list[tuple[str, str, dict[str, Any]]] = [
         ("vm-hung", "at boot", {**hung, "speed": 240.0, "ends": (*_HUNG, "no-capacity")}),
@@ -201,7 +201,6 @@ def _laptop_off() -> list[Cell]:
         ("clock-skew:seconds=3600", "", {**away}),
         ("delete-fails", "three times", {**away}),
         ("delete-fails:times=20", "twenty times", {**away, "speed": 90.0}),
-        ("runner-may-not-delete", "", {**hung, "speed": 90.0, "ends": ("cannot-delete-itself",)}),
         ("bucket-gone", "while training", {**hung, "kill": "", "off": "training", "speed": 90.0, "ends": BUCKET}),
         ("stockout-for-ever", "", {**hung, "speed": 240.0, "ends": ("no-capacity", "launch-refused")}),
     ]  # fmt: skip
@@ -209,8 +208,8 @@ def _laptop_off() -> list[Cell]:
         at = "training" if fault == "bucket-gone" else "submit"
         cells.append(Cell(f"laptop off, {fault} {when}".strip(), faults=((at, fault),), **more))
     cells += [
-        Cell("laptop off, hung at boot, money for an hour and time for ten", **away, hours=10.0, money_usd=1.2,
-             wait_hours=0.1, speed=480.0, faults=(("submit", "vm-hung"),), boot_hang=True,
+        Cell("laptop off, hung at boot, money for ten minutes, time for ten hours", **away, hours=10.0, money_usd=0.2,
+             wait_hours=0.3, speed=240.0, faults=(("submit", "vm-hung"),), boot_hang=True,
              ends=(*_HUNG, "no-capacity")),
         Cell("laptop off, hung while training, money for a quarter of an hour, time for ten", **away, hours=10.0,
              money_usd=0.3, wait_hours=0.1, speed=60.0, faults=(("submit", "vm-hung:step=12"),),
