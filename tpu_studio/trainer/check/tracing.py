@@ -30,7 +30,7 @@ _MISMATCHES = tuple(
         rf"Received shapes? {_GOT} and {_WANTED}",
     )
 )
-_LAYER = re.compile(r'[Ll]ayer "([^"]+)"')
+_LAYER = re.compile(r"""[Ll]ayer ["']([^"']+)["']""")
 
 # What JAX raises while tracing → the id of what a TPU cannot do.
 _DYNAMIC = {

@@ -18,6 +18,11 @@ from tpu_studio.trainer.check.tracing import mismatch
             {"layer": "head", "axis": "-1", "wanted": "64", "got": "(None, 32)"},
         ),
         (
+            "ValueError: Input 0 with name 'None' of layer 'head' is incompatible with the layer: expected axis -1 of"
+            " input shape to have value 32, but received input with shape (None, 64)",
+            {"layer": "head", "axis": "-1", "wanted": "32", "got": "(None, 64)"},
+        ),
+        (
             'ValueError: Input 0 of layer "conv" is incompatible with the layer: expected min_ndim=4, found ndim=2. '
             "Full shape received: (None, 10)",
             {"layer": "conv", "wanted": "min_ndim=4", "got": "(None, 10)"},
