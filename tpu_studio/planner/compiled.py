@@ -17,6 +17,7 @@ from tpu_studio.wire.plan import Check, Plan
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
 _CANNOT = ("compiler-refused", "check-compiler-crashed", "check-compiler-slow", "check-compiler-memory",
            "check-slow", "check-failed")  # fmt: skip
+_NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 
 
 def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:
@@ -92,7 +93,11 @@ def larger_slice(plan: Plan, needs: int) -> str | None:
     batch = int(plan.job["training.global_batch"])
     found: list[tuple[float, int, str]] = []
     for one in known.offered():
-        if one.control_plane != "cloud-tpu" or not known.possible(one.id, plan.framework, "on-demand").possible:
+        if (
+            one.control_plane != "cloud-tpu"
+            or one.id in _NOT_COMPILED
+            or not known.possible(one.id, plan.framework, "on-demand").possible
+        ):
             continue
         for part in one.slices:
             if part.vms != 1 or batch % part.devices or part.accelerator_type == plan.accelerator:
@@ -130,7 +135,7 @@ def _memory(plan: Plan, compiled: Mapping[str, Any]) -> dict[str, Any]:
         "by": "tpu-compiler",
         "fits": bool(compiled["fits"]),
         "tight": bool(compiled["fits"]) and needs > TIGHT_SHARE * limit,
-        "parts": dict(compiled.get("parts") or {}) or plan.memory.get("parts", {}),
+        "parts": dict(compiled.get("parts") or {}),  # a refusal names none
     }
 
 

@@ -100,7 +100,7 @@ CHECKS: dict[str, Entry] = {
         "Set rematerialize = true.",
     ),
     "fit-bfloat16": Sentence(
-        "bfloat16 would need less memory",
+        "Computing in bfloat16 would need less memory",
         "Inner values take half the room, and a TPU computes them faster; weights stay float32.",
         'Set precision = "bfloat16".',
     ),

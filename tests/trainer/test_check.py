@@ -1,0 +1,129 @@
+"""`trainer.check` in the real frameworks: a person's mistakes are named with layer, shapes, file and line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.trainer.in_engine import environment
+from tpu_studio.data.look import look
+from tpu_studio.local.engine import compiler
+from tpu_studio.planner.make import make_plan
+from tpu_studio.wire.job import parse
+
+ENGINE_LIMIT_S = 240
+
+
+def check(python: Path, tmp_path: Path, body: str, *, target: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The answers about a model file whose `build_model` is *body*, by name."""
+    file = tmp_path / "model.py"
+    source = f"import keras\nimport jax\nimport jax.numpy as jnp\n\n\n{body}"
+    file.write_text(source, encoding="utf-8")
+    job = parse(
+        {"format": 1, "name": "own", "model": {"file": str(file)}, "data": {"kind": "digits"},
+         "training": {"framework": "jax", "epochs": 1, "global_batch": 64, "steps_per_call": 4}}
+    )  # fmt: skip
+    consent = hashlib.sha256(source.encode()).hexdigest()
+    plan = make_plan(job, look(job), now=time.time(), consent=consent)
+    question = tmp_path / "question.json"
+    asked = {"plan": replace(plan, place="cloud").to_json(), "target": target, "build_limit_s": ENGINE_LIMIT_S}
+    question.write_text(json.dumps(asked))
+    done = subprocess.run(
+        [str(python), "-m", "tpu_studio.trainer.check", "--question", str(question)],
+        env=environment("jax"), capture_output=True, text=True, timeout=ENGINE_LIMIT_S, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["answer"]: line for line in told if "answer" in line}
+
+
+MISMATCH = """\
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    x = keras.layers.Flatten(name="flat")(inputs)
+    head = keras.layers.Dense(10, name="head")
+    head.build((None, 32))
+    return keras.Model(inputs, head(x))
+"""
+CALLBACK = """\
+class Print(keras.layers.Layer):
+    def call(self, x):
+        jax.debug.print("{}", x.sum())
+        return x
+
+
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    x = Print(name="print")(keras.layers.Flatten()(inputs))
+    return keras.Model(inputs, keras.layers.Dense(10)(x))
+"""
+DYNAMIC = """\
+class Positive(keras.layers.Layer):
+    def call(self, x):
+        return x + jnp.sum(x[x > 0])
+
+    def compute_output_spec(self, x):
+        return keras.KerasTensor(x.shape, x.dtype)
+
+
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    x = Positive(name="positive")(keras.layers.Flatten()(inputs))
+    return keras.Model(inputs, keras.layers.Dense(10)(x))
+"""
+
+
+@pytest.mark.engine
+def test_shapes_that_do_not_meet_are_told_with_layer_and_line(engine_python: Path, tmp_path: Path) -> None:
+    (problem,) = check(engine_python, tmp_path, MISMATCH)["traced"]["problems"]
+    assert problem["id"] == "model-shapes"
+    facts = problem["facts"]
+    assert (facts["layer"], facts["wanted"], facts["got"]) == ("head", "32", "(None, 64)")
+    assert facts["line"] == 11
+    assert facts["file"] == str(tmp_path / "model.py")
+
+
+@pytest.mark.engine
+def test_a_call_back_into_python_is_found_with_its_line(engine_python: Path, tmp_path: Path) -> None:
+    traced = check(engine_python, tmp_path, CALLBACK)["traced"]
+    assert traced["problems"] == []
+    (found,) = [one for one in traced["operations"] if one["id"] == "op-host-callback"]
+    assert found["level"] == "error"
+    assert found["facts"]["line"] == 8
+
+
+@pytest.mark.engine
+def test_a_size_that_depends_on_values_is_found_with_its_line(engine_python: Path, tmp_path: Path) -> None:
+    (problem,) = check(engine_python, tmp_path, DYNAMIC)["traced"]["problems"]
+    assert problem["id"] == "op-dynamic-shape"
+    assert problem["facts"]["line"] == 8
+    assert problem["facts"]["layer"] == "positive"
+
+
+GOOD = """\
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    return keras.Model(inputs, keras.layers.Dense(10)(keras.layers.Flatten()(inputs)))
+"""
+
+
+@pytest.mark.compiler
+def test_the_compiler_tells_memory_and_limit_of_a_slice(tmp_path: Path) -> None:
+    from tests.conftest import ENGINE_ROOT
+
+    environment_of_it = compiler(ENGINE_ROOT)
+    if not environment_of_it.state().is_ready:
+        pytest.skip("no TPU compiler: tpu-studio engine --install --with tpu-compiler --accept-licence")
+    target = {"accelerator": "v5litepod-4", "generation": "v5e", "topology": "2x2", "devices": 4}
+    told = check(environment_of_it.python(), tmp_path, GOOD, target=target)["compiled"]
+    assert told["fits"]
+    assert told["limit_bytes"] == int(15.75 * 2**30)
+    assert told["parts"]["weights"] >= 650 * 4  # 64 × 10 weights and 10 biases; Keras's seeds beside them
+    assert 0 < told["device_bytes"] < 64 << 20
