@@ -14,7 +14,7 @@ def main(notebook: Path, out: Path) -> int:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
-    tree = nbformat.read(notebook, as_version=4)
+    tree = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
     nbformat.validate(tree)
     code = 0
     try:
@@ -23,7 +23,7 @@ def main(notebook: Path, out: Path) -> int:
         print(error, file=sys.stderr)
         code = 1
     finally:
-        nbformat.write(tree, out)
+        nbformat.write(tree, out)  # type: ignore[no-untyped-call]
     return code
 
 

@@ -33,13 +33,13 @@ class Course:
     """
 
     def __init__(self) -> None:
-        self.phase, self.detail, self.reason, self.facts = "", "", "", {}
+        self.phase, self.detail, self.reason = "", "", ""
+        self.facts: dict[str, Any] = {}
         self.step = self.steps = self.checkpoints = 0
         self.losses: dict[int, float] = {}
         self.last: dict[str, float] = {}
         self.examples_per_s = self.steps_per_s = 0.0
         self._read: dict[str, int] = {}
-        self.facts: dict[str, Any]
 
     def read(self, run: Path) -> None:
         """Take in what has been written since the last call."""

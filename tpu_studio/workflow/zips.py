@@ -180,11 +180,11 @@ def take(folder: Path, brought: Path) -> None:
         if f"events/{name}" not in names:
             old.unlink()
     for path in sorted(files, key=lambda path: path.parent.name == "events"):
-        name = path.relative_to(brought)
-        if name.as_posix() == PLAN or name.name.startswith("desk-"):
+        target = path.relative_to(brought)
+        if target.as_posix() == PLAN or target.name.startswith("desk-"):
             continue
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        os.replace(path, folder / name)
+        (folder / target).parent.mkdir(parents=True, exist_ok=True)
+        os.replace(path, folder / target)
 
 
 def _events(folder: Path) -> dict[str, Path]:

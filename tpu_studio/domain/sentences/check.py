@@ -85,12 +85,12 @@ CHECKS: dict[str, Entry] = {
         "Use keras.ops or jax.numpy: the functions have the same names.",
     ),
     "op-padding": lambda f: Sentence(
-        f"A TPU would work {f.text('waste')} times as much as needed{_in_line(f)}",
-        f"It multiplies blocks of {f.text('unit', '128')} and fills the rest with zeros; the worst product is {f.text('sizes')}. {NOTHING_CHARGED}",
+        f"A TPU would work {f.text('waste', 'several')} times as much as needed{_in_line(f)}",
+        f"It multiplies blocks of {f.text('unit', '128')} and fills the rest with zeros; the worst product is {f.text('sizes', 'a small one')}. {NOTHING_CHARGED}",
         f"Choose widths that are multiples of {f.text('unit', '128')}, and a larger batch.",
     ),
     "batch-can-grow": lambda f: Sentence(
-        f"A batch of {f.text('largest_batch')} fits as well",
+        f"A batch of {f.text('largest_batch', 'more')} fits as well",
         "A larger batch fills the TPU better; by the TPU compiler's word it has room.",
         "Take it; the learning rate may have to rise with it.",
     ),
@@ -105,9 +105,9 @@ CHECKS: dict[str, Entry] = {
         'Set precision = "bfloat16".',
     ),
     "fit-accumulate": lambda f: Sentence(
-        f"The same batch in {f.text('parts')} parts would need less memory",
+        f"The same batch in {f.text('parts', 'several')} parts would need less memory",
         "Each step works on the parts one after another and learns the same.",
-        f"Set accumulate = {f.text('parts')}.",
+        f"Set accumulate = {f.text('parts', '2')}.",
     ),
     "fit-larger-slice": lambda f: Sentence(
         f"It should fit on {f.text('accelerator', 'a larger TPU')}",
@@ -116,12 +116,12 @@ CHECKS: dict[str, Entry] = {
     ),
     "estimate-no-compiler": Sentence(
         "The memory is an estimate: the TPU compiler is not installed",
-        "It may be wrong by some 15 %. " + NOTHING_CHARGED,
+        "It is rough: without recomputing it may be twice what is needed. " + NOTHING_CHARGED,
         "Install it with: tpu-studio engine --install --with tpu-compiler --accept-licence.",
     ),
     "estimate-tensorflow": Sentence(
         "The memory is an estimate: TensorFlow is not compiled here yet",
-        "It may be wrong by some 15 %. " + NOTHING_CHARGED,
+        "It is rough: without recomputing it may be twice what is needed. " + NOTHING_CHARGED,
         'With framework = "jax" the TPU compiler answers.',
     ),
     "compiler-refused": lambda f: Sentence(

@@ -377,7 +377,7 @@ NOTICES: dict[str, Entry] = {
     "cost-unseen": lambda f: Sentence(
         f"Nobody saw what became of {f.text('name', 'the machine')}",
         "It is gone, deleted from outside. If it had come and hung before it could say a word, it was charged for: "
-        f"{_usd(f, 'usd_at_most')} at most, not counted in the cost of this run.",
+        f"{_usd(f, 'usd_at_most') or 'an amount within the cap'} at most, not counted in the cost of this run.",
         "Look at the bill of your project, or launch again and leave this computer on until training has begun.",
     ),
     "stops-left": lambda f: Sentence(

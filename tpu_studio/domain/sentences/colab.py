@@ -117,9 +117,9 @@ ERRORS: dict[str, Entry] = {
         "If it is the run's own zip, make room on this disk and try again.",
     ),
     "zip-other-run": lambda f: Sentence(
-        f"{f.file('file', 'The zip')} is of the run {f.text('found', 'of another name')}, not of {f.text('run')}",
+        f"{f.file('file', 'The zip')} is of the run {f.text('found', 'of another name')}, not of {f.text('run', 'this one')}",
         _UNCHANGED,
-        f"Choose the zip named {f.text('run')}.zip.",
+        f"Choose the zip named {f.text('run', 'like the run')}.zip.",
     ),
     "zip-other-plan": lambda f: Sentence(
         f"{f.file('file', 'The zip')} calls itself {f.text('run', 'a run that is here')}, but its plan is another one",
