@@ -195,7 +195,7 @@ class _Asking:
     def answer(self) -> dict[str, Any]:
         with tempfile.TemporaryDirectory(prefix="tpu-studio-") as folder:
             file = Path(folder) / "question.json"
-            file.write_text(json.dumps(self._question), encoding="utf-8")
+            file.write_text(json.dumps({**self._question, "asker": os.getpid()}), encoding="utf-8")
             process = subprocess.Popen(
                 [*self._argv, "--question", str(file)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
