@@ -58,6 +58,13 @@ def console(practice: Practice) -> str:
     return vms.console(NODE).decode() if vms is not None else ""
 
 
+def end(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        pass  # it went with the one before
+
+
 def processes(home: Path) -> list[psutil.Process]:
     return [one for one in psutil.process_iter(["environ", "cmdline"]) if str(home) in str(one.info)]
 
@@ -67,7 +74,7 @@ def nothing_is_left_running(home: Path, start_practice: Start) -> Any:
     yield
     for one in processes(home):
         if one.info["cmdline"] and "machines" in " ".join(one.info["cmdline"]):
-            one.kill()
+            end(one)
 
 
 def test_a_machine_boots_with_its_node_and_every_process_goes_with_the_delete(start_practice: Start, home: Path):
@@ -114,7 +121,7 @@ def test_a_machine_that_died_with_the_computer_boots_again(start_practice: Start
     until(lambda: "booted" in console(first), "the startup script")
     first.stop()
     for one in processes(home):
-        one.kill()
+        end(one)
     until(lambda: processes(home) == [], "the end of all processes")
     second = start_practice(speed=10.0, machines=True)
     until(lambda: console(second).count("booted") == 2, "the second boot")
