@@ -154,7 +154,8 @@ class RunPage(QWidget):
         """Tab follows the eye: what came late stands after the head of the page, before the curves."""
         before: QWidget = self.problem.button or self.stop_button
         for part in panel.findChildren(QWidget):
-            if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            popup = part.window() is not before.window()  # a menu's own list
+            if part.focusPolicy() & Qt.FocusPolicy.TabFocus and not popup:
                 QWidget.setTabOrder(before, part)
                 before = part
 
