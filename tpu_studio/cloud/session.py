@@ -102,13 +102,6 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
     return made
 
 
-def plain() -> requests.Session:
-    """A session without credentials: for the token endpoint, which gives them."""
-    made = _OwnProxies()
-    _prepare(made)
-    return made
-
-
 def plain_session() -> requests.Session:
     """One without credentials: for tokens, and for what anybody may ask. Give each call a timeout."""
     made = _OwnProxies()

@@ -14,7 +14,7 @@ from google.auth.transport.requests import Request
 from tpu_studio.cloud.doctor import names, quota
 from tpu_studio.cloud.doctor.repairs import Apis, Repairs, queue_name, runner_address
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.session import Api, once, plain, segment, session
+from tpu_studio.cloud.session import Api, once, plain_session, segment, session
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.account.ports import (
     Allowance,
@@ -357,7 +357,7 @@ class GoogleDoctor:
         account = getattr(credentials, "service_account_email", "")
         renewable = bool(account or getattr(credentials, "refresh_token", None))
         if renewable:
-            once(lambda: credentials.refresh(Request(plain())))
+            once(lambda: credentials.refresh(Request(plain_session())))
         if account:
             return str(account)
         base, _, path = self._endpoints.userinfo.rpartition("/v1/")

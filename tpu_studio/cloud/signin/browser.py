@@ -26,7 +26,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.session import TIMEOUT, once, plain
+from tpu_studio.cloud.session import TIMEOUT, once, plain_session
 from tpu_studio.wire.errors import CloudUnclear, SignedOut
 
 SCOPES = (
@@ -142,7 +142,7 @@ def email_of(endpoints: Endpoints, access_token: str) -> str:
     """Who the token belongs to; "" when Google does not say."""
 
     def ask() -> str:
-        reply = plain().get(endpoints.userinfo, headers={"Authorization": f"Bearer {access_token}"}, timeout=TIMEOUT)
+        reply = plain_session().get(endpoints.userinfo, headers={"Authorization": f"Bearer {access_token}"}, timeout=TIMEOUT)
         return str(reply.json().get("email", "")) if reply.status_code == 200 else ""
 
     return once(ask)
@@ -152,7 +152,7 @@ def revoke(endpoints: Endpoints, token: str) -> None:
     """Tell Google that *token*, and what it stands for, is not valid any more. Raises CloudUnclear."""
 
     def ask() -> None:
-        reply = plain().post(endpoints.revoke, data={"token": token}, timeout=TIMEOUT)
+        reply = plain_session().post(endpoints.revoke, data={"token": token}, timeout=TIMEOUT)
         if reply.status_code >= 500:
             raise errors.of_reply(reply.status_code, reply.content)
 
@@ -173,7 +173,7 @@ def _revoke_quietly(endpoints: Endpoints, token: str) -> None:
 
 def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
     def ask() -> dict[str, Any]:
-        reply = plain().post(url, data=fields, timeout=TIMEOUT)
+        reply = plain_session().post(url, data=fields, timeout=TIMEOUT)
         if reply.status_code >= 400:
             raise errors.of_reply(reply.status_code, reply.content)
         tree = reply.json()
