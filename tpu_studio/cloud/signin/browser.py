@@ -142,7 +142,8 @@ def email_of(endpoints: Endpoints, access_token: str) -> str:
     """Who the token belongs to; "" when Google does not say."""
 
     def ask() -> str:
-        reply = plain_session().get(endpoints.userinfo, headers={"Authorization": f"Bearer {access_token}"}, timeout=TIMEOUT)
+        bearer = {"Authorization": f"Bearer {access_token}"}
+        reply = plain_session().get(endpoints.userinfo, headers=bearer, timeout=TIMEOUT)
         return str(reply.json().get("email", "")) if reply.status_code == 200 else ""
 
     return once(ask)
