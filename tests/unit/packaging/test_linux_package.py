@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
@@ -120,3 +121,16 @@ def test_removing_says_where_the_persons_data_is_and_touches_nothing(action: str
     assert done.returncode == 0
     assert ("~/.local/share/tpu-studio" in done.stdout) is (action == "remove")
     assert (tmp_path / ".local" / "share" / "tpu-studio").is_dir()
+
+
+def test_every_record_that_travels_is_of_a_package_the_app_is_pinned_to():
+    """A record of a developer's package broke the build from a clean clone once, and nowhere else."""
+    assigned = next(
+        node
+        for node in ast.walk(ast.parse((LINUX / "tpu-studio.spec").read_text("utf-8")))
+        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "RECORDS"
+    )
+    records = {name.lower().replace("_", "-") for name in ast.literal_eval(assigned.value)}
+    pinned = re.findall(r"^([\w.-]+)==", (ROOT / "constraints" / "app.txt").read_text("utf-8"), re.MULTILINE)
+    assert records
+    assert records <= {name.lower().replace("_", "-") for name in pinned}
