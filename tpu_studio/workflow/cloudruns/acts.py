@@ -1,0 +1,264 @@
+"""One action of ``decide``, done and recorded: folder in the bucket, upload, stops from outside, create, delete.
+
+Each may be done again after a crash between any two lines. What a machine's end means for bill and run is `closing`'s.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
+from tpu_studio.wire.limits import Limits
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns import asking, decide
+from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
+from tpu_studio.workflow.cloudruns.decide import Action, Rules
+from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Ref
+from tpu_studio.workflow.cloudruns.recording import Records, Watched
+from tpu_studio.workflow.cloudruns.state import Machine
+
+STOPS_TRIES = 4
+UPLOAD_TRIES = 6
+
+
+class Acts:
+    """Args:
+    place: A place by its name in a plan.
+    uploads: Run → bytes done, bytes in all, while an upload goes on.
+    """
+
+    def __init__(
+        self, records: Records, closing: Closing, place: Callable[[str], CloudPlace],
+        uploads: dict[str, tuple[int, int]],
+    ) -> None:  # fmt: skip
+        self._records, self._closing, self._place, self._uploads = records, closing, place, uploads
+
+    def do(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
+        """Do one thing and record it; seconds to pause by the cloud's clock, 0 to go on."""
+        match action:
+            case decide.Open():
+                return self._open(run)
+            case decide.Prepare():
+                return self._prepare(run)
+            case decide.SetStops(name, zone, number):
+                return self._set_stops(run, name, zone, number, rules, limits)
+            case decide.Create(machine, repeat):
+                return self._create(run, machine, repeat, rules, limits)
+            case decide.Look(machine):
+                cloud = self._look(run, machine)
+                run.looks[machine.ref.name] = (cloud, run.side.clock.now())
+                if cloud is not None:
+                    run.there_at[machine.ref.name] = run.side.clock.now()
+            case decide.Accept(machine):
+                self._records.say(run, "intent-closed", id=f"create/{machine.ref.name}", outcome="accepted")
+            case decide.Notice(machine, seen):
+                self._records.say(
+                    run, "cloud", name=machine.ref.name, zone=machine.ref.zone, state=seen.state, raw=seen.raw,
+                    created=seen.created,
+                )  # fmt: skip
+            case decide.SetLeaseStops(machine):
+                return self._set_lease_stops(run, machine, limits)
+            case decide.Leave(machine, why, facts):
+                self._records.say(run, "leaving", name=machine.ref.name, why=why, facts=dict(facts))
+            case decide.Delete(machine):
+                return self._delete(run, machine, limits)
+            case decide.Gone(machine):
+                self._closing.gone(run, machine, rules, limits)
+            case decide.RemoveStops(machine):
+                return self._remove_stops(run, machine)
+            case decide.NextAttempt(reason):
+                self._closing.last_words(run)
+                self._records.say(run, "attempt-over", attempt=run.state.attempt, reason=reason.value)
+                run.asked_why = ()
+            case decide.Declare(reason, facts):
+                self._closing.declare(run, reason, facts)
+            case decide.Finish():
+                self._closing.finish(run, limits)
+        return 0.0
+
+    def _look(self, run: Watched, machine: Machine) -> MachineSeen | None:
+        """GET by name. Where looking is refused for the very reason for which asking was, nothing can be there."""
+        try:
+            found: MachineSeen | None = self._machines(run, machine).look(machine.ref)
+        except CloudRefused as error:
+            if machine.outcome != "refused" or machine.unclear or machine.made or error.id != machine.error:
+                raise
+            run.unlookable.add(machine.ref.name)
+            return None
+        return found
+
+    def _machines(self, run: Watched, machine: Machine) -> Any:
+        return run.side.machines[machine.ref.backend]
+
+    def _open(self, run: Watched) -> float:
+        owner = {**desk.read_owner(run.folder), "install": self._records.install}
+        try:
+            mine = run.mirror.open(owner)
+        except CloudRefused as error:
+            reason = Reason.BUCKET_GONE if error.id == "not-found" else Reason.LAUNCH_REFUSED
+            self._closing.declare(run, reason, error.facts)
+            return 0.0
+        if not mine:
+            raise RunError("run-taken-over", run=run.folder.name)
+        self._records.say(run, "opened", bucket=run.side.mailbox.bucket, project=run.side.project)
+        run.caught_up = True
+        return 0.0
+
+    def _prepare(self, run: Watched) -> float:
+        name, told = run.folder.name, [0.0]
+
+        def progress(done: int, total: int) -> None:
+            self._uploads[name] = (done, total)
+            if time.monotonic() - told[0] >= 1.0:
+                told[0] = time.monotonic()
+                self._records.say(run, "upload", done=done, total=total)
+
+        try:
+            pieces = self._place(run.plan.place).preparing.upload(run.side, run.plan, name, progress)
+        except CloudUnclear as error:
+            run.upload_failed += 1
+            if run.upload_failed < UPLOAD_TRIES:
+                raise
+            self._closing.declare(run, Reason.UPLOAD_FAILED, error.facts)
+            return 0.0
+        except NotReady:
+            raise
+        except StudioError as error:
+            id = {"not-found": Reason.BUCKET_GONE}.get(error.id, Reason.UPLOAD_FAILED)
+            self._closing.declare(run, id, {**error.facts, "error": error.id})
+            return 0.0
+        finally:
+            self._uploads.pop(name, None)
+        self._records.say(run, "prepared", pieces=dict(pieces))
+        return 0.0
+
+    def _set_stops(self, run: Watched, name: str, zone: str, number: int, rules: Rules, limits: Limits) -> float:
+        known = run.state.of(name)
+        machine = known or Machine(Ref(name, zone, rules.backend), run.state.attempt, number)
+        if run.plan.limits.get("without_outside_stop"):
+            intent = self._records.begin(run, "stops", machine)
+            self._records.end(run, intent, "stops", name, "set", facts={"stops": []})
+            return 0.0
+        intent = self._records.begin(run, "stops", machine)
+        now = run.side.clock.now()
+        times = asking.before_times(now, run.state, rules, limits)
+        try:
+            standing = [stop for stop, at in run.side.stops.of(machine.ref).items() if at >= times[0] - 120.0]
+            if len(standing) < asking.STOPS:
+                standing = list(run.side.stops.set(machine.ref, "b", times))
+            if len(standing) < asking.STOPS:
+                raise CloudRefused("precondition", raw="the stops were not there when they were read back")
+        except CloudRefused as error:
+            self._closing.declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id})
+            self._records.journal.close(intent, "refused", time.time())
+            return 0.0
+        self._records.end(run, intent, "stops", name, "set", facts={"stops": standing})
+        return 0.0
+
+    def _create(self, run: Watched, machine: Machine, repeat: bool, rules: Rules, limits: Limits) -> float:
+        name = machine.ref.name
+        if not run.mirror.owns():
+            raise RunError("run-taken-over", run=run.folder.name)
+        preparing = self._place(run.plan.place).preparing
+        if not preparing.is_current(run.state.pieces or {}):  # another version of the app prepared it
+            return self._prepare(run)
+        if repeat:
+            intents = self._records.journal.open_intents()
+            number = next((one.number for one in intents if one.facts.get("id") == f"create/{name}"), None)
+        else:
+            machine, number = replace(machine, request_id=str(uuid.uuid4())), None
+        if number is None:
+            number = self._records.begin(run, "create", machine, request_id=machine.request_id)
+        machine = run.state.of(name) or machine
+        now = run.side.clock.now()
+        stops = list(run.side.stops.of(machine.ref)) if not run.plan.limits.get("without_outside_stop") else None
+        if stops is not None and not stops:
+            raise CloudUnclear("unreadable-reply", raw="the stops that were set are not there")
+        config = asking.config(
+            machine, plan=run.plan, state=run.state, side=run.side, install=self._records.install, limits=limits,
+            stops=stops, now=now,
+        )  # fmt: skip
+        metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
+        wanted = asking.wanted(
+            machine, metadata, plan=run.plan, rules=rules, limits=limits, state=run.state, side=run.side,
+            install=self._records.install, now=now,
+        )  # fmt: skip
+        run.looks.pop(name, None)
+        try:
+            self._machines(run, machine).create(wanted)
+        except CloudRefused as error:
+            if error.id == "exists":
+                self._records.end(run, number, "create", name, "accepted")
+                return 0.0
+            self._records.end(run, number, "create", name, "refused", error=error.id, facts=dict(error.facts))
+            return 0.0
+        except StudioError:
+            if not machine.unclear:
+                self._records.say(run, "cloud", name=name, zone=machine.ref.zone, state="unclear", raw="")
+            raise
+        self._records.end(run, number, "create", name, "accepted")
+        return 0.0
+
+    def _set_lease_stops(self, run: Watched, machine: Machine, limits: Limits) -> float:
+        """Whoever sees the node first sets the stops at the lease's true end; the guardian may have done so."""
+        if run.plan.limits.get("without_outside_stop"):
+            self._records.say(run, "intent-closed", id=f"lease-stops/{machine.ref.name}", outcome="none")
+            return 0.0
+        name = machine.ref.name
+        standing = run.side.stops.of(machine.ref)
+        lease = [one for one in standing if _kind(one, name) == "l"]
+        if not lease:
+            times = asking.lease_times(machine, run.state, limits, run.side.clock.now())
+            try:
+                lease = list(run.side.stops.set(machine.ref, "l", times))
+            except CloudRefused as error:  # the earlier ones stand
+                facts = {"raw": error.facts.get("raw")}
+                self._records.say(run, "notice", id="stops-missing", level="warning", facts=facts)
+                lease = []
+        if lease:
+            run.side.stops.remove([one for one in standing if _kind(one, name) == "b"])
+        self._records.say(run, "intent-closed", id=f"lease-stops/{name}", outcome="set" if lease else "kept")
+        return 0.0
+
+    def _delete(self, run: Watched, machine: Machine, limits: Limits) -> float:
+        number = self._records.begin(run, "delete", machine)
+        name = machine.ref.name
+        run.looks.pop(name, None)
+        try:
+            self._machines(run, machine).delete(machine.ref)
+        except (CloudRefused, CloudUnclear) as error:
+            self._records.end(run, number, "delete", name, "failed", error=error.id)
+            failed = (run.state.of(name) or machine).delete_failed
+            if failed >= DELETE_FAILS_BEFORE_NOTICE and (failed - DELETE_FAILS_BEFORE_NOTICE) % 10 == 0:
+                facts = {"name": name, "usd_per_hour": limits.usd_per_hour, "raw": error.facts.get("raw")}
+                self._records.say(run, "notice", id="delete-failing", level="error", facts=facts)
+            return 5.0
+        self._records.end(run, number, "delete", name, "accepted")
+        return 0.0
+
+    def _remove_stops(self, run: Watched, machine: Machine) -> float:
+        name, left = machine.ref.name, list[str]()
+        try:
+            standing = list(run.side.stops.of(machine.ref))
+            run.side.stops.remove(standing)
+            left = list(run.side.stops.of(machine.ref))
+            if left:
+                raise CloudUnclear("precondition", raw="some stops are still there")
+        except (CloudRefused, CloudUnclear):
+            failed = run.stops_failed[name] = run.stops_failed.get(name, 0) + 1
+            if failed < STOPS_TRIES:
+                raise
+            self._records.say(run, "notice", id="stops-left", level="info", facts={"name": name})
+            left = left or ["unknown"]
+        self._records.say(run, "stops-removed", name=name, left=left)
+        return 0.0
+
+
+def _kind(task: str, name: str) -> str:
+    """b or l: ``<name>-<kind>-<n>-<deadline>``."""
+    return task.rpartition("/")[2].removeprefix(f"{name}-")[:1]

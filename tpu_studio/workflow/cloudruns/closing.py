@@ -1,0 +1,196 @@
+"""How a machine's bill ends and how a run ends: until when it was charged, last words, end, receipt, phase done.
+
+The money of a run is rate × (node createTime → proof of deletion); what nobody saw is told apart from what was seen.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.wire.limits import Limits
+from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
+from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns.decide import Rules
+from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.receipt import receipt
+from tpu_studio.workflow.cloudruns.recording import Records, Watched
+from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
+
+GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
+DELETE_FAILS_BEFORE_NOTICE = 2
+_log = logging.getLogger(__name__)
+
+
+class Closing:
+    def __init__(self, records: Records) -> None:
+        self._records = records
+
+    def gone(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
+        failing = machine.delete_failed >= DELETE_FAILS_BEFORE_NOTICE
+        if machine.outcome != "refused" or machine.made:
+            self.last_words(run)
+        guard = run.words.guard(machine.attempt)
+        created = machine.created
+        if created is None and guard.first and _claimed_by(run.folder, machine):
+            created = max(_since(run.folder, machine, guard), machine.asked or 0.0)
+        until = self._billed_until(run, machine, guard, rules, limits)
+        self._tell_unseen(run, machine, rules, limits)
+        self._records.say(
+            run, "deleted", name=machine.ref.name, zone=machine.ref.zone,
+            proof="refused" if machine.ref.name in run.unlookable else "404",
+            made=machine.made or created is not None, created=created, billed_until=until,
+        )  # fmt: skip
+        if failing:
+            self._records.say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})
+        run.looks.pop(machine.ref.name, None)
+        if created is not None and limits.usd_per_hour is not None:
+            self.money(run, limits)
+        if run.state.end is None and created is None and (machine.refusal or machine.leaving == "hunt"):
+            self._records.say_waiting(run)
+        self._records.tidy(run)
+
+    def _billed_until(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
+        """Now where it was seen a moment ago; else what its last words, or the first stop from outside, allow."""
+        now = run.side.clock.now()
+        if machine.node_gone is not None and (machine.created is not None or not guard.preempted):
+            return min(now, machine.node_gone)
+        if guard.preempted:
+            return min(now, run.words.guard(machine.attempt).spoke + GONE_AFTER_END_S)
+        if now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0:
+            return now
+        if guard.end is not None and (lived := _lived_until(run.folder, machine)) > guard.end.t:
+            return min(now, lived + GONE_AFTER_END_S)
+        if guard.end is not None:
+            return min(now, max(guard.end.t, guard.spoke) + GONE_AFTER_END_S)
+        return min(now, self._first_stop(run, machine, guard, rules, limits) + GONE_AFTER_END_S)
+
+    def _first_stop(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
+        """When the first stop from outside was due for a machine that nobody saw go."""
+        asked = machine.asked or run.side.clock.now()
+        if machine.created is None and not guard.first:
+            return asking.before_times(asked, run.state, rules, limits)[0]
+        began = machine.created or _since(run.folder, machine, guard) or asked
+        return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
+
+    def _tell_unseen(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
+        """It was asked for and is gone without a word, and not by us: it may have come, hung, and been charged for."""
+        guard, now = run.words.guard(machine.attempt), run.side.clock.now()
+        unseen = machine.created is None and not guard.first and machine.outcome != "refused"
+        ended = self._first_stop(run, machine, guard, rules, limits)
+        if not unseen or machine.asked is None or now < ended or limits.usd_per_hour is None:
+            return
+        usd = round((ended + 120.0 - machine.asked) / 3600.0 * limits.usd_per_hour, 6)
+        facts = {"name": machine.ref.name, "usd_at_most": usd}
+        self._records.say(run, "notice", id="cost-unseen", level="warning", facts=facts)
+
+    def money(self, run: Watched, limits: Limits) -> None:
+        now = run.side.clock.now()
+        usd = run.state.usd(limits.usd_per_hour, now)
+        rate = limits.usd_per_hour if run.state.there else 0.0
+        self._records.say(run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there)
+
+    def last_words(self, run: Watched) -> None:
+        """All that an attempt said, to the last byte."""
+        try:
+            run.mirror.pull(run.state.attempt, asking.workers_of(run.plan), catch_up=True)
+            run.mirror.records(run.state.attempt)
+        except CloudRefused as error:  # the bucket is gone: what has come is all there is
+            _log.info("run %s: its last words cannot be read: %s", run.folder.name, error)
+
+    def declare(self, run: Watched, reason: Reason, facts: Mapping[str, Any]) -> None:
+        if run.state.opened and run.state.machines:
+            self.last_words(run)
+        guard = run.words.guard(run.state.attempt)
+        if guard.end is not None:  # it had said its end itself
+            return
+        self._records.say(
+            run, "end", attempt=run.state.attempt, status=reason.status.value, reason=reason.value,
+            steps=0, final={}, facts={"result": False, **facts},
+        )  # fmt: skip
+
+    def finish(self, run: Watched, limits: Limits) -> None:
+        """The result here, the receipt here and in the bucket, then phase done. Repeatable."""
+        if run.state.opened:
+            try:
+                for attempt in range(1, run.state.attempt + 1):
+                    run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
+                    run.mirror.records(attempt)
+                run.mirror.result()
+            except CloudRefused as error:
+                _log.warning("run %s: its result cannot be fetched: %s", run.folder.name, error)
+        now = run.side.clock.now()
+        left = [str(one) for one in _stops_left(run.folder)]
+        state = with_guard(run.state, run.words.guard(run.state.attempt))
+        record = receipt(
+            run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now,
+            unseen_usd=sum(_unseen_usd(run.folder)),
+        )  # fmt: skip
+        data = json.dumps(record, indent=1).encode() + b"\n"
+        write_atomically(result_folder(run.folder) / "receipt.json", data)
+        if run.state.opened:
+            try:
+                run.mirror.put("result/receipt.json", data)
+            except CloudRefused as error:
+                _log.warning("run %s: its receipt cannot be written to the bucket: %s", run.folder.name, error)
+        if limits.usd_per_hour is not None:
+            self.money(run, limits)
+        end = state.end
+        self._records.say(
+            run, "phase", phase=Phase.DONE.value, detail="", attempt=run.state.attempt,
+            status=end.get("status") if end else None,
+        )  # fmt: skip
+        if run.state.opened:
+            try:
+                run.mirror.push_desk()
+            except (CloudRefused, CloudUnclear) as error:
+                _log.info("run %s: its last event is on this disk only: %s", run.folder.name, error)
+
+
+def _lived_until(folder: Path, machine: Machine) -> float:
+    """When the machine wrote its ledger last: also after its end, while its deletion fails. 0: no word of that."""
+    return _in_ledger(folder, machine, "t")
+
+
+def _since(folder: Path, machine: Machine, guard: Guard) -> float:
+    """When the machine was made, as its guardian tells it; its first word where it did not."""
+    since = _in_ledger(folder, machine, "since")
+    return guard.since or (since if 0.0 < since <= guard.first else guard.first)
+
+
+def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
+    try:
+        record = json.loads(ledger_file(folder, machine.attempt).read_bytes())
+        return float(record[key]) if record["name"] == machine.ref.name else 0.0
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0
+
+
+def _unseen_usd(folder: Path) -> list[float]:
+    notices = [told for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
+    found = [told.get("facts") for told in notices]
+    return [float(facts.get("usd_at_most") or 0.0) for facts in found if isinstance(facts, dict)]
+
+
+def _claimed_by(folder: Path, machine: Machine) -> bool:
+    """Whether it is this machine that runs, or ran, the attempt; a desktop may have died before it knew of it."""
+    try:
+        claim = json.loads(claim_file(folder, machine.attempt).read_bytes())
+    except (OSError, ValueError):
+        return machine.outcome == "accepted"
+    return isinstance(claim, dict) and claim.get("name") == machine.ref.name
+
+
+def _stops_left(folder: Path) -> list[Any]:
+    left: list[Any] = []
+    for told in desk_events(folder):
+        if told.kind == "stops-removed":
+            left += told.get("left") or []
+    return left

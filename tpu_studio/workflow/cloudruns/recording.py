@@ -1,0 +1,130 @@
+"""What is remembered of a run between turns, and how what was done is recorded: journal, our events file, bucket.
+
+Order of every billable act: intent in the journal, intent in our events file, the same in the bucket, the call, and
+both closed. `driver`, `acts` and `closing` share it.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
+from tpu_studio.wire.events import event, from_record
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
+from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
+from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
+from tpu_studio.workflow.ports import Journal
+
+
+@dataclass
+class Watched:
+    """What is remembered of a run between turns; all of it can be made anew."""
+
+    folder: Path
+    plan: Plan
+    side: CloudSide
+    mirror: Mirror
+    words: Words
+    sizes: dict[str, int] = field(default_factory=dict)
+    state: State = field(default_factory=State)
+    looks: dict[str, tuple[MachineSeen | None, float]] = field(default_factory=dict)
+    heard: dict[int, tuple[int, float]] = field(default_factory=dict)
+    there_at: dict[str, float] = field(default_factory=dict)
+    caught_up: bool = False
+    foreign: bool = False
+    unheard: StudioError | None = None
+    bucket_gone: bool = False
+    beat_at: float = float("-inf")
+    stop: tuple[str, float] = ("", 0.0)
+    failures: int = 0
+    stops_failed: dict[str, int] = field(default_factory=dict)
+    unlookable: set[str] = field(default_factory=set)
+    upload_failed: int = 0
+    asked_why: tuple[str, ...] = ()
+
+
+class Records:
+    """Of the runs under *home*."""
+
+    def __init__(self, home: Path, journal: Journal) -> None:
+        self.journal, self._home = journal, home
+
+    @property
+    def install(self) -> str:
+        return desk.install_id(self._home)
+
+    def refresh(self, run: Watched) -> None:
+        """Read the desktops' events again if any has grown."""
+        sizes = desk_sizes(run.folder)
+        if sizes != run.sizes:
+            run.state, run.sizes = fold(desk_events(run.folder)), sizes
+
+    def say(self, run: Watched, kind: str, **fields: Any) -> None:
+        t = run.side.clock.now()
+        if run.state.end is not None:
+            t = max(t, run.state.end.t + 0.001)
+        alone = desk_sizes(run.folder) == run.sizes
+        desk.write_event(run.folder, self.install, kind, t=t, **fields)
+        said = from_record(event(kind, t=t, **fields))
+        if alone and said is not None:
+            run.state, run.sizes = apply(run.state, said), desk_sizes(run.folder)
+        else:
+            self.refresh(run)
+
+    def begin(self, run: Watched, action: str, machine: Machine, **facts: Any) -> int:
+        """Journal, our events file, and the bucket: after this the call may be made."""
+        facts = {
+            "name": machine.ref.name,
+            "zone": machine.ref.zone,
+            "backend": machine.ref.backend,
+            "attempt": machine.attempt,
+            "try": machine.number,
+            **facts,
+        }
+        id = f"{action}/{machine.ref.name}"
+        number = self.journal.open(
+            action,
+            run.folder.name,
+            {"id": id, **facts, **({"plan": run.plan.to_json()} if action == "create" else {})},
+            time.time(),
+        )
+        self.say(run, "intent", id=id, action=action, **facts)
+        try:
+            run.mirror.push_desk()
+        except (CloudRefused, CloudUnclear):
+            if action == "create":
+                raise
+        return number
+
+    def end(self, run: Watched, number: int, action: str, name: str, outcome: str, **more: Any) -> None:
+        self.say(run, "intent-closed", id=f"{action}/{name}", outcome=outcome, **more)
+        self.journal.close(number, outcome, time.time())
+
+    def tidy(self, run: Watched, *, everything: bool = False) -> None:
+        """Close what an earlier process had left open and what has been settled since."""
+        for intent in self.journal.open_intents():
+            if intent.run != run.folder.name or intent.action not in ("stops", "lease-stops", "create", "delete"):
+                continue
+            machine = run.state.of(str(intent.facts.get("name")))
+            if everything or machine is None or machine.gone is not None:
+                self.journal.close(intent.number, "settled", time.time())
+
+    def say_waiting(self, run: Watched) -> None:
+        """Which zones were asked since when, and why there is no machine yet."""
+        tried = run.state.tried
+        told = tuple(f"{one.ref.zone}:{one.refusal or one.leaving or one.state or 'asked'}" for one in tried)
+        if not tried or told == run.asked_why:
+            return
+        run.asked_why = told
+        why = next((one.refusal for one in reversed(tried) if one.refusal), "")
+        asked = list(dict.fromkeys(one.ref.zone for one in tried))
+        self.say(run, "waiting", zones=asked, since=run.state.since, why=why or "no-capacity", tries=len(tried))
+
+
+def desk_sizes(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in (folder / "events").glob("desk-*.jsonl")}
