@@ -122,7 +122,26 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
         model.looked = lambda: services.steward.watch(run)
         model.changed = lambda: services.steward.hurry(run)
         model.trouble = lambda: services.driver.problems.get(run)
+        model.ask_commands = lambda: show_commands(studio, services, plan, run)
     return model
+
+
+def show_commands(studio: Studio, services: Services, plan: Plan, run: str = "") -> None:
+    """The launch of *plan* as gcloud commands; with *run*, as its newest machine was asked for."""
+    from tpu_studio.gui.shell.commands import open_commands
+    from tpu_studio.viewmodels.commands import CommandsViewModel
+
+    def make() -> str:
+        from tpu_studio.places.launching import launch_script, run_script
+        from tpu_studio.workflow.desk import install_id
+
+        side, install = services.driver.side(plan), install_id(services.home)
+        if run:
+            return run_script(plan, run, services.driver.state(run), side, install)
+        return launch_script(plan, services.runs.new_id(plan.job.name), side, install)
+
+    practice = plan.place == "practice"
+    open_commands(studio.window, CommandsViewModel(studio.tasks, plan.job.name, make, practice=practice))
 
 
 class PlanHolder(Holder):
@@ -149,7 +168,9 @@ class PlanHolder(Holder):
         from tpu_studio.gui.plan.page import PlanPage
 
         self.model.connect(services.runs, services.consents, services.stopwatch)
-        self.put(PlanPage(self.model))
+        page = PlanPage(self.model)
+        page.show_commands = lambda plan: show_commands(self._studio, services, plan)
+        self.put(page)
         if self._request is not None:
             self.start(self._request)
 

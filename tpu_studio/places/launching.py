@@ -1,6 +1,7 @@
-"""“Show me the commands”: the launch of a plan as a gcloud script, made from what `workflow.cloudruns` would ask for.
+"""“Show me the commands”: a launch as a gcloud script, made from what `workflow.cloudruns` asks for.
 
-Nothing is asked for and nothing is uploaded; data is read once, for its checksum. The run's id is a fresh one.
+Nothing is asked for and nothing is uploaded. `launch_script`: of a plan; data is read once, for its checksum.
+`run_script`: of a run, as its newest machine was asked for.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import hashlib
 import io
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import BinaryIO, cast
 
 from tpu_studio.cloud import startup
@@ -48,11 +50,31 @@ def launch_script(plan: Plan, run: str, side: CloudSide, install: str) -> str:
         "trust_code": plan.job.model == "file",
         "runtime": startup.runtime(plan.framework, generation),
     }
-    limits = limits_of(plan)
-    rules = asking.rules_of(plan, limits)
+    rules = asking.rules_of(plan, limits_of(plan))
     machine = Machine(Ref(f"ts-{run}-a1-t1", rules.zones[0], rules.backend), 1, 1, request_id=_REQUEST)
     now = side.clock.now()
-    state = State(pieces=pieces, since=now)
+    return _script(plan, machine, State(pieces=pieces, since=now), uploads, side, install, now)
+
+
+def run_script(plan: Plan, run: str, state: State, side: CloudSide, install: str) -> str:
+    """What was, or will be, done for *run*. Raises as `launch_script`, where nothing was sent yet."""
+    if not state.pieces or not state.pieces.get("bundle") or not state.machines:
+        return launch_script(plan, run, side, install)
+    machine = state.machines[-1]
+    pieces = [state.pieces["bundle"], *state.pieces.get("data", ())]
+    uploads = {PurePosixPath(str(piece["object"])).name: str(piece["object"]) for piece in pieces}
+    now_ours = {**state.pieces, "guardian_sha256": startup.guardian_sha256()}  # the script only names its file
+    before = replace(state, machines=state.machines[:-1], pieces=now_ours)
+    now = machine.asked or state.since or side.clock.now()
+    return _script(replace(plan, run=run), machine, before, uploads, side, install, now)
+
+
+def _script(
+    plan: Plan, machine: Machine, state: State, uploads: dict[str, str], side: CloudSide, install: str, now: float
+) -> str:
+    """*machine* as it is asked for at *now*, after what *state* tells."""
+    limits = limits_of(plan)
+    rules = asking.rules_of(plan, limits)
     config = asking.config(
         machine, plan=plan, state=state, side=side, install=install, limits=limits, stops=None, now=now
     )
@@ -61,7 +83,8 @@ def launch_script(plan: Plan, run: str, side: CloudSide, install: str) -> str:
         machine, metadata, plan=plan, rules=rules, limits=limits, state=state, side=side, install=install, now=now
     )
     endpoint = side.endpoints["compute" if rules.backend == "compute" else "tpu"]
-    times = asking.before_times(now, state, rules, limits)
+    outside = not plan.limits.get("without_outside_stop")
+    times = asking.before_times(now, state, rules, limits) if outside else []
     return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint)
 
 

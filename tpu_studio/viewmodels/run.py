@@ -194,6 +194,7 @@ class RunViewModel:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
         self.ask_faults: Callable[[], None] = lambda: None  # open the panel “What could go wrong?”
+        self.ask_commands: Callable[[], None] = lambda: None  # show the launch as gcloud commands
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached

@@ -302,6 +302,10 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
         assert part in told, part
     assert "Charging begins when the machine is there" in told and "would" not in told
     assert world.launched == []
+    asked: list[object] = []
+    page.show_commands = asked.append
+    press(qtbot, sheet_of(page), "Show me the commands")
+    assert asked == [world.view.plan] and sheet_of(page).isVisible()
     press(qtbot, sheet_of(page), "Change the plan")
     assert page.review is None and world.launched == [] and not world.view.reviewing
     qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)

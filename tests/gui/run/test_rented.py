@@ -105,6 +105,14 @@ def test_practice_never_looks_real_and_leads_to_what_could_go_wrong(qtbot: QtBot
     assert not show("cloud", view_of(*THERE), T + 25).page.practice.isVisible()
 
 
+def test_a_rented_run_can_be_shown_as_commands(qtbot: QtBot, show: Any):
+    one = show("practice", view_of(*THERE), T + 25)
+    asked: list[int] = []
+    one.model.ask_commands = lambda: asked.append(1)
+    one.press(qtbot, one.page.happened, "Show me the commands")
+    assert asked == [1]
+
+
 def test_a_lost_connection_says_that_the_run_goes_on_and_goes_away(show: Any):
     one = show("cloud", view_of(*THERE), T + 25)
     assert not one.page.trouble.isVisible()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -9,13 +10,17 @@ import pytest
 
 from tests.fakes.looks import DIGITS, job
 from tests.fakes.skies import Sky
-from tpu_studio.places.launching import launch_script
+from tpu_studio.places.launching import launch_script, run_script
 from tpu_studio.planner.make import make_plan
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.events import event, from_record
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.state import State, fold
 from tpu_studio.workflow.runs import Runs
+
+RUN = "digits-k3f7"
 
 
 def test_the_script_is_a_script_and_names_what_the_plan_asks_for() -> None:
@@ -29,6 +34,24 @@ def test_the_script_is_a_script_and_names_what_the_plan_asks_for() -> None:
     assert "--valid-until-duration=14400s" in text
     assert text.count("gcloud tasks create-http-task") == 3
     assert "gs://" in text
+
+
+def test_the_script_of_a_run_names_the_machine_it_has_and_no_secret() -> None:
+    plan = make_plan(job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-1"}), DIGITS, now=0.0)
+    side = Sky().place().connect(plan)
+    sent = f"runs/{RUN}/job/bundle-0123.tar.gz"
+    told = [
+        event("prepared", t=1.0, pieces={"bundle": {"object": sent, "sha256": "01", "bytes": 1}, "data": []}),
+        event("intent", t=2.0, id="create/x", action="create", name="ts-digits-k3f7-a2-t3", zone="us-east5-b",
+              backend="tpu", attempt=2, **{"try": 3}),
+    ]  # fmt: skip
+    text = run_script(plan, RUN, fold(one for record in told if (one := from_record(record))), side, "install1")
+    subprocess.run(["sh", "-n"], input=text, text=True, check=True)
+    assert "queued-resources create ts-digits-k3f7-a2-t3" in text and "--zone=us-east5-b" in text
+    assert f"gs://{side.mailbox.bucket}/{sent}" in text
+    assert not re.search(r"(?i)bearer|secret|password|ya29\.", text)
+    before = run_script(plan, RUN, State(), side, "install1")
+    assert f"create ts-{RUN}-a1-t1" in before, "nothing was sent yet: as it will be"
 
 
 @pytest.fixture

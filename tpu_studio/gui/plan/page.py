@@ -5,9 +5,10 @@ Wide: rail, sheet and card side by side. Narrower: the rail goes, then the estim
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
@@ -33,6 +34,9 @@ from tpu_studio.viewmodels.planstate import PlanView, Step
 from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.shell import PlanRequest
 
+if TYPE_CHECKING:
+    from tpu_studio.wire.plan import Plan
+
 CARD_WIDTH = 344
 SHEET_LEAST = 400
 SHEET_MOST = 760
@@ -46,6 +50,7 @@ class PlanPage(QWidget):
         self._attention = 0
         self._dialog: ConsentDialog | None = None
         self.review: Sheet | None = None
+        self.show_commands: Callable[[Plan], None] = lambda plan: None
         self.save = Button("Save as a file…", "quiet", icon="save", hover="Ctrl+S")
         self.save.clicked.connect(self.save_as)
         self.undo = IconButton("undo-2", "Undo (Ctrl+Z)")
@@ -205,8 +210,11 @@ class PlanPage(QWidget):
             self._dialog.open()
 
         if view.reviewing and self.review is None and view.plan is not None:
-            review = review_of(view.plan, date.today())
-            self.review = open_review(self, review, self._model.start_reviewed, self._model.close_review)
+            plan, model = view.plan, self._model
+            review = review_of(plan, date.today())
+            self.review = open_review(
+                self, review, model.start_reviewed, model.close_review, lambda: self.show_commands(plan)
+            )
         elif not view.reviewing and self.review is not None:
             sheet = self.review
             self.review = None

@@ -20,8 +20,15 @@ WIDTH = 760
 MOST_HEIGHT = 700
 
 
-def open_review(over: QWidget, review: Review, start: Callable[[], None], leave: Callable[[], None]) -> Sheet:
-    """*start* launches exactly what is shown and closes the sheet; *leave* is called whenever it closes."""
+def open_review(
+    over: QWidget,
+    review: Review,
+    start: Callable[[], None],
+    leave: Callable[[], None],
+    commands: Callable[[], None] = lambda: None,
+) -> Sheet:
+    """*start* launches exactly what is shown and closes the sheet; *leave* is called whenever it closes; *commands*
+    shows the same launch as a script."""
     sheet = Sheet(over, review.title, review.sentence, width=WIDTH)
     if review.practice:
         sheet.body.addWidget(Note(PRACTICE, "", "accent", icon="flask-conical"))
@@ -46,6 +53,7 @@ def open_review(over: QWidget, review: Review, start: Callable[[], None], leave:
     scroll.setMinimumHeight(min(needed, max(room, px(220)), soft_px(MOST_HEIGHT)))
     sheet.body.addWidget(scroll, 1)
     sheet.body.addWidget(Text(review.charge, "label"))
+    sheet.answer("Show me the commands", commands, kind="quiet", left=True, stays=True)
     sheet.answer("Change the plan", safe=True)
     sheet.answer(review.verb, start, kind="primary", stays=True)
     sheet.closed = leave

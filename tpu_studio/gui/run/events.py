@@ -21,8 +21,10 @@ class EventCard(Card):
     def __init__(self) -> None:
         super().__init__(margins=(18, 12, 10, 12))
         self.setMinimumHeight(250)
+        self.commands = Button("Show me the commands", kind="link", size="small")
+        self.commands.hide()
         self.log = Button("Open full log", kind="link", size="small")
-        self.title("What happened", self.log, role="plot-title")
+        self.title("What happened", self.commands, self.log, role="plot-title")
         self.list = EventList()
         inner = QWidget()
         inner.setObjectName("scrolled")

@@ -79,6 +79,8 @@ class RunPage(QWidget):
         self.charts = Charts(model)
         self.happened = EventCard()
         self.happened.log.clicked.connect(lambda: dialogs.show_log(self, self.model))
+        self.happened.commands.clicked.connect(lambda: model.ask_commands())
+        self.happened.commands.setVisible(facts.rented)
         self._try: TryPanel | None = None
 
         inner = QWidget()
