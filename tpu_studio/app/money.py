@@ -17,7 +17,7 @@ from tpu_studio.viewmodels.money import month_of
 
 if TYPE_CHECKING:
     from tpu_studio.app.studio import Studio
-    from tpu_studio.viewmodels.account import AccountView
+    from tpu_studio.viewmodels.accountview import AccountView
     from tpu_studio.viewmodels.runs import RunsView
     from tpu_studio.viewmodels.sweep import SweepRow
 

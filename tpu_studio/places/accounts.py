@@ -21,7 +21,7 @@ PRACTICE_CLIENT = Client("tpu-studio-practice.apps.googleusercontent.com", "prac
 
 
 class Side:
-    """Implements ``viewmodels.account.AccountSide``.
+    """Implements ``viewmodels.accountside.AccountSide``.
 
     Args:
         place: ``cloud`` or ``practice``.

@@ -1,7 +1,7 @@
 """The Account page: who is signed in, what Google still needs, its repairs, the map of quota, and requests for more.
 
 One side for Google Cloud and one for the practice cloud: the same page, two `AccountSide`s. Everything is asked away
-from the window; what is known stays on screen while it is asked again.
+from the window; what is known stays on screen while it is asked again. What is shown is ``viewmodels.accountview``.
 """
 
 from __future__ import annotations
@@ -10,230 +10,24 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.domain.sentences.account import FIXES, TITLES, say_account
+from tpu_studio.domain.sentences.account import TITLES
 from tpu_studio.viewmodels import draft
-from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.viewmodels.accountside import AccountLike, AccountSide
+from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
+from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.wire.errors import SignedOut
 from tpu_studio.wire.job import Job
-from tpu_studio.workflow.account.ports import (
-    Allowance,
-    BillingAccount,
-    Choices,
-    Doctor,
-    ProjectSeen,
-    QuotaRequest,
-    Result,
-)
+from tpu_studio.workflow.account.ports import Allowance, Choices, QuotaRequest, Result
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Handle, Tasks
 
-OPTIONAL = ("alert", "test-loan")
 FRESH_S = 60.0
-GENERATIONS = {
-    "v5e": "best for learning",
-    "v6e": "fast",
-    "v5p": "large models",
-    "v4": "older, large models",
-    "v2": "old",
-}
-
-
-class AccountLike(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def email(self) -> str: ...
-    @property
-    def client_id(self) -> str: ...
-
-
-class Signing(Protocol):
-    """``cloud.signin.accounts.Accounts``."""
-
-    def all(self) -> Sequence[AccountLike]: ...
-    def active(self) -> AccountLike | None: ...
-    def offered(self) -> Any: ...
-    def use(self, id: str) -> AccountLike: ...
-    def sign_in(
-        self, client: Any, open_browser: Callable[[str], bool], *, cancelled: Callable[[], bool], hint: str = ""
-    ) -> AccountLike: ...
-    def add_gcloud(self) -> AccountLike: ...
-    def add_key(self, path: Path) -> AccountLike: ...
-    def remove(self, id: str) -> bool: ...
-    def client(self, client_id: str) -> Any: ...
-
-
-class ChoicesLike(Protocol):
-    def of(self, account: str) -> Choices: ...
-    def keep(self, account: str, choices: Choices) -> None: ...
-
-
-class AccountSide(Protocol):
-    """One cloud with its accounts.
-
-    Attributes:
-        place: ``cloud`` or ``practice``.
-        secrets_where: ``keyring``, ``file`` or ``session``: said on the page; asking may take a moment.
-    """
-
-    place: str
-    signing: Signing
-    choices: ChoicesLike
-
-    def doctor(self) -> Doctor: ...
-    def parse_client(self, text: str) -> Any:
-        """The OAuth client in a file's text. Raises SignedOut ``client-unreadable``."""
-        ...
-
-    def own_client(self) -> Any:
-        """The client that this side signs in with when none was given; None where the person must bring one."""
-        ...
-
-    def open_browser(self, url: str) -> bool: ...
-    def secrets_where(self) -> str: ...
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the checklist. *button* is what its repair is called; *primary*: the page's one filled button."""
-
-    id: str
-    state: str
-    title: str
-    text: str
-    action: str = ""
-    fix: str = ""
-    button: str = ""
-    primary: bool = False
-    busy: bool = False
-    undo: bool = False
-    details: str = ""
-
-
-@dataclass(frozen=True)
-class QuotaRow:
-    allowance: Allowance
-
-    @property
-    def zone(self) -> str:
-        return self.allowance.zone
-
-    @property
-    def tier(self) -> str:
-        return "Spot" if self.allowance.tier == "spot" else "Standard"
-
-    @property
-    def words(self) -> str:
-        """`8 of 16 in use`, or what zero and unknown mean."""
-        one = self.allowance
-        if one.limit is None:
-            return "not known"
-        if one.limit == 0:
-            return "none allowed" if one.limited_by == "zone" else "none allowed in the region"
-        return f"{one.used if one.used is not None else '?'} of {one.limit} in use"
-
-    @property
-    def share(self) -> float | None:
-        """Used share, 0 to 1; None for "none allowed" and unknown."""
-        one = self.allowance
-        return None if not one.limit else min(1.0, (one.used or 0) / one.limit)
-
-
-@dataclass(frozen=True)
-class QuotaGroup:
-    """A generation; *left* is the most that one area has left, in *unit*."""
-
-    generation: str
-    about: str
-    rows: tuple[QuotaRow, ...]
-    unit: str = "chips"
-
-    @property
-    def left(self) -> int:
-        return max((row.allowance.left or 0 for row in self.rows), default=0)
-
-
-@dataclass(frozen=True)
-class Person:
-    id: str
-    email: str
-    kind: str
-    active: bool
-
-
-@dataclass(frozen=True)
-class AccountView:
-    """*signing_in*: the browser is open; *address*: to open by hand. *quota_done*: areas read, areas in all."""
-
-    place: str = "cloud"
-    connected: bool = False
-    people: tuple[Person, ...] = ()
-    offers_gcloud: bool = False
-    needs_client: bool = True
-    secrets_where: str = ""
-    choices: Choices = field(default_factory=Choices)
-    rows: tuple[Row, ...] = ()
-    checking: bool = False
-    checked_at: float | None = None
-    quota: tuple[QuotaGroup, ...] = ()
-    quota_reading: bool = False
-    quota_done: tuple[int, int] = (0, 0)
-    requests: tuple[QuotaRequest, ...] = ()
-    signing_in: bool = False
-    address: str = ""
-    projects: tuple[ProjectSeen, ...] | None = None
-    billing_accounts: tuple[BillingAccount, ...] | None = None
-    request_text: str = ""
-    undo: str = ""
-    problem: Problem | None = None
-
-    @property
-    def signed_in(self) -> bool:
-        return any(person.active for person in self.people)
-
-    @property
-    def who(self) -> str:
-        return next((one.email or one.id for one in self.people if one.active), "")
-
-    @property
-    def needed(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.id not in OPTIONAL)
-
-    @property
-    def passed(self) -> int:
-        return sum(row.state == "pass" for row in self.needed)
-
-    @property
-    def ready(self) -> bool:
-        """Everything that a launch needs is there, as far as Google tells."""
-        return bool(self.rows) and all(row.state == "pass" for row in self.needed)
-
-    @property
-    def heading(self) -> str:
-        """How much is left, in words."""
-        if not self.rows:
-            return "Looking at your account" if self.checking else "Not looked at yet"
-        if not self.signed_in:
-            return "Sign in to begin"
-        left = len(self.needed) - self.passed
-        if left == 0:
-            return "Everything is ready"
-        unsure = all(row.state in ("pass", "unknown") for row in self.needed)
-        if unsure:
-            return "Ready, as far as Google tells"
-        words = {1: "One thing is", 2: "Two things are", 3: "Three things are", 4: "Four things are"}
-        return f"{words.get(left, f'{left} things are')} left before you can train"
-
-    def row(self, id: str) -> Row | None:
-        return next((row for row in self.rows if row.id == id), None)
 
 
 class AccountViewModel:
@@ -574,49 +368,6 @@ class AccountViewModel:
 
     def _change(self, **changes: Any) -> None:
         self.state.set(replace(self.state.value, **changes))
-
-
-def rows_of(results: dict[str, Result], fixing: str = "") -> tuple[Row, ...]:
-    """The checklist. The first row that blocks has the page's one filled button."""
-    blocking = next((one.id for one in results.values() if one.state == "fail" and one.fix), "")
-    rows = []
-    for one in results.values():
-        said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd})
-        rows.append(
-            Row(
-                one.id,
-                one.state,
-                said.title,
-                said.meaning,
-                said.action,
-                one.fix,
-                FIXES.get(one.fix, "") if one.state in ("fail", "optional") else "",
-                one.id == blocking,
-                bool(fixing) and one.fix == fixing,
-                one.undo,
-                str(one.facts.get("raw", "")),
-            )
-        )
-    return tuple(rows)
-
-
-def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:
-    """By generation in the order of `GENERATIONS`; within one: what can be used first, then the person's own area."""
-    found = []
-    for generation, about in GENERATIONS.items():
-        rows = [QuotaRow(one) for one in allowances if one.generation == generation]
-        rows.sort(
-            key=lambda row: (
-                not row.allowance.left,
-                not row.zone.startswith(region),
-                row.zone.partition("-")[0] != region.partition("-")[0],
-                row.zone,
-                row.tier,
-            )
-        )
-        if rows:
-            found.append(QuotaGroup(generation, about, tuple(rows), rows[0].allowance.unit))
-    return tuple(found)
 
 
 def project_id(name: str) -> str:

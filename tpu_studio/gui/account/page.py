@@ -23,7 +23,8 @@ from tpu_studio.gui.kit.states import Skeleton
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.viewmodels.account import AccountView, AccountViewModel, QuotaRow, Row
+from tpu_studio.viewmodels.account import AccountViewModel
+from tpu_studio.viewmodels.accountview import AccountView, QuotaRow, Row
 from tpu_studio.viewmodels.shell import ShellViewModel
 
 CONSOLE = "https://console.cloud.google.com/"

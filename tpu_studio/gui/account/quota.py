@@ -17,7 +17,8 @@ from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.viewmodels.account import AccountView, AccountViewModel, QuotaGroup, QuotaRow
+from tpu_studio.viewmodels.account import AccountViewModel
+from tpu_studio.viewmodels.accountview import AccountView, QuotaGroup, QuotaRow
 from tpu_studio.workflow.account.ports import QuotaRequest
 
 NEAR = 3

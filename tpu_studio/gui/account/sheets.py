@@ -13,7 +13,8 @@ from tpu_studio.gui.kit.fields import Field, LineEdit, SpinBox
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.shell.sheet import Sheet
-from tpu_studio.viewmodels.account import AccountView, AccountViewModel, Person, QuotaRow
+from tpu_studio.viewmodels.account import AccountViewModel
+from tpu_studio.viewmodels.accountview import AccountView, Person, QuotaRow
 
 
 def ask_sign_in(over: QWidget, model: AccountViewModel) -> Sheet:

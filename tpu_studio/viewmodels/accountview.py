@@ -1,0 +1,204 @@
+"""What the Account page shows: the checklist's rows, the map of quota by generation, who is signed in. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from tpu_studio.domain.sentences.account import FIXES, say_account
+from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.workflow.account.ports import (
+    Allowance,
+    BillingAccount,
+    Choices,
+    ProjectSeen,
+    QuotaRequest,
+    Result,
+)
+
+OPTIONAL = ("alert", "test-loan")
+GENERATIONS = {
+    "v5e": "best for learning",
+    "v6e": "fast",
+    "v5p": "large models",
+    "v4": "older, large models",
+    "v2": "old",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the checklist. *button* is what its repair is called; *primary*: the page's one filled button."""
+
+    id: str
+    state: str
+    title: str
+    text: str
+    action: str = ""
+    fix: str = ""
+    button: str = ""
+    primary: bool = False
+    busy: bool = False
+    undo: bool = False
+    details: str = ""
+
+
+@dataclass(frozen=True)
+class QuotaRow:
+    allowance: Allowance
+
+    @property
+    def zone(self) -> str:
+        return self.allowance.zone
+
+    @property
+    def tier(self) -> str:
+        return "Spot" if self.allowance.tier == "spot" else "Standard"
+
+    @property
+    def words(self) -> str:
+        """`8 of 16 in use`, or what zero and unknown mean."""
+        one = self.allowance
+        if one.limit is None:
+            return "not known"
+        if one.limit == 0:
+            return "none allowed" if one.limited_by == "zone" else "none allowed in the region"
+        return f"{one.used if one.used is not None else '?'} of {one.limit} in use"
+
+    @property
+    def share(self) -> float | None:
+        """Used share, 0 to 1; None for "none allowed" and unknown."""
+        one = self.allowance
+        return None if not one.limit else min(1.0, (one.used or 0) / one.limit)
+
+
+@dataclass(frozen=True)
+class QuotaGroup:
+    """A generation; *left* is the most that one area has left, in *unit*."""
+
+    generation: str
+    about: str
+    rows: tuple[QuotaRow, ...]
+    unit: str = "chips"
+
+    @property
+    def left(self) -> int:
+        return max((row.allowance.left or 0 for row in self.rows), default=0)
+
+
+@dataclass(frozen=True)
+class Person:
+    id: str
+    email: str
+    kind: str
+    active: bool
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """*signing_in*: the browser is open; *address*: to open by hand. *quota_done*: areas read, areas in all."""
+
+    place: str = "cloud"
+    connected: bool = False
+    people: tuple[Person, ...] = ()
+    offers_gcloud: bool = False
+    needs_client: bool = True
+    secrets_where: str = ""
+    choices: Choices = field(default_factory=Choices)
+    rows: tuple[Row, ...] = ()
+    checking: bool = False
+    checked_at: float | None = None
+    quota: tuple[QuotaGroup, ...] = ()
+    quota_reading: bool = False
+    quota_done: tuple[int, int] = (0, 0)
+    requests: tuple[QuotaRequest, ...] = ()
+    signing_in: bool = False
+    address: str = ""
+    projects: tuple[ProjectSeen, ...] | None = None
+    billing_accounts: tuple[BillingAccount, ...] | None = None
+    request_text: str = ""
+    undo: str = ""
+    problem: Problem | None = None
+
+    @property
+    def signed_in(self) -> bool:
+        return any(person.active for person in self.people)
+
+    @property
+    def who(self) -> str:
+        return next((one.email or one.id for one in self.people if one.active), "")
+
+    @property
+    def needed(self) -> tuple[Row, ...]:
+        return tuple(row for row in self.rows if row.id not in OPTIONAL)
+
+    @property
+    def passed(self) -> int:
+        return sum(row.state == "pass" for row in self.needed)
+
+    @property
+    def ready(self) -> bool:
+        """Everything that a launch needs is there, as far as Google tells."""
+        return bool(self.rows) and all(row.state == "pass" for row in self.needed)
+
+    @property
+    def heading(self) -> str:
+        """How much is left, in words."""
+        if not self.rows:
+            return "Looking at your account" if self.checking else "Not looked at yet"
+        if not self.signed_in:
+            return "Sign in to begin"
+        left = len(self.needed) - self.passed
+        if left == 0:
+            return "Everything is ready"
+        unsure = all(row.state in ("pass", "unknown") for row in self.needed)
+        if unsure:
+            return "Ready, as far as Google tells"
+        words = {1: "One thing is", 2: "Two things are", 3: "Three things are", 4: "Four things are"}
+        return f"{words.get(left, f'{left} things are')} left before you can train"
+
+    def row(self, id: str) -> Row | None:
+        return next((row for row in self.rows if row.id == id), None)
+
+
+def rows_of(results: dict[str, Result], fixing: str = "") -> tuple[Row, ...]:
+    """The checklist. The first row that blocks has the page's one filled button."""
+    blocking = next((one.id for one in results.values() if one.state == "fail" and one.fix), "")
+    rows = []
+    for one in results.values():
+        said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd})
+        rows.append(
+            Row(
+                one.id,
+                one.state,
+                said.title,
+                said.meaning,
+                said.action,
+                one.fix,
+                FIXES.get(one.fix, "") if one.state in ("fail", "optional") else "",
+                one.id == blocking,
+                bool(fixing) and one.fix == fixing,
+                one.undo,
+                str(one.facts.get("raw", "")),
+            )
+        )
+    return tuple(rows)
+
+
+def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:
+    """By generation in the order of `GENERATIONS`; within one: what can be used first, then the person's own area."""
+    found = []
+    for generation, about in GENERATIONS.items():
+        rows = [QuotaRow(one) for one in allowances if one.generation == generation]
+        rows.sort(
+            key=lambda row: (
+                not row.allowance.left,
+                not row.zone.startswith(region),
+                row.zone.partition("-")[0] != region.partition("-")[0],
+                row.zone,
+                row.tier,
+            )
+        )
+        if rows:
+            found.append(QuotaGroup(generation, about, tuple(rows), rows[0].allowance.unit))
+    return tuple(found)
