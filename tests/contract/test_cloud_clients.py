@@ -259,6 +259,20 @@ def test_a_machine_is_asked_for_found_and_deleted(fast: CloudSide, tier: str) ->
     assert list(machines.find(LABELS)) == []
 
 
+def test_created_and_deleted_are_told_as_they_are_billed(start_practice: Start) -> None:
+    practice = start_practice(speed=60)
+    machines = side_of(practice).machines["tpu"]
+    machines.create(WANTED)
+    ready = until(lambda: machines.look(REF), "ready")
+    assert ready is not None and machines.ended(REF) is None
+    machines.delete(REF)
+    until(lambda: machines.look(REF), "")
+    (line,) = practice.cloud.meter.bill()
+    assert ready.created == pytest.approx(line["begin"], abs=0.001)
+    assert machines.ended(REF) == pytest.approx(line["end"], abs=0.001)
+    assert machines.ended(replace(REF, name="ts-another-a1-t1")) is None
+
+
 def test_the_same_name_is_refused_the_same_call_is_not(fast: CloudSide) -> None:
     machines = fast.machines["tpu"]
     machines.create(WANTED)

@@ -43,7 +43,8 @@ INSTANCE = replace(
 
 @pytest.mark.parametrize("tier", ["on-demand", "spot", "flex-start"])
 def test_an_instance_is_asked_for_found_and_deleted(start_practice: Start, tier: str) -> None:
-    side = side_of(start_practice(speed=60))
+    practice = start_practice(speed=60)
+    side = side_of(practice)
     machines, ref = side.machines["compute"], INSTANCE.ref
     machines.create(replace(INSTANCE, tier=tier))
     ready = until(lambda: machines.look(ref), "ready")
@@ -51,8 +52,10 @@ def test_an_instance_is_asked_for_found_and_deleted(start_practice: Start, tier:
     assert ready.created is not None and abs(ready.created - side.clock.now()) < 36_000
     assert [one.ref for one in machines.find(LABELS)] == [ref]
     assert list(machines.find({**LABELS, "install": "another"})) == []
+    assert machines.ended(ref) is None
     machines.delete(ref)
     until(lambda: machines.look(ref), "")
+    assert machines.ended(ref) == pytest.approx(practice.cloud.meter.bill()[0]["end"], abs=1.0)
     machines.delete(ref)
     assert list(machines.find(LABELS)) == []
 

@@ -59,6 +59,7 @@ class Sky:
     refuse: Zone → ids of refusals, one each call.
     forbidden: Zones that may be neither asked nor looked into.
     guardian: The version of the app that is there now.
+    tells_ends: It keeps a record of each deletion.
     hook: Called before and after each call of a port.
     """
 
@@ -79,6 +80,7 @@ class Sky:
     never_boots: bool = False
     guardian: str = ""
     forbidden: set[str] = field(default_factory=set)
+    tells_ends: bool = False
     most_at_once: int = 0
 
     # ------------------------------------------------------------------------------------------------------ time
@@ -281,6 +283,11 @@ class _Machines:
         self._sky.hook("delete", False)
         self._sky._remove(ref.name)
         self._sky.hook("delete", True)
+
+    def ended(self, ref: Ref) -> float | None:
+        self._sky.hook("ended", False)
+        ends = [end for name, _, end in self._sky.bill if name == ref.name and self._sky.tells_ends]
+        return ends[-1] if ends else None
 
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         return [MachineSeen(node.wanted.ref, node.state) for node in self._sky.nodes.values()]

@@ -89,6 +89,18 @@ class ComputeMachines:
             if machine is not None and machine.state != "leaving":
                 raise
 
+    def ended(self, ref: Ref) -> float | None:
+        """The end of the last delete operation."""
+        query = {"maxResults": 500, "filter": 'operationType = "delete"'}
+        found = self._api.pages(f"{self._zone(ref)}/operations", "items", query, most=20)
+        ends = [
+            _time(str(one["endTime"])) or 0.0
+            for one in found
+            if one.get("operationType") == "delete" and one.get("endTime") and not one.get("error")
+            and str(one.get("targetLink", "")).endswith(f"/zones/{ref.zone}/instances/{ref.name}")
+        ]  # fmt: skip
+        return max(ends, default=0.0) or None
+
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         found = []
         for zone, instance in instances(self._api, self._project, labels):

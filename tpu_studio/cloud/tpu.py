@@ -68,6 +68,23 @@ class TpuMachines:
             return
         self._deleted(self._delete_node, ref)
 
+    def ended(self, ref: Ref) -> float | None:
+        """The end of the last delete operation of node or request: a bill's end that needs nobody to be looking."""
+        path = f"/v2/{self._parent(ref.zone)}/operations"
+        about = [one.get("metadata") or {} for one in self._api.pages(path, "operations", {"pageSize": 500}, most=20)]
+        ends = {
+            kind: max(
+                (
+                    _time(one.get("endTime")) or 0.0
+                    for one in about
+                    if one.get("verb") == "delete" and _is(one, kind, ref)
+                ),
+                default=0.0,
+            )
+            for kind in ("nodes", "queuedResources")
+        }
+        return ends["nodes"] or ends["queuedResources"] or None
+
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         requests = self._listed("queued_resources", "queuedResources")
         nodes = self._listed("nodes", "nodes")
@@ -349,6 +366,11 @@ def _ref(name: str) -> Ref:
     """``projects/…/locations/Z/<kind>/N``; the project may come back as its number."""
     parts = name.split("/")
     return Ref(parts[-1], parts[3] if len(parts) > 4 else "")
+
+
+def _is(operation: Mapping[str, Any], kind: str, ref: Ref) -> bool:
+    """Whether its *metadata* is about this name; the project may come back as its number."""
+    return str(operation.get("target", "")).endswith(f"/locations/{ref.zone}/{kind}/{ref.name}")
 
 
 def _time(text: Any) -> float | None:

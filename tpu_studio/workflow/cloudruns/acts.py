@@ -72,7 +72,7 @@ class Acts:
             case decide.RemoveStops(machine):
                 return self._remove_stops(run, machine)
             case decide.NextAttempt(reason):
-                self._closing.last_words(run)
+                self._closing.last_words(run, run.state.attempt)
                 self._records.say(run, "attempt-over", attempt=run.state.attempt, reason=reason.value)
                 run.asked_why = ()
             case decide.Declare(reason, facts):

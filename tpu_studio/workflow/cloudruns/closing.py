@@ -25,6 +25,7 @@ from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
 
 GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
+TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back
 DELETE_FAILS_BEFORE_NOTICE = 2
 _log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Closing:
     def gone(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
         failing = machine.delete_failed >= DELETE_FAILS_BEFORE_NOTICE
         if machine.outcome != "refused" or machine.made:
-            self.last_words(run)
+            self.last_words(run, machine.attempt)
         guard = run.words.guard(machine.attempt)
         created = machine.created
         if created is None and guard.first and _claimed_by(run.folder, machine):
@@ -58,19 +59,36 @@ class Closing:
         self._records.tidy(run)
 
     def _billed_until(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
-        """Now where it was seen a moment ago; else what its last words, or the first stop from outside, allow."""
+        """The earliest moment at which it is known to have been gone: by the cloud's own record of its deletion, by a
+        look at a request that had lost its node, half a minute after the warning that it is taken back, now.
+
+        Where no record tells and nobody saw it go: what its last words, or the first stop from outside, allow.
+        """
         now = run.side.clock.now()
-        if machine.node_gone is not None and (machine.created is not None or not guard.preempted):
-            return min(now, machine.node_gone)
-        if guard.preempted:
-            return min(now, run.words.guard(machine.attempt).spoke + GONE_AFTER_END_S)
-        if now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0:
-            return now
+        told = self._told_end(run, machine)
+        known = [now, *(one for one in (told, machine.node_gone) if one is not None)]
+        if guard.preempted:  # one that goes on speaking was not taken yet: it may have been started again
+            late = guard.spoke > guard.warned + TAKEN_AFTER_S
+            known.append((guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
+        seen_lately = now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0
+        if len(known) > 1 or seen_lately:
+            return min(known)
         if guard.end is not None and (lived := _lived_until(run.folder, machine)) > guard.end.t:
             return min(now, lived + GONE_AFTER_END_S)
         if guard.end is not None:
             return min(now, max(guard.end.t, guard.spoke) + GONE_AFTER_END_S)
         return min(now, self._first_stop(run, machine, guard, rules, limits) + GONE_AFTER_END_S)
+
+    def _told_end(self, run: Watched, machine: Machine) -> float | None:
+        """What the cloud says of the deletion, where it can be true. No answer keeps no bill open."""
+        if machine.outcome == "refused" and not machine.made:
+            return None
+        try:
+            ended = run.side.machines[machine.ref.backend].ended(machine.ref)
+        except (CloudRefused, CloudUnclear) as error:
+            _log.info("when %s ended is not told: %s", machine.ref.name, error)
+            return None
+        return ended if ended is not None and ended >= (machine.created or machine.asked or 0.0) else None
 
     def _first_stop(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
         """When the first stop from outside was due for a machine that nobody saw go."""
@@ -97,17 +115,17 @@ class Closing:
         rate = limits.usd_per_hour if run.state.there else 0.0
         self._records.say(run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there)
 
-    def last_words(self, run: Watched) -> None:
-        """All that an attempt said, to the last byte."""
+    def last_words(self, run: Watched, attempt: int) -> None:
+        """All that *attempt* said, to the last byte."""
         try:
-            run.mirror.pull(run.state.attempt, asking.workers_of(run.plan), catch_up=True)
-            run.mirror.records(run.state.attempt)
+            run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
+            run.mirror.records(attempt)
         except CloudRefused as error:  # the bucket is gone: what has come is all there is
             _log.info("run %s: its last words cannot be read: %s", run.folder.name, error)
 
     def declare(self, run: Watched, reason: Reason, facts: Mapping[str, Any]) -> None:
         if run.state.opened and run.state.machines:
-            self.last_words(run)
+            self.last_words(run, run.state.attempt)
         guard = run.words.guard(run.state.attempt)
         if guard.end is not None:  # it had said its end itself
             return

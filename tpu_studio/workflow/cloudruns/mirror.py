@@ -91,7 +91,7 @@ class Words:
                 continue
             guard = replace(guard, spoke=max(guard.spoke, event.t), first=guard.first or event.t)
             if event.kind == "notice" and event.get("id") == "preempted":
-                guard = replace(guard, preempted=True)
+                guard = replace(guard, preempted=True, warned=guard.warned or event.t)
             elif event.kind == "end" and worker == 0:
                 guard = replace(guard, end=event)
             elif event.kind == "money":

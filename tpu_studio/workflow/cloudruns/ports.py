@@ -91,6 +91,10 @@ class Machines(Protocol):
         """Delete request and node (force); absent is fine. Returns when the deletion is accepted."""
         ...
 
+    def ended(self, ref: Ref) -> float | None:
+        """When its deletion was done, by the cloud's own record of it, whoever asked for it; None: it tells nothing."""
+        ...
+
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         """All machines of ours in all zones that carry *labels*; raises CloudUnclear when a zone did not answer."""
         ...

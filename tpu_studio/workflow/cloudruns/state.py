@@ -89,7 +89,7 @@ class Guard:
 
     Attributes:
         spoke: Time of its latest word, heartbeats included; 0: none yet.
-        preempted: It said that the machine is being taken back.
+        preempted: It said that the machine is being taken back; ``warned``: when, 0: not.
         end: Its end event.
         first: Time of its first word.
         since: The node's creation as it tells it; 0: not told.
@@ -97,6 +97,7 @@ class Guard:
 
     spoke: float = 0.0
     preempted: bool = False
+    warned: float = 0.0
     end: Event | None = None
     first: float = 0.0
     since: float = 0.0

@@ -58,6 +58,32 @@ def test_a_life_that_no_desktop_ever_wrote_down_is_paid_for(desk: CloudDesk, sky
     assert receipt(desk)["usd"] == pytest.approx(sky.usd_billed(), abs=RATE / 3600 * 40)
 
 
+def test_the_bill_ends_when_the_cloud_says_that_it_was_deleted_however_late_that_is_seen(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    sky.tells_ends = True
+    while not any(node.spoke for node in sky.nodes.values()):
+        desk.turn()
+    sky.hang()  # and the computer goes to sleep: the stops from outside end it
+    sky.pass_time(40_000.0)
+    assert sky.nodes == {}
+    desk.until()
+    assert receipt(desk)["usd"] == pytest.approx(sky.usd_billed(), rel=0.001)
+
+
+def test_taken_back_while_nobody_looked_it_was_there_for_half_a_minute_after_the_warning(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    while not any(node.spoke for node in sky.nodes.values()):
+        desk.turn()
+    sky.pass_time(60.0)
+    sky.preempt()
+    sky.pass_time(5000.0)
+    desk.until()
+    first, (_, began, ended) = receipt(desk)["made"][0], sky.bill[0]
+    assert first["billed_s"] == pytest.approx((ended or 0.0) - began + 30.0, abs=6.0)  # it is warned some seconds late
+
+
 def test_a_machine_that_hung_at_boot_unseen_is_told_with_what_it_cost_at_most(desk: CloudDesk, sky: Sky) -> None:
     sky.never_boots = True
     while not sky.nodes:
