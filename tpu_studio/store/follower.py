@@ -22,7 +22,7 @@ import numpy as np
 
 from tpu_studio.domain.run import RunView, apply
 from tpu_studio.store import columns, viewcodec
-from tpu_studio.store.curve import ColumnCurve
+from tpu_studio.store.curve import ColumnCurve, mapped
 from tpu_studio.store.database import Cursor, Database, Stored
 from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records, without_collecting
 from tpu_studio.wire.errors import RunError
@@ -264,7 +264,7 @@ class Follower:
         """How many of the first *length* points are of *step* or before."""
         if not length:
             return 0
-        steps = np.memmap(columns.rows_file(self._columns, number), columns.ROW, "r", shape=length)["step"]
+        steps = mapped(columns.rows_file(self._columns, number), columns.ROW, length)["step"]
         return int(np.searchsorted(np.ascontiguousarray(steps), step, side="right"))
 
     def _last_step(self, number: int, length: int) -> int:

@@ -403,6 +403,9 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
     return f"Reading unseen text it is unsure between about {between} next characters, in {took}."
 
 
+MOST_LINES = 40
+
+
 def _reason(view: RunView) -> Reason:
     try:
         return Reason(view.end.reason) if view.end else Reason.TRAINER_FAILED
@@ -421,22 +424,20 @@ class Line:
     more: str = ""
 
 
-def what_happened(facts: RunFacts, view: RunView) -> tuple[Line, ...]:
-    """Newest first."""
+def what_happened(facts: RunFacts, view: RunView, most: int = MOST_LINES) -> tuple[Line, ...]:
+    """The *most* newest lines, newest first."""
     told: list[Line] = []
-    copy: Line | None = None  # of copies that follow one another the newest is told
-    for item in view.happened:
+    copied = False  # of copies that follow one another the newest is told
+    for item in reversed(view.happened):
+        if len(told) == most:
+            break
         line = _line(facts, item, view.usd)
-        if line is None:
+        if line is None or (copied and item.kind == "checkpoint"):
             continue
-        if item.kind == "checkpoint":
-            if copy is not None:
-                told.remove(copy)
-            copy = line
-        elif item.kind != "best":
-            copy = None
+        if item.kind != "best":
+            copied = item.kind == "checkpoint"
         told.append(line)
-    return tuple(reversed(told))
+    return tuple(told)
 
 
 _PHASE_LINES = {

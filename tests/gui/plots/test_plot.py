@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -348,13 +348,73 @@ def test_slow_painting_slows_the_beat_and_fast_painting_speeds_it_up(qtbot):
             return self.seconds
 
     it, slow = cadence_module.Cadence(), Slow()
-    it._waiting = {1: slow}
+    it.want(slow)
     it._beat()
     assert it.interval_ms == 1500
     slow.seconds = 0.001
-    it._waiting = {1: slow}
+    it.want(slow)
     it._beat()
     assert it.interval_ms == 250
+
+
+def test_between_two_plots_the_window_lives_on(qtbot):
+    """A page of plots never holds the window up for longer than one of them takes."""
+    seen = []
+
+    class Drawing:
+        def isVisible(self):
+            return True
+
+        def refresh(self):
+            seen.append(self)
+            return 0.001
+
+    it, plots = cadence_module.Cadence(), [Drawing() for _ in range(4)]
+    for plot in plots:
+        it.want(plot)
+    QTimer.singleShot(0, lambda: seen.append("the window"))
+    qtbot.waitUntil(lambda: len(seen) == 5)
+    assert "the window" in seen[:-1]
+    assert [one for one in seen if one != "the window"] == plots
+
+
+def test_what_a_person_asks_for_is_drawn_without_waiting_for_the_beat(qtbot):
+    plot = loss(qtbot)
+    cadence().want(plot.canvas)
+    cadence()._beat()
+    plot.set_curves([Curve("b", "other", falling())])
+    assert cadence()._timer.remainingTime() == 0
+    plot.touch()
+    qtbot.waitUntil(lambda: plot.legend.accessibleName().startswith("other"))
+
+
+def test_a_changed_plot_is_painted_once(qtbot):
+    """A scene that changes while it is painted is painted again: twice the work at every beat."""
+    source = Pyramid()
+    source.append([0.0, 1.0], [1.0, 2.0])
+    plot = loss(qtbot, Curve("a", "training", source, kind="noisy"))
+    for _ in range(3):
+        QCoreApplication.processEvents()
+    cadence().forget(plot.canvas)
+    painted = Paints(plot.canvas.viewport())
+    source.append([500.0, 1000.0], [7.0, 9.0])
+    plot.canvas.refresh()
+    for _ in range(5):
+        QCoreApplication.processEvents()
+    assert painted.count == 1
+
+
+class Paints(QObject):
+    """Counts the paintings of a widget."""
+
+    def __init__(self, widget):
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched, event):
+        self.count += event.type() == QEvent.Type.Paint
+        return False
 
 
 def test_a_run_curve_is_seen_by_step_or_by_time_since_its_start():

@@ -113,7 +113,9 @@ class BigNumber(QWidget):
         if icon:
             self._icon.set_icon(icon, tone)
         self._bar.setVisible(share is not None)
-        self._bar_gap.setSpacing(Space.s if share is None else Space.m + 2)
+        gap = Space.s if share is None else Space.m + 2
+        if gap != self._bar_gap.spacing():  # telling it the same lays the whole page out anew
+            self._bar_gap.setSpacing(gap)
         if share is not None:
             self._bar.setFixedWidth(100)
             self._bar.set_share(share)

@@ -13,6 +13,9 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.theme import Themed, ink
 
+_MEASURED_AT_MOST = 2000
+_measured: dict[tuple[str, str, float], tuple[int, int]] = {}  # words, font and width → height and width used
+
 
 class _Words(Themed, QLabel):
     def __init__(
@@ -63,7 +66,6 @@ class Text(_Words):
         max_width: int | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        self._cache: tuple[str, str, float, float, float] | None = None
         super().__init__(text, role, tone, numbers, align, parent)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
@@ -101,10 +103,14 @@ class Text(_Words):
 
     def _measure(self, width: float) -> tuple[int, int]:
         key = (self.text(), self.font().key(), float(width))
-        if self._cache is None or self._cache[:3] != key:
+        found = _measured.get(key)
+        if found is None:
             _layout, height, used = paint.lay_out(self.text(), self.font(), width)
-            self._cache = (*key, height, used)
-        return int(self._cache[3] + 0.99), int(self._cache[4] + 0.99)
+            found = int(height + 0.99), int(used + 0.99)
+            if len(_measured) >= _MEASURED_AT_MOST:
+                _measured.clear()
+            _measured[key] = found
+        return found
 
 
 class Line(_Words):

@@ -24,9 +24,8 @@ from tpu_studio.gui.plots.cadence import cadence
 from tpu_studio.gui.plots.drawn import Drawn
 from tpu_studio.gui.plots.ranges import View
 from tpu_studio.gui.plots.scale import Scale
-from tpu_studio.gui.plots.source import Curve, Forecast, Gap, Limit
+from tpu_studio.gui.plots.source import Curve, Forecast, Gap, Limit, start_of
 
-_EVERYTHING = 1e300
 _GraphicsView: Any = pg.GraphicsView
 
 
@@ -89,9 +88,10 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         for gone in kept.values():
             gone.remove()
         self.drawn = new
-        self.touch()
+        cadence().want(self, at_once=True)
 
     def touch(self) -> None:
+        """What is shown has changed; the picture follows with the next beat."""
         cadence().want(self)
 
     @property
@@ -103,7 +103,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         if self._zoom is not None:
             self._zoom = None
             self.zoomed.emit(False)
-        self.touch()
+        cadence().want(self, at_once=True)
 
     def zoom_to(self, low: float, high: float) -> None:
         if self.frame is None or high <= low:
@@ -113,21 +113,23 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         whole = self._fit(low, high, ticks)
         self._zoom = whole or View(low, high, view.y_low, view.y_high, ticks, view.y_ticks, view.log)
         self.zoomed.emit(True)
-        self.touch()
+        cadence().want(self, at_once=True)
 
     def refresh(self) -> float:
         started = time.perf_counter()
         view = self._zoom or self._whole_view()
-        self._place(view)
+        self.frame = None if view is None else self._frame_of(view)  # so many pixels the lines have
         if view is not None:
-            self._read(view.x_low, view.x_high)
             if self._zoom is None:
                 view = self._fit(view.x_low, view.x_high, view.x_ticks) or view
-            self._place(view)
+            else:
+                self._read(view.x_low, view.x_high)
+            self.frame = self._frame_of(view)
             ratio = self._ratio or self.devicePixelRatioF()
             for drawn in self.drawn:
                 standing_out = self.pointed in ("", drawn.curve.key)
                 drawn.show(view.log, ratio, 1.0 if standing_out else 0.3)
+        self._place()
         self.viewport().update()
         self.read_anew.emit()
         return time.perf_counter() - started + self._paint_s
@@ -138,8 +140,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
             last = drawn.curve.source.last()
             if last is None:
                 continue
-            x = drawn.curve.source.window(-_EVERYTHING, _EVERYTHING, 2)[0]
-            starts.append(float(x[0]))
+            starts.append(start_of(drawn.curve.source))
             ends.append(last[0])
         if not ends:
             return None
@@ -182,21 +183,25 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
         )
         return View(low, high, y_low, y_high, x_ticks, tuple(y_ticks), False)
 
-    def _place(self, view: View | None) -> None:
+    def _frame_of(self, view: View) -> marks.Frame:
         """Leave room for the words at left and below, and give the rest to the lines."""
-        if view is None:
-            self.frame = None
-            self._box.setVisible(False)
-            return
         face = fonts.font("caption", numbers=True)
         words = [paint.text_width(face, word) for word in self.y_scale.spelled(view.y_ticks)]
         left = max([*words, px(26)]) + 12
         above = px(18) if any(not it.below for it in self.limits) else 8  # words on a limit at the very top
         box = QRectF(left, above, max(self.width() - left - 6, 20), max(self.height() - above - px(32), 20))
-        self.frame = marks.Frame(box, view)
-        self._box.setVisible(True)
-        self._box.setGeometry(box)
+        return marks.Frame(box, view)
+
+    def _place(self) -> None:
+        """Put the lines where the frame says, before they are painted: a scene that changes while it is painted is
+        painted twice."""
+        self._box.setVisible(self.frame is not None)
+        if self.frame is None:
+            return
+        view = self.frame.view
+        self._box.setGeometry(self.frame.box)
         self._box.setRange(xRange=(view.x_low, view.x_high), yRange=(view.y_low, view.y_high), padding=0)
+        self.scene().prepareForPaint()
 
     # -------------------------------------------------------------------------------------------------------- painting
 

@@ -54,15 +54,16 @@ class Drawn:
             self.end = source.last()
             return
         margin = 3 * sigma
+        most = min(smooth.MOST_POINTS, max(pixels, 100))  # a point a pixel is all that can be seen of a line
         trend = getattr(source, "trend", None)
         if trend is not None:
-            x, y = trend(x_min - margin, x_max + margin, 2 * smooth.MOST_POINTS if sigma else smooth.MOST_POINTS)
+            x, y = trend(x_min - margin, x_max + margin, 2 * most if sigma else most)
         else:
-            x, low, high = source.window(x_min - margin, x_max + margin, smooth.MOST_POINTS)
+            x, low, high = source.window(x_min - margin, x_max + margin, most)
             y = (low + high) / 2
         if self.curve.kind == "noisy":
             self._raw_x, self.low, self.high = source.window(x_min, x_max, max(pixels, 50))
-            x, y = smooth.smoothed(x, y, sigma)
+            x, y = smooth.smoothed(x, y, sigma, most)
         else:
             self.low = self.high = y
         self.x, self.y = x, y

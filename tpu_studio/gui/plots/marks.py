@@ -78,15 +78,19 @@ def axes(painter: QPainter, frame: Frame, x: Scale, y: Scale) -> None:
 
 
 def fill(painter: QPainter, frame: Frame, drawn: Drawn) -> None:
+    """Without antialiasing: the line lies over its edge."""
     base = min(frame.px_y(0.0), frame.box.bottom())
     x, y = frame.places(drawn)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(ink(drawn.curve.tone, 0.11))
     for part_x, part_y in pieces(x, y):
         area = QPolygonF([QPointF(float(a), float(b)) for a, b in zip(part_x, part_y, strict=True)])
         area.append(QPointF(float(part_x[-1]), base))
         area.append(QPointF(float(part_x[0]), base))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(ink(drawn.curve.tone, 0.11))
         painter.drawPolygon(area)
+    painter.restore()
 
 
 def forecast(painter: QPainter, frame: Frame, it: Forecast) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+_EVERYTHING = 1e300
 
 
 class CurveSource(Protocol):
@@ -33,12 +34,20 @@ class TrendSource(CurveSource, Protocol):
         ...
 
 
+def start_of(source: CurveSource) -> float:
+    """x of the first point of a source that has points; asked of one with `start`, found out of any other."""
+    start = getattr(source, "start", None)
+    return float(start() if start is not None else source.window(-_EVERYTHING, _EVERYTHING, 2)[0][0])
+
+
 class SteppedCurve(Protocol):
     """A run's curve as the store keeps it: steps and times in one (`workflow.ports.Curve`)."""
 
     def window(self, x_min: float, x_max: float, buckets: int, axis: str = "step") -> tuple[Floats, Floats, Floats]: ...
 
     def last(self) -> tuple[int, float, float] | None: ...
+
+    def bounds(self, axis: str = "step") -> tuple[float, float] | None: ...
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,10 @@ class RunCurve:
         step, t, value = found
         x = float(step) if self.axis == "step" else t
         return (x - self.origin, value * self.y_factor) if np.isfinite(value) else None
+
+    def start(self) -> float:
+        found = self.curve.bounds(self.axis)
+        return found[0] - self.origin if found is not None else 0.0
 
 
 @dataclass(frozen=True)

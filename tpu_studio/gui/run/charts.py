@@ -40,6 +40,9 @@ class Perplexity:
         found = self.inner.last()
         return None if found is None else (found[0], float(np.exp(min(found[1], 50.0))))
 
+    def start(self) -> float:
+        return self.inner.start()
+
 
 @dataclass(frozen=True)
 class Wanted:
