@@ -61,7 +61,8 @@ TERMS = (
     # ResNet-50: 11.1 M activations of 2 bytes, 24.6 GFLOP. Eight passes, normalisation fused into its neighbours:
     # forward write, read for the statistics, read by the next layer; backward five. 139 FLOP a byte.
     Term("convolutions", MEMORY, 7.2, 0.4),
-    Term("unet", MEMORY, 5.0, 0.7),
+    # As many passes as a convolution net, of fewer activations for each operation; nothing better is published.
+    Term("unet", MEMORY, 6.0, 0.7),
     # Scales and rounding of int8 training (AQT) pass through memory; fp8 of TPU7x is native and needs none.
     Term("quantising", MEMORY, 1.5, 0.6),
     # Weights, gradients and two moments read and written once a step: 24 bytes a weight.
@@ -76,13 +77,17 @@ TERMS = (
     Term("slices", NETWORK, 0.3, 0.7),
     # Convolutions on few pictures: a batch below 8 a device pads the tiles of 8 × 128; the compiler avoids about half.
     Term("padding", COMPUTE, 0.5, 0.5),
+    # Sums over the whole slice that are small but many (a gradient and a statistic for each layer): about 1 µs for each
+    # hop across a torus of √N × √N chips, some hundred times a step; here in milliseconds a hop.
+    Term("latency", NETWORK, 0.1, 1.0),
     # Start of a step, in milliseconds.
     Term("launch", OVERHEAD, 2.0, 1.0),
-    # More where Python starts each step and waits for its figures, instead of a loop on the device.
-    Term("dispatch", OVERHEAD, 8.0, 1.0),
+    # More where Python on each of several hosts starts every step: all wait for the slowest. On one host the next step
+    # is started while the last one runs, and nothing is lost.
+    Term("dispatch", OVERHEAD, 20.0, 0.7),
     # Processor time of the host for one picture of 224 pixels, in milliseconds: 100 to 200 files a second and vCPU.
     # It runs beside the device, so only the slower of the two counts (`model.evaluate`); this term must stay the last.
-    Term("decoding", INPUT, 5.0, 0.7),
+    Term("decoding", INPUT, 7.0, 0.3),
 )
 
 
@@ -143,6 +148,7 @@ def size(workload: Workload, catalogue: Catalogue) -> Sized:
     moe = family.kind == "moe"
     replicated = params * 16 < hbm_bytes(generation) / 4  # small models are copied to every chip, larger ones sharded
     slices = max(1.0, chips / generation.max_chips)
+    stepped = stack_of(workload.framework) in STEP_BY_STEP
     exchanged = params * 6 / (ici / 2) * (1 - 1 / chips)
     sizes = {
         "products": (1 - attention) * faster,
@@ -162,8 +168,9 @@ def size(workload: Workload, catalogue: Catalogue) -> Sized:
         "experts": 0.1 / share if moe else 0.0,
         "slices": math.log2(slices) / 10 if slices > 1 else 0.0,
         "padding": _padding(workload, family, generation, chips) - 1,
+        "latency": math.sqrt(chips) * second / 1000 if chips > 1 else 0.0,
         "launch": second / 1000,
-        "dispatch": second / 1000 if stack_of(workload.framework) in STEP_BY_STEP else 0.0,
+        "dispatch": second / 1000 if stepped and generation.vms_for(chips) > 1 else 0.0,
         "decoding": _pictures(workload, family) * peak * chips / flops / generation.vcpus_for(chips) / 1000,
     }
     return Sized(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -219,6 +220,8 @@ def precision_of(word: str | None) -> str | None:
 def stack_of(word: str | None) -> str:
     """The training program behind a framework's name, the longest match first; "" when nobody knows it."""
     text = (word or "").lower().replace("-", "").replace(" ", "").replace("_", "")
+    if re.search(r"(tensorflow|tf)1\.(x|\d$|1[0-2])", text):
+        return "tensorflow1"  # of 2018, whose compiler was young; from 1.13 on it is like 2.x
     for name in (
         "maxtext",
         "maxdiffusion",
