@@ -23,7 +23,12 @@ REFUSED = frozenset(
         "exists", "not-found", "precondition",
     }
 )  # fmt: skip
-UNCLEAR = frozenset({"network-down", "timed-out", "server-error", "unreadable-reply"})
+UNCLEAR = frozenset(
+    {
+        "network-down", "timed-out", "server-error", "unreadable-reply", "proxy-refused", "proxy-down",
+        "certificate-unknown",
+    }
+)  # fmt: skip
 SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone"})
 
 _MOST_RAW = 1500
@@ -104,14 +109,27 @@ def of_exception(error: BaseException, **about: Any) -> StudioError:
         return make("signed-out", {**about, **raw})
     if isinstance(error, (requests.Timeout, TimeoutError)):
         return make("timed-out", {**about, **raw})
-    if isinstance(error, requests.exceptions.ProxyError):
-        return make("network-down", {**about, **raw, "proxy": True})
+    if isinstance(error, (requests.exceptions.ProxyError, requests.exceptions.InvalidProxyURL)):
+        refused = _TUNNEL.search(str(error))
+        facts = {**about, **raw, "proxy": proxy_address()}
+        return make("proxy-refused", {**facts, "code": int(refused[1])}) if refused else make("proxy-down", facts)
+    if isinstance(error, requests.exceptions.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
+        return make("certificate-unknown", {**about, **raw})
     unread = (requests.exceptions.InvalidJSONError, requests.exceptions.ContentDecodingError, ParseError)
     if isinstance(error, unread):
         return make("unreadable-reply", {**about, **raw})
     if isinstance(error, (requests.RequestException, OSError, ConnectionError)):
         return make("network-down", {**about, **raw})
     return make("unreadable-reply", {**about, **raw})
+
+
+def proxy_address() -> str:
+    """``host:port`` of the proxy on the way to Google, without name and password; "" where none is set."""
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
+
+    url = getproxies().get("https") or getproxies().get("all") or ""
+    return urlsplit(url if "//" in url else f"//{url}").netloc.rpartition("@")[2]
 
 
 def without_secrets(text: str) -> str:
@@ -122,6 +140,7 @@ def without_secrets(text: str) -> str:
 
 
 _SECRETS = [
+    (re.compile(r"(?<=//)[^\s/@]+@"), ""),
     (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}"), r"\1 …"),
     (re.compile(r"\bya29\.[A-Za-z0-9._-]+"), "…"),
     (re.compile(r"\b1//[A-Za-z0-9._-]{10,}"), "…"),
@@ -137,6 +156,7 @@ _SECRETS = [
     ),
 ]
 
+_TUNNEL = re.compile(r"Tunnel connection failed: (\d{3})")
 _EID = re.compile(r"\s*\[EID: (0x[0-9a-fA-F]+)\]")
 _QUOTA = re.compile(
     r"Quota(?: limit)? '(?P<quota>[A-Za-z0-9_-]+)' (?:exhausted|has been exceeded|exceeded)\.?\s*Limit:? "

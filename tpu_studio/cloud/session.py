@@ -1,7 +1,8 @@
 """HTTP to Google: one session for a set of credentials, a timeout on each call, and a retry policy of our own.
 
-Google's clients set neither (a dead peer would hang for ever), so all of them are given `session(...)` or go
-through `Api`. Only calls that may be repeated without harm are repeated; a create never is: its caller looks by name.
+Google's clients set neither (a dead peer would hang for ever), so all of them are given `session(...)` or go through
+`Api`. The way out is the proxy of the environment or the system (HTTPS_PROXY, NO_PROXY), never for loopback. Only calls
+that may be repeated without harm are repeated; a create never is: its caller looks by name.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from tpu_studio.wire.errors import StudioError
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 CONNECT_S, READ_S = 10.0, 30.0
 TIMEOUT = (CONNECT_S, READ_S)
-_RETRIED = frozenset({"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate"})
+_RETRIED = frozenset(
+    {"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate", "proxy-down"}
+)
 T = TypeVar("T")
 
 
@@ -73,6 +76,12 @@ class _OwnProxies(requests.Session):
             merged = {"proxies": {}, "stream": stream, "verify": verify, "cert": cert}
             return {**merged, "verify": self.verify if verify is None else verify, "cert": cert or self.cert}
         return super().merge_environment_settings(url, proxies, stream, verify, cert)
+
+    def rebuild_proxies(self, prepared_request: Any, proxies: Any) -> Any:
+        """After a redirect."""
+        if is_loopback(str(prepared_request.url)):
+            return {}
+        return super().rebuild_proxies(prepared_request, proxies)  # type: ignore[no-untyped-call]
 
 
 class _Authorized(_OwnProxies, AuthorizedSession):

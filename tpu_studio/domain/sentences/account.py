@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.sentence import Facts, Sentence
+from tpu_studio.domain.sentences.cloud import ERRORS
+from tpu_studio.domain.sentences.sentence import Facts, Sentence, tell
 
 _FREE = "Looking costs nothing."
+_ALL_THE_SAME = "Check again in a moment. A run may work all the same."
 Entry = Callable[[Facts], Sentence]
 
 TITLES = {
@@ -70,7 +72,9 @@ _PASS: dict[str, Entry] = {
     "bucket": lambda f: Sentence("", f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU.", ""),
     "runner": lambda f: Sentence("", "It may delete its own machine and write to the bucket, and nothing else.", ""),
     "outside-stop": lambda f: Sentence(
-        "", "Google itself deletes the TPU at its deadline, also when your computer is off.", ""
+        "",
+        "Google itself deletes the TPU at its deadline, also when your computer is off, as an account of its own.",
+        "",
     ),
     "quota": lambda f: Sentence(
         "",
@@ -121,7 +125,9 @@ _FAIL: dict[str, Entry] = {
     ),
     "outside-stop": lambda f: Sentence(
         "",
-        f"Google's queue for it in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
+        f"Missing for its account: {_some(f.raw('missing'))}. Without it Google could not delete the TPU."
+        if f.raw("missing")
+        else f"Google's queue for it in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
         "Set it up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
     ),
     "quota": lambda f: Sentence(
@@ -139,6 +145,12 @@ _OPTIONAL: dict[str, Entry] = {
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
     "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),
+    "outside-stop": lambda f: Sentence(
+        "The outside stop has no account of its own yet",
+        "It works, as the machine's own account. Should that account lose the right to delete, neither could end the "
+        "bill with your computer off.",
+        "Give it one: that costs nothing, and runs that go on keep their stops.",
+    ),
 }  # fmt: skip
 
 
@@ -151,12 +163,16 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
     if state == "fail":
         return _titled(bad, _FAIL[id](f))
     if state == "optional":
-        return _titled(bad, _OPTIONAL[id](f))
+        said = _OPTIONAL[id](f)
+        return _titled(said.title or bad, said)
     if state == "waiting":
         after = NAMES.get(f.text("after"), "the step above")
         return Sentence(good, f"Waits for {after}.", "")
-    why = f.text("why").replace("-", " ") or "Google gave no answer that tells"
-    return Sentence(good, f"Cannot tell: {why}.", "Check again in a moment. A run may work all the same.")
+    told = ERRORS.get(f.text("why"))
+    if told is None:
+        return Sentence(good, "Google gave no answer that tells.", _ALL_THE_SAME)
+    said = tell(told, facts)
+    return Sentence(good, f"Cannot tell. {said.title}.", f"{said.action} {_ALL_THE_SAME}")
 
 
 def _titled(title: str, said: Sentence) -> Sentence:

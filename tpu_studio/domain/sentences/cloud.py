@@ -18,6 +18,12 @@ _LOOKED_FOR = (
     "is deleted."
 )
 
+_GOES_ON = "A running machine goes on and ends at its limits, still without this computer."
+
+
+def _through(f: Facts) -> str:
+    return f" ({f.text('proxy')})" if f.text("proxy") else ""
+
 
 def _zone(f: Facts, before: str = " in ") -> str:
     return f"{before}{f.text('zone')}" if "zone" in f else ""
@@ -121,8 +127,30 @@ ERRORS: dict[str, Entry] = {
     # Nobody knows yet.
     "network-down": Sentence(
         "Google cannot be reached",
-        f"{_LOOKED_FOR} A running machine goes on and ends at its limits, still without this computer.",
+        f"{_LOOKED_FOR} {_GOES_ON}",
         "Check the network; the app goes on by itself when it is back.",
+    ),
+    "proxy-refused": lambda f: Sentence(
+        "The proxy of your network wants a name and a password"
+        if f.raw("code") == 407
+        else "The proxy of your network does not let TPU Studio through to Google",
+        f"Google was not reached{_through(f)}. {_LOOKED_FOR} {_GOES_ON}",
+        "Put them into the proxy's address, HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT, and start TPU Studio again; "
+        "whoever looks after the network knows them."
+        if f.raw("code") == 407
+        else "Ask whoever looks after the network to allow *.googleapis.com and accounts.google.com.",
+    ),
+    "proxy-down": lambda f: Sentence(
+        "The proxy of your network cannot be reached",
+        f"Google is asked through it{_through(f)}. {_LOOKED_FOR} {_GOES_ON}",
+        "Check the proxy's address in the system's settings or in HTTPS_PROXY, and take it away where there is none; "
+        "then start TPU Studio again.",
+    ),
+    "certificate-unknown": Sentence(
+        "Something between you and Google shows a certificate of its own",
+        f"It could read along, so nothing is sent to it. {_LOOKED_FOR} {_GOES_ON}",
+        "In a company that is its proxy: set REQUESTS_CA_BUNDLE to the file with the company's certificates and start "
+        "TPU Studio again. Anywhere else use another network.",
     ),
     "timed-out": Sentence(
         "Google did not answer in time", _LOOKED_FOR, "Nothing to do: it is looked at again by itself."
