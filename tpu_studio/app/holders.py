@@ -155,10 +155,14 @@ class PlanHolder(Holder):
         self.model = PlanViewModel(studio.tasks, studio.engine, studio.runs)
         self.model.started = self._started
         self._request: PlanRequest | None = None
+        end = studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble))
+        self.destroyed.connect(lambda: end())
         studio.with_services(self._show)
 
     def start(self, request: PlanRequest) -> None:
         """Begin with the request's job or data, or anew."""
+        if self._studio.home_model.state.value.known.signed_in:
+            self._studio.prices.look()
         if self.page is None:
             self._request = request
         else:

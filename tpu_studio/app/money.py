@@ -1,4 +1,5 @@
-"""What the window says of money by itself: the month in the sidebar, the ways on Home, what is not proved gone.
+"""What the window says of money by itself: the month in the sidebar, the ways on Home, what is not proved gone;
+and has Google's prices read where somebody is signed in.
 
 One object for the window; nothing of Qt but the sidebar it tells.
 """
@@ -78,6 +79,8 @@ class MoneyWatch:
     def _known_now(self, known: CloudKnown, from_usd: float | None) -> None:
         self._known = known
         self._studio.home_model.know(known, from_usd)
+        if known.signed_in and known.project:
+            self._studio.prices.look(again=True)
         self._runs_changed(self._studio.runs.state.value)
 
     def _account_changed(self, view: AccountView) -> None:

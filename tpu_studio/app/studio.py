@@ -25,6 +25,7 @@ from tpu_studio.viewmodels import settings_file
 from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.engine import EngineViewModel
 from tpu_studio.viewmodels.home import HomeViewModel
+from tpu_studio.viewmodels.prices import PricesViewModel
 from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
@@ -60,6 +61,7 @@ class Studio:
         self.runs = RunsViewModel(self.tasks)
         self.settings = SettingsViewModel(home, loaded, self.tasks)
         self.account = AccountViewModel(self.tasks)
+        self.prices = PricesViewModel(self.tasks, functools.partial(_read_prices, home))
         self.home_model = HomeViewModel(self.engine, self.runs)
         self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
         self.runs.opened = self._open_run
@@ -207,7 +209,7 @@ class Studio:
     def _account_page(self) -> QWidget:
         from tpu_studio.gui.account.page import AccountPage
 
-        page = AccountPage(self.account, self.shell)
+        page = AccountPage(self.account, self.shell, self.prices)
         page.test_loan = self._test_loan
         return page
 
@@ -278,6 +280,12 @@ def _side(place: str, home: Path) -> Any:
     from tpu_studio.places import accounts
 
     return accounts.practice_side(home) if place == "practice" else accounts.cloud_side(home)
+
+
+def _read_prices(home: Path) -> Any:
+    from tpu_studio.places.pricing import refresh
+
+    return refresh(home)
 
 
 def _import_pages() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
-from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
+from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
 
@@ -87,7 +87,12 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if job["where.place"] == "cloud":
         from tpu_studio.places.pricing import refresh
 
-        refresh(services.home)
+        priced = refresh(services.home)
+        if isinstance(priced.error, (CloudRefused, CloudUnclear)):
+            from tpu_studio.domain.sentences import say
+
+            why = say(priced.error).title
+            output.say(f"Google's price list could not be read today: {why}. The plan says from when its prices are.")
     output.progress(None, "Looking at the data …")
     draft = _Draft(job, _look(job), _own_model(services, job, trusted=arguments.trust_code, output=output))
     made = draft.plan()

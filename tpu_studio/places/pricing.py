@@ -7,22 +7,36 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, use_prices
-from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.errors import CloudUnclear, StudioError
 from tpu_studio.wire.runfolder import write_atomically
 
 KEPT = timedelta(days=7)
 """Prices that are older are forgotten: the dated table is then as good."""
 
 
+@dataclass(frozen=True)
+class Priced:
+    """What plans for ``cloud`` use now.
+
+    Attributes:
+        live: The day of Google's list; None: the dated table.
+        error: Why the list of today could not be read; ``signed-out`` and ``cloud-not-ready``: nobody to ask as.
+    """
+
+    live: date | None = None
+    error: StudioError | None = None
+
+
 def refresh(
     home: Path, today: date | None = None, read: Callable[[Path, date], list[dict[str, Any]]] | None = None
-) -> bool:
-    """Have plans for ``cloud`` use live prices. Blocks for some seconds once a day; True when they are of today.
+) -> Priced:
+    """Have plans for ``cloud`` use live prices. Blocks for some seconds once a day.
 
     Args:
         read: Rows of the price list; default: Google's, as the active account. May raise StudioError: no harm.
@@ -32,19 +46,20 @@ def refresh(
     kept = _kept(file, today)
     if kept is not None and kept[0] == today:
         _use(kept[1], kept[0])
-        return True
+        return Priced(today)
     try:
         rows = (read or _read)(home, today)
-    except StudioError:
-        rows = []
-    if rows:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, json.dumps({"format": 1, "date": today.isoformat(), "rows": rows}).encode())
-        _use(rows, today)
-        return True
-    if kept is not None:
+        if not rows:
+            raise CloudUnclear("unreadable-reply", raw="no price of a TPU is in Google's list")
+    except StudioError as error:
+        if kept is None:
+            return Priced(None, error)
         _use(kept[1], kept[0])
-    return False
+        return Priced(kept[0], error)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(file, json.dumps({"format": 1, "date": today.isoformat(), "rows": rows}).encode())
+    _use(rows, today)
+    return Priced(today)
 
 
 def _use(rows: list[dict[str, Any]], day: date) -> None:

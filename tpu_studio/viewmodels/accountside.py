@@ -1,4 +1,4 @@
-"""What the Account page needs of a cloud: who is signed in and how, what was chosen, the doctor that looks and mends."""
+"""What the Account page needs of a cloud: who is signed in and how, what was chosen, and the doctor."""
 
 from __future__ import annotations
 

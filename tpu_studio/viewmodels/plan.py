@@ -71,6 +71,7 @@ class PlanViewModel:
         self._future: list[Job] = []
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
         self._typing = ("", 0.0)  # the field being typed into, and when its last letter came
+        self._reviewed: Plan | None = None  # what the open review shows; it is launched, whatever is planned meanwhile
         self._own_names: set[str] = set()  # names of runs that we gave, not the person
         self._ends = [engine.state.subscribe(self._engine_changed), runs.state.subscribe(self._runs_changed)]
         self._choose()
@@ -381,7 +382,7 @@ class PlanViewModel:
         self._choose()
         view = self.state.value
         if not view.complete or view.look is None or view.look_problem:
-            where = planwhere.where_of(view.job, None, self._today)
+            where = planwhere.where_of(view.job, None, self._today, view.price_trouble)
             self.state.set(replace(view, plan=None, parts=None, stale=False, where=where, slice_choices=()))
             return
         if view.looking:
@@ -416,11 +417,17 @@ class PlanViewModel:
             if self._times.under_way
             else "none"
         )
-        where = planwhere.where_of(view.job, plan, self._today)
+        where = planwhere.where_of(view.job, plan, self._today, view.price_trouble)
         slices = planwhere.choices(view.job, plan, view.look, timing, self._now()) if view.rented else ()
         self.state.set(
             replace(view, plan=plan, parts=parts, stale=False, timing=word, where=where, slice_choices=slices)
         )
+
+    def prices_changed(self, trouble: str) -> None:
+        """Other prices count from now on, or *trouble* says why they do not."""
+        self._draw(price_trouble=trouble)
+        if self.state.value.rented:
+            self._plan()
 
     @property
     def _today(self) -> date:
@@ -543,6 +550,7 @@ class PlanViewModel:
         elif view.needs_engine and view.engine.status in ("missing", "broken", "outdated"):
             self.state.set(replace(view, asking_engine=True))
         elif view.rented:
+            self._reviewed = view.plan
             self._draw(reviewing=True, problem=None)
         else:
             self._launch()
@@ -551,7 +559,7 @@ class PlanViewModel:
         """The person has read the review: exactly that plan is launched."""
         if self.state.value.reviewing:
             self._draw(reviewing=False)
-            self._launch()
+            self._launch(self._reviewed)
 
     def close_review(self) -> None:
         self._draw(reviewing=False)
@@ -573,9 +581,9 @@ class PlanViewModel:
     def dismiss(self) -> None:
         self._draw(problem=None)
 
-    def _launch(self) -> None:
+    def _launch(self, reviewed: Plan | None = None) -> None:
         view, launcher = self.state.value, self._launcher
-        plan = view.plan
+        plan = reviewed or view.plan
         if plan is None or view.missing[1] or launcher is None or view.starting:
             return
         self.leave()

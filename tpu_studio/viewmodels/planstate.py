@@ -66,6 +66,7 @@ class PlanView:
     attention: The section that Start pointed to, and how often (so that a second press points again).
     where, slice_choices: Of a rented place: what can be picked, and three TPUs with what the run would take there.
     reviewing: The review of a rented run is open.
+    price_trouble: Why prices are not Google's of today, "" when they are or nobody is signed in.
     running: Names of the runs on this computer that go on.
     """
 
@@ -102,6 +103,7 @@ class PlanView:
     where: WhereView = field(default_factory=lambda: WhereView("computer"))
     slice_choices: tuple[SliceChoice, ...] = ()
     reviewing: bool = False
+    price_trouble: str = ""
 
     # ------------------------------------------------------------------------------------------------ what is there
 

@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import Catalogue, Generation, Slice, catalogue, region_of
+from tpu_studio.domain.catalogue import Catalogue, Generation, Slice, catalogue, catalogue_at, region_of
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
@@ -71,12 +71,12 @@ class WhereView:
     price_why: str = ""
 
 
-def where_of(job: Job, plan: Plan | None, today: date) -> WhereView:
+def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") -> WhereView:
     """Of *job* and, once there is one, of its plan: "auto" shows as what it has become."""
     place = str(job["where.place"])
     if place == "computer":
         return WhereView(place)
-    known, part = catalogue(), _slice(job, plan)
+    known, part = catalogue_at(place), _slice(job, plan)
     tier = str(job["where.tier"])
     framework = plan.framework if plan else str(job["training.framework"])
     framework = "" if framework == "auto" else framework
@@ -100,7 +100,7 @@ def where_of(job: Job, plan: Plan | None, today: date) -> WhereView:
         ),
         chosen_zones=zones,
         price=price_words(plan, part) if plan else "",
-        price_why=price_age(plan, today) if plan else "",
+        price_why=price_age(plan, today, price_trouble) if plan else "",
     )
 
 
@@ -183,8 +183,8 @@ def price_words(plan: Plan, part: Slice) -> str:
     return f"{would}{hourly} an hour{parts}".capitalize() if would else f"{hourly} an hour{parts}"
 
 
-def price_age(plan: Plan, today: date) -> str:
-    """`Price of 21 Nov 2026, 3 days old`, with how sure it is."""
+def price_age(plan: Plan, today: date, trouble: str = "") -> str:
+    """`From Google's price list, 21 Nov 2026, read today`, and *trouble*: why it is no newer."""
     told = plan.price or {}
     as_of = told.get("as_of")
     if told.get("source") == "given" or not as_of:
@@ -196,7 +196,8 @@ def price_age(plan: Plan, today: date) -> str:
     days = max(0, (today - day).days)
     age = "read today" if days == 0 else "read yesterday" if days == 1 else f"{days} days old"
     live = "Google's price list" if told.get("source") == "live" else "the table that came with the program"
-    return f"From {live}, {day.day} {day:%b %Y}, {age}. Taxes, storage and traffic come on top."
+    why = f" {trouble}" if trouble and plan.place == "cloud" else ""
+    return f"From {live}, {day.day} {day:%b %Y}, {age}.{why} Taxes, storage and traffic come on top."
 
 
 def moved(job: Job, place: str) -> Mapping[str, Any]:

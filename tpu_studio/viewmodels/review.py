@@ -46,7 +46,7 @@ class Review:
     verb: str
 
 
-def review_of(plan: Plan, today: date) -> Review:
+def review_of(plan: Plan, today: date, price_trouble: str = "") -> Review:
     practice = plan.place == "practice"
     part = catalogue().slice(plan.accelerator)
     zones = [str(zone) for zone in plan.job["where.zones"] or ()]
@@ -58,7 +58,7 @@ def review_of(plan: Plan, today: date) -> Review:
             ", then ".join(zones),
             "One after the other, never two at once." if len(zones) > 1 else "",
         ),
-        Fact("Price", price_words(plan, part), price_age(plan, today)),
+        Fact("Price", price_words(plan, part), price_age(plan, today, price_trouble)),
     ]
     if plan.cost_usd and plan.price:
         time = planwords.time_range(plan.time_s) if plan.time_s else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,9 @@ from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
 from tests.fakes.tasks import LaterTasks
+from tpu_studio.cloud.prices import with_rows
 from tpu_studio.data.looked import Finding
+from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.explainer import Explainer
@@ -312,6 +315,24 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
     press(qtbot, sheet_of(page), "Rent 1 chip & train")
     assert [plan for plan, _ in world.launched] == [world.view.plan]
     assert page.review is None
+
+
+ROW = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
+       "usd_per_chip_hour": 0.9, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
+
+
+def test_what_the_review_shows_is_launched_whatever_prices_come_meanwhile(
+    qtbot: QtBot, page: PlanPage, world: World, monkeypatch: pytest.MonkeyPatch
+):
+    rented(page, world, "cloud")
+    world.model.start()
+    QApplication.processEvents()
+    shown = world.view.plan
+    monkeypatch.setitem(catalogues._priced, "cloud", with_rows([ROW], date(2026, 11, 22)))
+    world.model.prices_changed("Google's price list could not be read today: Google cannot be reached.")
+    assert world.view.plan != shown and "could not be read today" not in words_in(sheet_of(page))
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert [plan for plan, _ in world.launched] == [shown]
 
 
 def test_practice_says_that_nothing_is_real_and_what_would_be(qtbot: QtBot, page: PlanPage, world: World):

@@ -11,7 +11,7 @@ import pytest
 
 from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain.catalogue import catalogue, catalogue_at
-from tpu_studio.places.pricing import refresh
+from tpu_studio.places.pricing import Priced, refresh
 from tpu_studio.planner.rented import choose
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.job import parse
@@ -49,7 +49,7 @@ def price_at(place: str) -> float | None:
 
 def test_prices_are_read_once_a_day_and_only_for_the_real_cloud(tmp_path: Path) -> None:
     live = List(9.0)
-    assert refresh(tmp_path, TODAY, live) and refresh(tmp_path, TODAY, live)
+    assert refresh(tmp_path, TODAY, live) == refresh(tmp_path, TODAY, live) == Priced(TODAY)
     assert live.read == 1
     assert price_at("cloud") == 9.0 and price_at("practice") == 1.2
     assert catalogue_at("cloud").price("v6e", 1, "us-east5") is None  # not in the live list: unknown, not the dated one
@@ -64,21 +64,23 @@ def test_off_line_the_kept_ones_do_for_a_week_with_their_date(tmp_path: Path) ->
     live = List(9.0)
     refresh(tmp_path, TODAY, live)
     live.down = True
-    assert not refresh(tmp_path, TODAY + timedelta(days=3), live)
+    told = refresh(tmp_path, TODAY + timedelta(days=3), live)
+    assert told.live == TODAY and told.error is not None and told.error.id == "network-down"
     found = catalogue_at("cloud").price("v5e", 1, "us-west4")
     assert found is not None and (found.usd_per_chip_hour, found.as_of) == (9.0, "2026-11-22")
     catalogues._priced.clear()
-    assert not refresh(tmp_path, TODAY + timedelta(days=8), live)
+    assert refresh(tmp_path, TODAY + timedelta(days=8), live).live is None
     assert price_at("cloud") == 1.2
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"date":"2026-11-22","rows":[{}]}', '{"date":"x","rows":[]}', "\x00"])
 def test_a_damaged_file_is_read_anew(text: str, tmp_path: Path) -> None:
     (tmp_path / "prices.json").write_text(text)
-    assert refresh(tmp_path, TODAY, List(8.0))
+    assert refresh(tmp_path, TODAY, List(8.0)) == Priced(TODAY)
     assert price_at("cloud") == 8.0
 
 
 def test_signed_out_the_dated_table_counts(tmp_path: Path) -> None:
-    assert not refresh(tmp_path, TODAY)
+    told = refresh(tmp_path, TODAY)
+    assert told.live is None and told.error is not None and told.error.id == "signed-out"
     assert price_at("cloud") == 1.2

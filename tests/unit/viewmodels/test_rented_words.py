@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW
+from tpu_studio.cloud.prices import with_rows
+from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain.run import RunView, apply
 from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels import draft, planwhere, runrented, runwords
@@ -183,3 +185,23 @@ def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
     assert money.share == pytest.approx(0.16)
     assert month_of(rows, None, T).share is None
     assert row("practice", 9.0, T).cost == "$0.00" and row("practice", 9.0, T).cost_so_far == "would be $9.00"
+
+
+def test_a_price_says_its_source_and_why_it_is_no_newer():
+    plan = replace(plan_at("cloud"), price={"usd_per_hour": 1.2, "as_of": "2026-11-22", "source": "live"})
+    today = date(2026, 11, 24)
+    assert "From Google's price list, 22 Nov 2026, read today." in planwhere.price_age(plan, date(2026, 11, 22))
+    told = planwhere.price_age(plan, today, "Google's price list could not be read today: Google cannot be reached.")
+    assert "2 days old. Google's price list could not be read today" in told
+    assert "could not" not in planwhere.price_age(plan_at("practice"), today, "x could not y.")
+    price = next(fact for fact in review_of(plan, today, "It could not be read.").facts if fact.label == "Price")
+    assert "It could not be read." in price.more
+
+
+def test_regions_are_offered_at_the_prices_that_count(monkeypatch: pytest.MonkeyPatch):
+    plan = plan_at("cloud")
+    row = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
+           "usd_per_chip_hour": 9.87, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
+    monkeypatch.setitem(catalogues._priced, "cloud", with_rows([row], date(2026, 11, 22)))
+    where = planwhere.where_of(plan.job, plan, date(2026, 11, 22))
+    assert "us-west4 · $9.87 an hour" in [one.words for one in where.regions]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import date
 
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
@@ -25,6 +26,7 @@ from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView, QuotaRow, Row
+from tpu_studio.viewmodels.prices import PricesView, PricesViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 
 CONSOLE = "https://console.cloud.google.com/"
@@ -40,11 +42,18 @@ PRACTICE = "Practice: nothing here is real. Prices say what it would cost."
 
 
 class AccountPage(QWidget):
-    def __init__(self, model: AccountViewModel, shell: ShellViewModel, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        model: AccountViewModel,
+        shell: ShellViewModel,
+        prices: PricesViewModel | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self.model, self._shell = model, shell
+        self.model, self._shell, self._prices = model, shell, prices
         self.test_loan: Callable[[str], None] = lambda place: None
         self._drawn: tuple[Row, ...] | None = None
+        self._people: object = None
         self.strip = Strip(PRACTICE)
         self.strip.hide()
         self.places = Segmented([("cloud", "Google Cloud"), ("practice", "Practice")], "cloud", name="Which cloud")
@@ -52,7 +61,7 @@ class AccountPage(QWidget):
         self.console = Button("Open Google Cloud", "quiet", icon="external-link")
         self.console.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(CONSOLE)))
         self.again = Button("Check again", icon="refresh-cw")
-        self.again.clicked.connect(model.look)
+        self.again.clicked.connect(self.refresh)
         header = PageHeader(
             "Account & quota",
             "Everything Google Cloud needs before it can lend you a TPU. Checking is free and changes nothing.",
@@ -106,8 +115,10 @@ class AccountPage(QWidget):
         whole.setSpacing(0)
         whole.addWidget(self.strip)
         whole.addWidget(Scroll(inside), 1)
-        self._end = model.state.subscribe(self._draw)
-        self.destroyed.connect(lambda: self._end())
+        self._ends = [model.state.subscribe(self._draw)]
+        if prices is not None:
+            self._ends.append(prices.state.subscribe(lambda _: self._draw_people(model.state.value)))
+        self.destroyed.connect(lambda: [end() for end in self._ends])
         self._shown_sheet = ""
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -117,6 +128,9 @@ class AccountPage(QWidget):
     def refresh(self) -> None:
         """F5."""
         self.model.look()
+        view = self.model.state.value
+        if self._prices is not None and view.signed_in and view.place == "cloud":
+            self._prices.look(again=True)
 
     # ---------------------------------------------------------------------------------------------------------- draw
 
@@ -168,6 +182,11 @@ class AccountPage(QWidget):
             self.rows.addWidget(shown)
 
     def _draw_people(self, view: AccountView) -> None:
+        prices = self._prices.state.value if self._prices is not None else PricesView()
+        state = (view.people, view.secrets_where, view.checked_at, view.choices.region, view.place, prices)
+        if state == self._people:  # or the focus would be lost at each answer
+            return
+        self._people = state
         clear_layout(self.people)
         for person in view.people:
             line = QHBoxLayout()
@@ -194,6 +213,8 @@ class AccountPage(QWidget):
         if view.checked_at is not None:
             when = time.strftime("%H:%M", time.localtime(view.checked_at))
             self.people.addWidget(Text(f"Looked at {when}. Area: {view.choices.region}.", "caption", "text_2"))
+        if view.signed_in and view.place == "cloud" and (words := prices.sentence(date.today())):
+            self.people.addWidget(Text(words, "caption", "warn" if prices.problem else "text_2"))
 
     # ------------------------------------------------------------------------------------------------------- commands
 

@@ -211,7 +211,7 @@ class PlanPage(QWidget):
 
         if view.reviewing and self.review is None and view.plan is not None:
             plan, model = view.plan, self._model
-            review = review_of(plan, date.today())
+            review = review_of(plan, date.today(), view.price_trouble)
             self.review = open_review(
                 self, review, model.start_reviewed, model.close_review, lambda: self.show_commands(plan)
             )
