@@ -12,6 +12,9 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
+import numpy as np
+
+LARGEST = 1e100  # its square and cube are still numbers: means and spreads are made of these
 MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "—", "missing", "<na>", "nat"}
 )
@@ -39,7 +42,8 @@ def is_missing(cell: str) -> bool:
 
 
 def number(cell: str, decimal: str = ".") -> float:
-    """The number in a cell, NaN when there is none (infinite and unreadable ones count as none)."""
+    """The number in a cell, NaN when there is none; infinite ones, those beyond `LARGEST` and unreadable ones count as
+    none."""
     text = cell.strip().strip(_SIGNS)
     if decimal == "." and _PLAIN.fullmatch(text):
         value = float(text)
@@ -52,7 +56,7 @@ def number(cell: str, decimal: str = ".") -> float:
         else:
             text = text.translate(_WITHOUT_THOUSANDS).replace(",", ".")
         value = float(text)
-    return value if math.isfinite(value) else math.nan
+    return value if -LARGEST <= value <= LARGEST else math.nan
 
 
 def numbers(cells: Sequence[str], decimal: str = ".") -> list[float]:
@@ -63,7 +67,7 @@ def numbers(cells: Sequence[str], decimal: str = ".") -> list[float]:
         except ValueError:
             pass
         else:
-            if not any(map(math.isinf, values)):
+            if not bool((np.abs(np.array(values)) > LARGEST).any()):
                 return values
     return [number(cell, decimal) for cell in cells]
 

@@ -43,6 +43,7 @@ class Column:
     form: str = ""
     missing: int = 0
     unreadable: int = 0
+    first_unreadable: tuple[int, str] | None = None  # its row, from 0, and what stands there
     distinct: int = 0
     examples: tuple[str, ...] = ()
     minimum: float | None = None
@@ -148,11 +149,11 @@ def _column(name: str, place: int, lane: Sequence[str], asked: str | None, *, pl
     decimal = cells.decimal_mark(probe)
     form = cells.date_form(probe) if decimal is None or asked == "date" else None
     if asked == "number" or (asked is None and decimal is not None):
-        column = _number(replace(basis, kind="number", decimal=decimal or "."), counts)
+        column = _number(replace(basis, kind="number", decimal=decimal or "."), counts, lane)
     elif asked == "date" or (asked is None and form is not None):
         column = replace(basis, kind="date", form=form or "year-month-day")
-        bad = sum(count for cell, count in counts.items() if math.isnan(cells.days(cell, column.form)))
-        column = replace(column, unreadable=bad)
+        bad = [cell for cell in counts if math.isnan(cells.days(cell, column.form))]
+        column = _unreadable(column, counts, bad, lane)
     else:
         column = replace(basis, kind="category", top=top)
     if plain or asked is not None:
@@ -169,14 +170,21 @@ def _column(name: str, place: int, lane: Sequence[str], asked: str | None, *, pl
     return column
 
 
-def _number(column: Column, counts: Counter[str]) -> Column:
+def _unreadable(column: Column, counts: Counter[str], bad: Sequence[str], lane: Sequence[str]) -> Column:
+    if not bad:
+        return column
+    row = next(row for row, cell in enumerate(lane) if cell.strip() == bad[0])  # counted in the order of the rows
+    return replace(column, unreadable=sum(counts[cell] for cell in bad), first_unreadable=(row, bad[0][:80]))
+
+
+def _number(column: Column, counts: Counter[str], lane: Sequence[str]) -> Column:
     values = np.array(cells.numbers(list(counts), column.decimal))
     weights = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     good = np.isfinite(values)
-    unreadable = int(weights[~good].sum())
+    column = _unreadable(column, counts, [cell for cell, fine in zip(counts, good, strict=True) if not fine], lane)
     if not good.any():
-        return replace(column, unreadable=unreadable)
-    return replace(column, unreadable=unreadable, minimum=float(values[good].min()), maximum=float(values[good].max()),
+        return column
+    return replace(column, minimum=float(values[good].min()), maximum=float(values[good].max()),
                    mean=float(np.average(values[good], weights=weights[good])))
 
 

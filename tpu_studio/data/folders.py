@@ -39,7 +39,7 @@ class Listing:
         problems: Folders that could not be read, links in a circle, and pipes or devices with a picture's name.
         others: Files that are no pictures by their name; loose: pictures beside the class folders.
         unused: Folders left aside (a test folder when there is also a validation folder).
-        empty: Classes whose folder holds no picture.
+        empty: Classes whose folder holds no picture; not those whose folder could not be read.
     """
 
     root: Path
@@ -53,6 +53,11 @@ class Listing:
     loose: int = 0
     unused: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
+
+    @property
+    def closed(self) -> list[str]:
+        """Folders that could not be read."""
+        return [item.item for item in self.problems if item.why == "unreadable-folder"]
 
     @property
     def fixed_split(self) -> bool:
@@ -88,7 +93,9 @@ def list_images(root: Path, watch: Watch) -> Listing:
     for label, part, found in groups:
         names_of.setdefault(label, []).extend((name, size, part) for name, size in found)
     filled = sorted((label for label, found in names_of.items() if found), key=natural_key)
-    empty = sorted(label for label, found in names_of.items() if not found)
+    closed = [item.item for item in problems if item.why == "unreadable-folder"]
+    shut = {Path(folder).name for folder in closed}
+    empty = sorted(label for label, found in names_of.items() if not found and label not in shut)
     if not filled:
         if loose:
             raise DataError("data-no-classes", path=str(root), pictures=loose)
@@ -97,6 +104,8 @@ def list_images(root: Path, watch: Watch) -> Listing:
             broken_id = "data-loop" if first.why == "link-loop" else "data-unreadable"
             raise DataError(broken_id, path=str(root / first.item), raw=first.why)
         raise DataError("data-empty", path=str(root), others=walker.others)
+    if len(filled) == 1 and closed:
+        raise DataError("data-unreadable", path=str(root / closed[0]), raw="unreadable-folder")
     if len(filled) == 1:
         raise DataError("data-one-class", path=str(root), name=filled[0], count=len(names_of[filled[0]]))
     rows = sorted(

@@ -62,10 +62,11 @@ def look(job: Job, watch: Watch) -> Look:
     groups, across, conflicts, all_hashed = find_duplicates(listing, mask, watch)
     counts = np.bincount(listing.labels[usable], minlength=len(listing.classes)).tolist()
     items = listing.problems + broken_list(listing, broken)
+    told = [item for item in items if item.why != "unreadable-folder"]  # those have a finding of their own
     findings = [
         *_class_findings(listing, counts), *_size_findings(listing, sample),
         *_duplicate_findings(groups, across, conflicts),
-        *([Finding("broken-items", "warning", {"count": len(items), "first": items[0].item})] if items else []),
+        *([Finding("broken-items", "warning", {"count": len(told), "first": told[0].item})] if told else []),
     ]
     return Look(
         kind="images", task=task_of(job), examples=int(usable.sum()), train=int((usable & ~mask).sum()),
@@ -248,6 +249,9 @@ def _class_findings(listing: Listing, counts: list[int]) -> list[Finding]:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
     if sum(counts) < 100:
         found.append(Finding("tiny-data", "warning", {"examples": sum(counts)}))
+    if listing.closed:
+        found.append(Finding("unreadable-folder", "warning", {"folders": listing.closed[:20],
+                                                              "count": len(listing.closed)}))
     if listing.empty:
         found.append(Finding("empty-class", "warning", {"classes": listing.empty[:20], "count": len(listing.empty)}))
     if listing.loose:

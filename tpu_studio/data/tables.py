@@ -239,12 +239,25 @@ def _width(judged: Judged, rows: list[list[str]]) -> int:
     return width
 
 
+def _first_unreadable(column: Column, sample: Sampled) -> dict[str, Any]:
+    """What stands in the first cell that cannot be read, and in which row, where no row before it was left out."""
+    if column.first_unreadable is None:
+        return {}
+    row, cell = column.first_unreadable
+    counted = not (sample.sampled or sample.tally.broken_count or sample.tally.comments)
+    return {"cell": cell, **({"row": row + 1} if counted else {})}
+
+
 def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str, int], ...], duplicates: int
               ) -> list[Finding]:
     judged, found = sample.judged, []
     for column in judged.columns:
         facts: dict[str, Any] = {"column": column.name}
-        if column.name == judged.target.name:
+        answer = column.name == judged.target.name
+        if column.unreadable and (answer or column.used):
+            found.append(Finding("unreadable-cells", "warning", facts | _first_unreadable(column, sample) | {
+                "count": column.unreadable, "kind": column.kind, "answer": answer}))
+        if answer:
             continue
         if column.leak:
             found.append(Finding(f"leak-{column.leak}", "warning", facts | {"target": judged.target.name}))
@@ -256,9 +269,6 @@ def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str
             found.append(Finding("text-column", "info", facts | {"distinct": column.distinct}))
         elif column.kind == "date":
             found.append(Finding("date-column", "info", facts | {"form": column.form}))
-        if column.used and column.unreadable:
-            found.append(Finding("unreadable-cells", "warning", facts | {"count": column.unreadable,
-                                                                         "kind": column.kind}))
         if column.used and column.missing > 0.5 * len(sample.rows):
             found.append(Finding("mostly-missing", "info", facts | {"count": column.missing}))
     if not sample.dialect.header:

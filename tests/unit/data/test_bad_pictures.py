@@ -14,6 +14,7 @@ from PIL import Image
 from tpu_studio.data.imaging import BrokenImage, decode, probe
 from tpu_studio.data.look import look
 from tpu_studio.data.sources import open_data
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.wire.errors import DataError
 
 
@@ -231,9 +232,11 @@ def test_an_unreadable_folder_is_told_and_an_unreadable_root_refused(job_of, goo
 
     (good_folder / "birds").mkdir()
     refuse("birds")
-    assert [(item.item, item.why) for item in look(job_of("images", good_folder)).broken] == [
-        ("birds", "unreadable-folder"),
-    ]
+    seen = look(job_of("images", good_folder))
+    assert [(item.item, item.why) for item in seen.broken] == [("birds", "unreadable-folder")]
+    told = [say_finding(one.id, one.facts) for one in seen.findings if one.level == "warning"]
+    assert "1 folder cannot be read: birds" in [one.title for one in told]
+    assert not any("Nothing in" in one.title or "broken" in one.title for one in told)
     refuse(good_folder.name)
     assert refused(job_of("images", good_folder)).id == "data-unreadable"
 

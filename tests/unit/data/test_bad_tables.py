@@ -9,6 +9,7 @@ import pytest
 
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.sources import open_data
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -213,6 +214,28 @@ def test_a_number_column_with_a_few_words_in_it_stays_one_and_the_words_count_as
 
     assert seen.columns[0].kind == "number"
     assert [finding.facts["count"] for finding in seen.findings if finding.id == "unreadable-cells"] == [1]
+
+
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e308", "-1e400"])
+def test_a_number_that_no_mean_can_be_made_of_is_named_with_its_row_and_counts_as_missing(table_job, cell):
+    """It used to be found by the loss, after minutes of training, which then blamed the learning rate."""
+    rows = "".join(f"{cell if number == 50 else number * 3 % 101},{'ab'[number % 2]}\n" for number in range(100))
+    job = table_job("x1,label\n" + rows)
+    finding = next(one for one in both(job).findings if one.id == "unreadable-cells")
+
+    assert (finding.facts["column"], finding.facts["row"], finding.facts["cell"]) == ("x1", 51, cell)
+    assert f"The first is “{cell}” in row 51." in say_finding(finding.id, finding.facts).meaning
+    opened = open_data(job)
+    assert all(np.isfinite(side.arrays["x"]).all() for side in (opened.train, opened.validation))
+
+
+def test_an_answer_that_is_no_number_is_named_and_its_row_left_out(table_job):
+    rows = "".join(f"{number * 7 % 13},{'1e308' if number == 50 else number * 1.5}\n" for number in range(100))
+    seen = both(table_job("x1,price\n" + rows))
+    finding = next(one for one in seen.findings if one.id == "unreadable-cells")
+
+    assert (seen.task, seen.examples) == ("regression", 99)
+    assert (finding.facts["column"], finding.facts["row"], finding.facts["answer"]) == ("price", 51, True)
 
 
 def test_lines_that_end_as_on_an_old_mac_are_lines(table_job):

@@ -71,6 +71,18 @@ def _column(f: Facts) -> str:
     return f"“{f.text('column', f.text('target', 'The column'))}”"
 
 
+def _unreadable_cells(f: Facts) -> Sentence:
+    """*row* counts the rows below the header from 1; *cell* is what stands there. Both may be unknown."""
+    where = f" in row {f.text('row')}" if "row" in f else ""
+    where = f"The first is “{f.text('cell')}”{where}. " if "cell" in f else ""
+    answer = bool(f.raw("answer", False))
+    return Sentence(
+        f"{f.count('count', 'cell', 'cells')} of {_column(f)} cannot be read as {f.text('kind', 'the rest')}",
+        where + ("Rows without an answer are left out." if answer else "They count as missing."),
+        "Correct them." if answer else "Correct them, or change the column's kind.",
+    )
+
+
 ERRORS: dict[str, Entry] = {
     "data-missing": lambda f: Sentence(
         f"{_path(f)} is not there", f"It may have been moved or renamed. {DATA_UNTOUCHED}", "Choose the data again."
@@ -207,6 +219,11 @@ FINDINGS: dict[str, Entry] = {
     "empty-class": lambda f: Sentence(
         f"Nothing in {_named(f.raw('classes'))}", "Empty folders are not counted as a kind.", "Fill or remove them."
     ),
+    "unreadable-folder": lambda f: Sentence(
+        f"{f.count('count', 'folder', 'folders')} cannot be read: {_named(f.raw('folders'))}",
+        "The system does not let us in. What is in there is left out, and the model does not learn that kind.",
+        "Give yourself the right to read it, and look again; or remove it if that kind is not wanted.",
+    ),
     "loose-pictures": lambda f: Sentence(
         f"{f.count('count', 'picture lies', 'pictures lie')} outside the kinds' folders",
         "Their folder does not tell what they show, so they are left out.",
@@ -282,11 +299,7 @@ FINDINGS: dict[str, Entry] = {
         f"{_column(f)} holds free text", "A table model cannot read it, so it is left out.", ""
     ),
     "date-column": lambda f: Sentence(f"{_column(f)} holds dates", "Year, month and day of the week are used.", ""),
-    "unreadable-cells": lambda f: Sentence(
-        f"{f.count('count', 'cell', 'cells')} of {_column(f)} cannot be read as {f.text('kind', 'the rest')}",
-        "They count as missing.",
-        "Correct them, or change the column's kind.",
-    ),
+    "unreadable-cells": _unreadable_cells,
     "mostly-missing": lambda f: Sentence(
         f"{_column(f)} is missing in most rows", "The model learns what a gap means.", ""
     ),
@@ -295,7 +308,7 @@ FINDINGS: dict[str, Entry] = {
     ),
     "rows-without-target": lambda f: Sentence(
         f"{f.count('count', 'row has', 'rows have')} no answer",
-        f"“{f.text('target', 'The column to predict')}” is empty there, so they are left out.",
+        f"“{f.text('target', 'The column to predict')}” is empty there or unreadable, so they are left out.",
         "",
     ),
     "few-characters": lambda f: Sentence(
