@@ -71,7 +71,6 @@ def _train_together(
     attempting = Attempt(run.resolve(), attempt, worker, events, moved, together)
     try:
         outcome = attempting.go()
-        together.agree()  # the others stay until worker 0 has written the result
     except Exception as error:  # noqa: BLE001  the boundary: whatever it was becomes an outcome
         outcome = outcome_of(error, attempting.steps_done, attempting.final())
         if team.is_lost(error):
@@ -79,9 +78,7 @@ def _train_together(
             outcome = Outcome(Reason.WORKER_LOST, outcome.steps, outcome.final, facts)
         code = tell(events, outcome)
         os._exit(code)  # parting would wait for those that are gone
-    code = tell(events, outcome)
-    together.part()
-    return code
+    return tell(events, outcome)
 
 
 def tell(events: Events, outcome: Outcome) -> int:
@@ -207,6 +204,8 @@ class Attempt:
 
     def _finish(self, plan: Plan, parts: Any, loop: Any, reason: Reason, facts: Mapping[str, Any]) -> Outcome:
         keeps = reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
+        if self._team is not None:
+            self._team.part()  # what worker 0 does from here on, no other can spoil
         if keeps and loop.progress.step > 0 and self.worker == 0:
             self.events.send("phase", phase="saving", detail="result")
             parts.write_result(self.run, loop, reason)
