@@ -162,6 +162,33 @@ def test_outside_stops_are_set_read_back_and_removed(side: CloudSide) -> None:
     assert dict(side.stops.of(REF)) == {}
 
 
+def until_empty(practice: Practice) -> None:
+    give_up = time.monotonic() + 90
+    while practice.cloud.db.list("tpu-queued-resource"):
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+
+
+def test_a_stop_deletes_what_the_machines_own_account_may_not(start_practice: Start) -> None:
+    practice = start_practice("runner-may-not-delete", speed=60)
+    side = side_of(practice)
+    side.machines["tpu"].create(WANTED)
+    side.stops.set(REF, "b", [side.clock.now() + 60.0])
+    until_empty(practice)
+
+
+def test_a_stop_of_an_account_without_the_right_deletes_nothing(start_practice: Start) -> None:
+    practice = start_practice("runner-may-not-delete:account=tpu-studio-stopper", speed=60)
+    side = side_of(practice)
+    side.machines["tpu"].create(WANTED)
+    (name,) = side.stops.set(REF, "b", [side.clock.now() + 60.0])
+    give_up = time.monotonic() + 90
+    while "lastAttempt" not in (practice.cloud.db.get("task", name) or {"shown": {"lastAttempt": 1}})["shown"]:
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
+    until(lambda: side.machines["tpu"].look(REF), "ready")
+
+
 def test_a_name_is_never_used_twice(side: CloudSide) -> None:
     at = [side.clock.now() + 3600]
     first = side.stops.set(REF, "l", at)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from google.oauth2.credentials import Credentials
 
 from tests.contract.conftest import Start
+from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.doctor import quota
 from tpu_studio.cloud.doctor.doctor import ORDER, GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.practice.main import Practice
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.account.ports import Choices, Result
+from tpu_studio.workflow.cloudruns.ports import Ref
 
 OFFERS = {"us-west4-a": {"v5e"}, "us-east5-b": {"v5e", "v6e"}, "us-central2-b": {"v4"}}
 
@@ -27,7 +31,7 @@ def states(results: list[Result]) -> dict[str, str]:
 
 def ready(practice: Practice) -> Choices:
     settings = practice.cloud.settings
-    return Choices(settings.project, settings.region, settings.bucket)
+    return Choices(settings.project, settings.region, settings.bucket, stopper=settings.stopper)
 
 
 def test_an_account_in_which_all_is_ready_passes_and_the_rest_is_offered(practice: Practice):
@@ -61,6 +65,7 @@ def test_from_nothing_to_ready_by_the_offered_repairs(start_practice: Start):
         done.append(broken.fix)
     assert done == ["link-billing", "enable-services", "make-network", "make-bucket", "make-runner", "make-queue"]
     assert choices.bucket.startswith("tpu-studio-") and choices.runner
+    assert choices.stopper == practice.cloud.settings.stopper
     doctor.fix("make-alert", choices)
     doctor.fix("make-alert", choices)  # twice makes one
     assert states(doctor.check(choices))["alert"] == "pass"
@@ -77,7 +82,43 @@ def test_repairs_may_be_repeated(practice: Practice):
     doctor, choices = doctor_of(practice), ready(practice)
     for fix in ("enable-services", "make-network", "make-runner", "make-queue"):
         choices = doctor.fix(fix, choices)
-    assert states(doctor.check(choices))["runner"] == "pass"
+    found = states(doctor.check(choices))
+    assert (found["runner"], found["outside-stop"]) == ("pass", "pass")
+
+
+def test_an_account_that_was_set_up_without_one_for_the_stops_works_is_told_and_mended(practice: Practice):
+    doctor, old = doctor_of(practice), replace(ready(practice), stopper="")
+    row = next(one for one in doctor.check(old) if one.id == "outside-stop")
+    assert (row.state, row.fix, row.facts["account"]) == ("optional", "make-queue", practice.cloud.settings.runner)
+    assert states(doctor.check(old))["test-loan"] == "optional"  # nothing waits for it
+    assert doctor.fix("make-queue", old).stopper == practice.cloud.settings.stopper
+
+
+@pytest.mark.parametrize("lost", ["account", "role", "acting"])
+def test_an_account_of_the_stops_that_lost_what_it_needs_fails_and_is_mended(practice: Practice, lost: str):
+    cloud, doctor, choices = practice.cloud, doctor_of(practice), ready(practice)
+    if lost == "account":
+        cloud.db.delete("account", choices.stopper)
+    elif lost == "role":
+        role = f"projects/{choices.project}/roles/tpuStudioStopper"
+        cloud.db.put("role", role, {**(cloud.db.get("role", role) or {}), "includedPermissions": ["tpu.nodes.delete"]})
+    else:
+        cloud.principals.set_policy(f"serviceAccounts/{choices.stopper}", {"bindings": []})
+    row = next(one for one in doctor.check(choices) if one.id == "outside-stop")
+    assert (row.state, row.fix) == ("fail", "make-queue")
+    assert states(doctor.check(doctor.fix(row.fix, choices)))["outside-stop"] == "pass"
+
+
+def test_the_account_of_the_stops_is_taken_back_unless_one_relies_on_it(practice: Practice):
+    doctor, choices = doctor_of(practice), ready(practice)
+    side = practice_side(practice.url, practice.token, choices.project, choices.bucket)
+    names = side.stops.set(Ref("ts-x-a1-t1", "us-west4-a"), "b", [side.clock.now() + 3600.0])
+    with pytest.raises(CloudRefused, match="precondition"):
+        doctor.undo("make-queue", choices)
+    side.stops.remove(names)
+    after = doctor.undo("make-queue", choices)
+    assert after.stopper == "" and practice.cloud.db.get("account", choices.stopper) is None
+    assert states(doctor.check(after))["outside-stop"] == "optional"
 
 
 @pytest.mark.parametrize(
@@ -125,6 +166,20 @@ def test_the_request_to_the_owner_names_roles_and_the_commands_that_grant_them(p
     text = doctor_of(practice).request_text(ready(practice), ["tpu.nodes.create", "storage.objects.create"])
     assert "roles/tpu.admin" in text and "roles/storage.admin" in text
     assert text.count("gcloud projects add-iam-policy-binding practice-project --member=user:") == 2
+    assert "service-accounts" not in text  # both accounts are there
+
+
+def test_the_request_to_the_owner_has_the_accounts_that_the_person_may_not_make(start_practice: Start):
+    practice = start_practice(ready=False)
+    settings = practice.cloud.settings
+    practice.cloud.db.put("service", f"{settings.project}/iam.googleapis.com", {"enabled": True})
+    practice.cloud.db.put("service", f"{settings.project}/cloudtasks.googleapis.com", {"enabled": True})
+    practice.cloud.db.put("billing", settings.project, {"account": settings.billing_account})
+    text = doctor_of(practice).request_text(Choices(settings.project, settings.region), ["tpu.nodes.create"])
+    for account in ("tpu-studio-runner", "tpu-studio-stopper"):
+        assert f"gcloud iam service-accounts create {account} --project=practice-project" in text
+    assert "--permissions=tpu.queuedResources.delete,tpu.nodes.delete,compute.instances.delete" in text
+    assert f"{settings.stopper} --project=practice-project --member=serviceAccount:{settings.runner}" in text
 
 
 @pytest.mark.parametrize(

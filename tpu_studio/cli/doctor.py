@@ -43,7 +43,7 @@ def doctor(arguments: Arguments, output: Output) -> int:
     results = seen.check(choices, told=lambda one: output.progress(None, f"Looking at {one.id} …"))
     passed = {one.id for one in results if one.state == "pass"}
     rows = list(seen.allowances(choices.project)) if {"project", "services"} <= passed else []
-    ready = all(one.state == "pass" for one in results if one.id not in ("alert", "test-loan"))
+    ready = all(one.state in ("pass", "optional") for one in results if one.id not in ("alert", "test-loan"))
     email = next((str(one.facts.get("email", "")) for one in results if one.id == "signed-in"), "")
     output.answer(
         {
@@ -89,7 +89,7 @@ def _text(path: str) -> str:
 def _chosen(arguments: Arguments, choices: Choices) -> Choices:
     given = {name: value for name in ("project", "region", "bucket") if (value := getattr(arguments, name))}
     if "project" in given and given["project"] != choices.project:
-        choices = replace(choices, bucket="", runner="")
+        choices = replace(choices, bucket="", runner="", stopper="")
     return replace(choices, **given)
 
 
@@ -152,7 +152,7 @@ def _as_text(results: Any, rows: list[Allowance], choices: Choices) -> str:
     for result in results:
         said = _as_json(result)
         lines.append(f"{_MARK[result.state]} {said['title']}: {said['text']}")
-        if result.state == "fail":
+        if result.state == "fail" or (result.state == "optional" and result.fix in _KNOWN and said["action"]):
             ways = {"sign-in": "--use-gcloud, --sign-in FILE or --key FILE", "choose-project": "--project ID"}
             asked = f"--fix {result.fix}" if result.fix in _KNOWN else ways.get(result.fix, "")
             way = f"  (tpu-studio doctor {asked})" if asked else ""

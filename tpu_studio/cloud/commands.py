@@ -24,12 +24,14 @@ def script(
     uploads: Mapping[str, str],
     stops: Sequence[float],
     endpoint: str = "https://tpu.googleapis.com",
+    account: str = "",
 ) -> str:
     """A POSIX shell script.
 
     Args:
         uploads: Local file → object name, in order.
         stops: When outside stops are to fire, seconds since 1970; [] for none.
+        account: As which they act; "": as the machine's own.
     """
     ref = wanted.ref
     parts = ["#!/bin/sh", f"# What TPU Studio does to start {_word(ref.name)}.", "set -eu", ""]
@@ -37,7 +39,7 @@ def script(
         parts.append("# Job and data, to the bucket.")
         parts += [_line("gcloud", "storage", "cp", path, f"gs://{bucket}/{name}") for path, name in uploads.items()]
         parts.append("")
-    parts += _stop_lines(wanted, project, stops, endpoint)
+    parts += _stop_lines(wanted, project, stops, endpoint, account or wanted.service_account)
     parts.append("# The machine. Its metadata is written to files first: the startup script, and what it reads.")
     files = {key: f"{PurePosixPath(ref.name)}.{key}" for key in wanted.metadata}
     if ref.backend == "compute":
@@ -88,7 +90,7 @@ def _instance(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[st
     return words
 
 
-def _stop_lines(wanted: Wanted, project: str, stops: Sequence[float], endpoint: str) -> list[str]:
+def _stop_lines(wanted: Wanted, project: str, stops: Sequence[float], endpoint: str, account: str) -> list[str]:
     if not stops:
         return ["# No stop from outside: the machine alone ends itself.", ""]
     ref = wanted.ref
@@ -100,7 +102,7 @@ def _stop_lines(wanted: Wanted, project: str, stops: Sequence[float], endpoint: 
                 "gcloud", "tasks", "create-http-task", f"{ref.name}-b-{number}-{round(at)}", f"--queue={QUEUE}",
                 f"--project={project}", f"--location={ref.region}", f"--url={endpoint}/{resource(ref, project)}",
                 "--method=DELETE", f"--schedule-time={when}",
-                f"--oauth-service-account-email={wanted.service_account}", f"--oauth-token-scope={_SCOPE}",
+                f"--oauth-service-account-email={account}", f"--oauth-token-scope={_SCOPE}",
             )
         )  # fmt: skip
     return [*told, ""]

@@ -18,6 +18,7 @@ from tpu_studio.cloud.tpu import TpuMachines
 from tpu_studio.workflow.cloudruns.ports import CloudSide
 
 RUNNER = "tpu-studio-runner"
+STOPPER = "tpu-studio-stopper"
 
 
 def connect(
@@ -26,6 +27,7 @@ def connect(
     bucket: str,
     *,
     runner: str = "",
+    stopper: str = "",
     endpoints: Endpoints | None = None,
     place: str = "cloud",
     patience: Patience = PATIENT,
@@ -35,6 +37,7 @@ def connect(
     Args:
         credentials: google-auth's; their quota project becomes *project*.
         runner: The machines' service account; default: ours in *project*.
+        stopper: The service account of the stops from outside; "": the runner's.
 
     Raises:
         CloudUnclear: The cloud could not be reached.
@@ -47,12 +50,13 @@ def connect(
         place=place,
         project=project,
         runner=runner,
+        stopper=stopper,
         machines={
             "tpu": TpuMachines(http, ends.tpu, project, patience=patience),
             "compute": ComputeMachines(http, ends.compute, project, patience=patience),
         },
         stops=TaskStops(
-            http, ends.tasks, project, runner, {"tpu": ends.tpu, "compute": ends.compute}, patience=patience
+            http, ends.tasks, project, stopper or runner, {"tpu": ends.tpu, "compute": ends.compute}, patience=patience
         ),
         mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience),
         clock=clock,
@@ -62,12 +66,18 @@ def connect(
 
 
 def practice_side(
-    url: str, token: str, project: str, bucket: str, *, runner: str = "", patience: Patience = PATIENT
+    url: str, token: str, project: str, bucket: str, *, patience: Patience = PATIENT, shared_account: bool = False
 ) -> CloudSide:
-    """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer."""
+    """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer.
+
+    Args:
+        shared_account: The stops from outside act as the runner, as in accounts that were set up before they had one.
+    """
+    stopper = "" if shared_account else stopper_account(project)
     return connect(
-        bearer(token), project, bucket, runner=runner, endpoints=Endpoints.at(url), place="practice", patience=patience
-    )
+        bearer(token), project, bucket, stopper=stopper, endpoints=Endpoints.at(url), place="practice",
+        patience=patience,
+    )  # fmt: skip
 
 
 def bearer(token: str) -> Any:
@@ -80,3 +90,7 @@ def bearer(token: str) -> Any:
 
 def runner_account(project: str) -> str:
     return f"{RUNNER}@{project}.iam.gserviceaccount.com"
+
+
+def stopper_account(project: str) -> str:
+    return f"{STOPPER}@{project}.iam.gserviceaccount.com"

@@ -48,7 +48,7 @@ class _Practice:
 class _Google:
     def __init__(self, home: Path) -> None:
         self._home, self._lock = home, threading.Lock()
-        self._known: dict[tuple[str, str, str], CloudSide] = {}
+        self._known: dict[tuple[str, ...], CloudSide] = {}
 
     def __call__(self, plan: Plan) -> CloudSide:
         """Raises SignedOut; NotReady ``cloud-not-ready``: no project or no place for results is chosen."""
@@ -69,10 +69,12 @@ class _Google:
             raise NotReady("cloud-not-ready", place="cloud", raw="No project is chosen")
         if not choices.bucket:
             raise NotReady("cloud-not-ready", place="cloud", raw="No place for results is made")
-        key = (account.id, project, choices.bucket)
+        stopper = choices.stopper if project == choices.project else ""  # it must be of the queue's own project
+        key = (account.id, project, choices.bucket, stopper)
         with self._lock:
             if key not in self._known:
                 self._known[key] = connect(
-                    accounts.credentials(account), project, choices.bucket, runner=choices.runner, endpoints=ends
-                )
+                    accounts.credentials(account), project, choices.bucket, runner=choices.runner, stopper=stopper,
+                    endpoints=ends,
+                )  # fmt: skip
             return self._known[key]

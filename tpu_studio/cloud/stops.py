@@ -1,7 +1,8 @@
 """Stops from outside: one-shot tasks at Google that delete a machine. Implements `ports.OutsideStops`.
 
-A task is an HTTP DELETE with the runner's token at a set time (Cloud Tasks), laptop off or not. Each is read back after
-it was set: one that cannot be proved to stand does not count. Names tell machine, kind and time; none is used twice.
+A task is an HTTP DELETE at a set time with the token of an account of its own (Cloud Tasks), laptop off or not. Each
+is read back after it was set: one that cannot be proved to stand does not count. Names tell machine, kind and time;
+none is used twice.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 
 QUEUE = "tpu-studio"
 _RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
-_NAME = re.compile(r"^(?P<machine>.+)-(?P<kind>[bl])-(?P<n>\d+)-(?P<at>\d{9,})$")
+_NAME = re.compile(r"^(?P<machine>.+)-(?P<kind>[bln])-(?P<n>\d+)-(?P<at>\d{9,})$")
 _MOST_NAMES = 20
 
 
@@ -27,15 +28,16 @@ class TaskStops:
     http: What `session.session` made.
     endpoint: Base URL of Cloud Tasks.
     targets: Base URLs by backend (``tpu``, ``compute``) as the tasks shall call them.
-    runner: The service account whose token the task carries; the caller must be allowed to act as it.
+    account: The service account whose token the task carries; the caller must be allowed to act as it. Not the
+        machines' own where another can be had: what they may not delete, this net still can.
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, runner: str, targets: Mapping[str, str],
+        self, http: Any, endpoint: str, project: str, account: str, targets: Mapping[str, str],
         *, patience: Patience = PATIENT,
     ) -> None:  # fmt: skip
         self._api = Api(endpoint, http, patience=patience)
-        self._project, self._runner, self._targets = project, runner, dict(targets)
+        self._project, self._account, self._targets = project, account, dict(targets)
 
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         """See `ports.OutsideStops`.
@@ -145,7 +147,7 @@ class TaskStops:
             "httpRequest": {
                 "httpMethod": "DELETE",
                 "url": self.target(ref),
-                "oauthToken": {"serviceAccountEmail": self._runner, "scope": SCOPES[0]},
+                "oauthToken": {"serviceAccountEmail": self._account, "scope": SCOPES[0]},
             },
         }
 
@@ -172,7 +174,9 @@ def resource(ref: Ref, project: str) -> str:
 def _same(standing: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     there, ours = standing.get("httpRequest") or {}, wanted["httpRequest"]
     at_once = abs(_seconds(standing.get("scheduleTime")) - _seconds(wanted["scheduleTime"])) < 1.0
-    return at_once and there.get("httpMethod") == "DELETE" and there.get("url") == ours["url"]
+    account = ours["oauthToken"]["serviceAccountEmail"]
+    by_it = (there.get("oauthToken") or {}).get("serviceAccountEmail", account) == account
+    return at_once and by_it and there.get("httpMethod") == "DELETE" and there.get("url") == ours["url"]
 
 
 def _seconds(text: Any) -> float:

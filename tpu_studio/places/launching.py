@@ -85,7 +85,7 @@ def _script(
     endpoint = side.endpoints["compute" if rules.backend == "compute" else "tpu"]
     outside = not plan.limits.get("without_outside_stop")
     times = asking.before_times(now, state, rules, limits) if outside else []
-    return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint)
+    return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint, side.stop_account)
 
 
 class _Hashing(io.RawIOBase):

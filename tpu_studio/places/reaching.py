@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reached:
-    """*bucket*, *runner*: "" where none is known."""
+    """*bucket*, *runner*: "" where none is known; *stopper*: "" where stops from outside act as the runner."""
 
     place: str
     credentials: Any
@@ -29,12 +29,13 @@ class Reached:
     region: str
     bucket: str
     runner: str
+    stopper: str
     endpoints: Endpoints
 
 
 def reach(place: str, home: Path) -> Reached:
     """Raises SignedOut; NotReady ``cloud-not-ready`` (facts: raw), ``practice-failed``."""
-    from tpu_studio.cloud.connection import bearer, runner_account
+    from tpu_studio.cloud.connection import bearer, runner_account, stopper_account
     from tpu_studio.places.accounts import cloud_side, practice_side
 
     side = practice_side(home) if place == "practice" else cloud_side(home)
@@ -51,6 +52,7 @@ def reach(place: str, home: Path) -> Reached:
             zone.rpartition("-")[0],
             found["bucket"],
             runner_account(found["project"]),
+            stopper_account(found["project"]),
             side.endpoints,
         )
     if active is None:
@@ -65,6 +67,7 @@ def reach(place: str, home: Path) -> Reached:
         choices.region,
         choices.bucket,
         choices.runner or runner_account(choices.project),
+        choices.stopper,
         side.endpoints,
     )
 
@@ -74,7 +77,7 @@ def practice_owner(home: Path, side: Side) -> tuple[GoogleDoctor, Choices]:
     from tpu_studio.workflow.account.ports import Choices
 
     who = reach("practice", home)
-    return side.doctor_for(who.credentials), Choices(who.project, who.region, who.bucket)
+    return side.doctor_for(who.credentials), Choices(who.project, who.region, who.bucket, stopper=who.stopper)
 
 
 def connected(place: str, home: Path) -> CloudSide:
@@ -89,4 +92,7 @@ def connected(place: str, home: Path) -> CloudSide:
     who = reach(place, home)
     if not who.bucket:
         raise NotReady("cloud-not-ready", raw="There is no place for results")
-    return connect(who.credentials, who.project, who.bucket, runner=who.runner, endpoints=who.endpoints, place=place)
+    return connect(
+        who.credentials, who.project, who.bucket, runner=who.runner, stopper=who.stopper, endpoints=who.endpoints,
+        place=place,
+    )  # fmt: skip

@@ -35,7 +35,7 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
             "tpu": TpuMachines(http, ends.tpu, who.project),
             "compute": ComputeMachines(http, ends.compute, who.project),
         }
-        stops = TaskStops(http, ends.tasks, who.project, who.runner, targets)
+        stops = TaskStops(http, ends.tasks, who.project, who.stopper or who.runner, targets)
         yield Sweep(http, ends, who.project, machines, stops, known=_priced(http, ends))
 
 

@@ -19,9 +19,13 @@ from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
 
 _IAM = "iam.googleapis.com"
+_OF_STOPS = ("tpu.nodes.delete", "tpu.queuedResources.delete", "compute.instances.delete")
 
 
 def install(router: Router, cloud: Cloud) -> None:
+    if cloud.settings.ready and cloud.db.get("practice", "prepared") and not cloud.db.get("practice", "stopper"):
+        _prepare_stopper(cloud)  # a home of a version before this account
+
     accounts = r"/v1/projects/(?P<project>[^/:]+)/serviceAccounts"
     account_path = r"/v1/projects/(?P<home>[^/:]+)/serviceAccounts/(?P<account>[^/:]+)"  # home may be "-": any
 
@@ -199,14 +203,27 @@ def install(router: Router, cloud: Cloud) -> None:
 
 
 def prepare(cloud: Cloud) -> None:
-    """The machines' default account that comes with Compute Engine; in a project that is ready, the runner's as made by
-    IAM (its roles stand in the project's policy)."""
+    """The machines' default account that comes with Compute Engine; in a project that is ready, the runner's and that
+    of the stops from outside as made by IAM (the runner's roles stand in the project's policy)."""
     settings = cloud.settings
     if settings.ready:
         make_account(cloud, settings.project, default_account(cloud), displayName="Compute Engine default account")
         make_account(cloud, settings.project, settings.runner, displayName="TPU Studio runner")
         runner = f"serviceAccount:{settings.runner}"  # which sets the later outside stops as itself
         cloud.principals.grant(f"serviceAccounts/{settings.runner}", "roles/iam.serviceAccountUser", runner)
+        _prepare_stopper(cloud)
+
+
+def _prepare_stopper(cloud: Cloud) -> None:
+    settings = cloud.settings
+    make_account(cloud, settings.project, settings.stopper, displayName="TPU Studio stops")
+    role = f"projects/{settings.project}/roles/tpuStudioStopper"
+    cloud.db.put("role", role, {"name": role, "title": "TPU Studio stops", "stage": "GA", "etag": "BwYAAAAAAAE=",
+                                "includedPermissions": list(_OF_STOPS)})  # fmt: skip
+    cloud.principals.grant(f"projects/{settings.project}", role, f"serviceAccount:{settings.stopper}")
+    user = f"serviceAccount:{settings.runner}"
+    cloud.principals.grant(f"serviceAccounts/{settings.stopper}", "roles/iam.serviceAccountUser", user)
+    cloud.db.put("practice", "stopper", {"at": cloud.clock.now()})
 
 
 def default_account(cloud: Cloud) -> str:

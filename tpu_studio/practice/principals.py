@@ -124,8 +124,10 @@ class Principals:
             missing = self._faults.armed("permission-missing")
             if missing is not None and missing["permission"] == permission:
                 return False
-        elif permission in _OWN_END and self._faults.armed("runner-may-not-delete") is not None:
-            return False
+        elif permission in _OWN_END:
+            name = who.email.partition("@")[0]
+            if self._faults.armed("runner-may-not-delete", account=name) is not None:
+                return False
         if CLOUD_PLATFORM not in who.scopes and not (permission.startswith("storage.") and _storage_scope(who)):
             return False
         if who.is_owner:

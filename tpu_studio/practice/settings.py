@@ -37,6 +37,10 @@ class Settings:
         return f"tpu-studio-runner@{self.project}.iam.gserviceaccount.com"
 
     @property
+    def stopper(self) -> str:
+        return f"tpu-studio-stopper@{self.project}.iam.gserviceaccount.com"
+
+    @property
     def database(self) -> Path:
         return self.folder / "practice.db"
 

@@ -267,7 +267,7 @@ class AccountViewModel:
         self._tasks.submit(work, done=done, failed=self._failed)
 
     def choose_project(self, id: str) -> None:
-        self._choose(replace(self.state.value.choices, project=id, bucket="", runner=""))
+        self._choose(replace(self.state.value.choices, project=id, bucket="", runner="", stopper=""))
 
     def choose_region(self, region: str) -> None:
         """The area for TPU, bucket and outside stop; a bucket elsewhere stays, and a new one is made near the TPU."""

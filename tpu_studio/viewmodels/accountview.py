@@ -130,16 +130,16 @@ class AccountView:
 
     @property
     def needed(self) -> tuple[Row, ...]:
-        return tuple(row for row in self.rows if row.id not in OPTIONAL)
+        return tuple(row for row in self.rows if row.id not in OPTIONAL and row.state != "optional")
 
     @property
     def passed(self) -> int:
-        return sum(row.state == "pass" for row in self.needed)
+        return sum(row.state in ("pass", "optional") for row in self.needed)
 
     @property
     def ready(self) -> bool:
         """Everything that a launch needs is there, as far as Google tells."""
-        return bool(self.rows) and all(row.state == "pass" for row in self.needed)
+        return bool(self.rows) and all(row.state in ("pass", "optional") for row in self.needed)
 
     @property
     def heading(self) -> str:
@@ -151,7 +151,7 @@ class AccountView:
         left = len(self.needed) - self.passed
         if left == 0:
             return "Everything is ready"
-        unsure = all(row.state in ("pass", "unknown") for row in self.needed)
+        unsure = all(row.state in ("pass", "optional", "unknown") for row in self.needed)
         if unsure:
             return "Ready, as far as Google tells"
         words = {1: "One thing is", 2: "Two things are", 3: "Three things are", 4: "Four things are"}

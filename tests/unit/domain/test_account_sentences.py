@@ -22,7 +22,8 @@ STATES = ("pass", "fail", "unknown", "waiting", "optional")
 
 
 @pytest.mark.parametrize(
-    ("id", "state"), [*itertools.product(TITLES, STATES[:4]), ("alert", "optional"), ("test-loan", "optional")]
+    ("id", "state"),
+    [*itertools.product(TITLES, STATES[:4]), *itertools.product(("alert", "test-loan", "outside-stop"), STATES[4:])],
 )
 @pytest.mark.parametrize("full", [False, True])
 def test_every_check_has_words_in_every_state(id: str, state: str, full: bool):

@@ -163,13 +163,16 @@ def test_a_bill_is_by_the_second(db: Database, clock: Clock):
 
 def test_permissions_come_through_roles_and_faults_take_them_away(db: Database, clock: Clock, faults: Faults):
     principals = Principals(db, clock, faults, "owner@x.example")
-    machine = Principal("m@p", "serviceAccount")
+    machine = Principal("tpu-studio-runner@p", "serviceAccount")
     assert not principals.may(machine, "tpu.queuedResources.delete", "projects/p")
-    principals.grant("projects/p", "roles/tpu.admin", "serviceAccount:m@p")
+    stopper = Principal("tpu-studio-stopper@p", "serviceAccount")
+    for who in (machine, stopper):
+        principals.grant("projects/p", "roles/tpu.admin", who.member)
     assert principals.may(machine, "tpu.queuedResources.delete", "projects/p")
     assert not principals.may(machine, "storage.objects.get", "projects/p")
     faults.arm("runner-may-not-delete")
     assert not principals.may(machine, "tpu.queuedResources.delete", "projects/p")
+    assert principals.may(stopper, "tpu.queuedResources.delete", "projects/p")
     owner = principals.of(principals.owner_token)
     assert owner is not None and owner.is_owner and principals.may(owner, "tpu.nodes.list")
     faults.arm("permission-missing", permission="tpu.nodes.list")

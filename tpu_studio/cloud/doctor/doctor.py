@@ -12,7 +12,8 @@ from typing import Any
 from google.auth.transport.requests import Request
 
 from tpu_studio.cloud.doctor import names, quota
-from tpu_studio.cloud.doctor.repairs import Apis, Repairs, queue_name, runner_address
+from tpu_studio.cloud.doctor.repairs import Apis, Repairs, account_path, queue_name, runner_address, stopper_address
+from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
@@ -67,7 +68,8 @@ class GoogleDoctor:
         for id in ORDER:
             if only and id not in only:
                 continue
-            before = next((need for need in _NEEDS[id] if need in found and found[need].state != "pass"), "")
+            good = ("pass", "optional")
+            before = next((need for need in _NEEDS[id] if need in found and found[need].state not in good), "")
             if before and not (id == "runner" and found[before].state == "unknown"):
                 found[id] = Result(id, "waiting", {"after": before})
             else:
@@ -182,28 +184,24 @@ class GoogleDoctor:
         return Result("bucket", "pass", facts)
 
     def _runner(self, choices: Choices) -> Result:
-        address = runner_address(choices)
-        project = segment(choices.project)
-        apis = self._apis(choices.project)
+        address, apis = runner_address(choices), self._apis(choices.project)
+        path, member = account_path(choices, address), f"serviceAccount:{address}"
         try:
-            apis.iam.get(f"/v1/projects/{project}/serviceAccounts/{segment(address)}")
+            apis.iam.get(path)
         except CloudRefused as error:
             if error.id != "not-found":
                 raise
             return Result("runner", "fail", {"runner": address}, fix="make-runner", undo=True)
-        role = f"projects/{choices.project}/roles/{names.RUNNER_ROLE}"
-        member = f"serviceAccount:{address}"
+        of_project = self._policy(choices.project)
         missing = []
-        of_project = apis.resources.post(f"/v3/projects/{project}:getIamPolicy", {}, again=True)
-        if not (_has(of_project, role, member) or all(_has(of_project, one, member) for one in names.RUNNER_ROLES_TOO)):
+        all_too = all(_has(of_project, one, member) for one in names.RUNNER_ROLES_TOO)
+        if not (all_too or self._has_role(choices.project, names.RUNNER_ROLE, names.RUNNER_PERMISSIONS, member)):
             missing.append(names.RUNNER_ROLE)
         if choices.bucket:
             of_bucket = apis.storage.get(f"/storage/v1/b/{segment(choices.bucket)}/iam")
             if not any(_has(of_bucket, one, member) for one in (names.BUCKET_ROLE, *names.BUCKET_ROLES_TOO)):
                 missing.append(names.BUCKET_ROLE)
-        policy = apis.iam.post(
-            f"/v1/projects/{project}/serviceAccounts/{segment(address)}:getIamPolicy", {}, again=True
-        )
+        policy = apis.iam.post(f"{path}:getIamPolicy", {}, again=True)
         if not (_has(policy, names.ACT_AS_ROLE, member) or _has(of_project, names.ACT_AS_ROLE, member)):
             missing.append(names.ACT_AS_ROLE)
         if missing:
@@ -216,10 +214,51 @@ class GoogleDoctor:
         except CloudRefused as error:
             if error.id != "not-found":
                 raise
-            return Result("outside-stop", "fail", {"region": choices.region}, fix="make-queue")
+            return Result("outside-stop", "fail", {"region": choices.region}, fix="make-queue", undo=True)
+        facts = {"region": choices.region, "account": choices.stopper or runner_address(choices)}
         if seen.get("state") not in ("RUNNING", 1):
-            return Result("outside-stop", "fail", {"region": choices.region, "state": seen.get("state")})
-        return Result("outside-stop", "pass", {"region": choices.region})
+            return Result("outside-stop", "fail", {**facts, "state": seen.get("state")}, fix="make-queue")
+        if not choices.stopper:  # set up before it had an account of its own, or on another computer: it works
+            return Result("outside-stop", "optional", facts, fix="make-queue", undo=True)
+        if missing := self._stopper_lacks(choices):
+            return Result("outside-stop", "fail", {**facts, "missing": missing}, fix="make-queue")
+        return Result("outside-stop", "pass", facts)
+
+    def _stopper_lacks(self, choices: Choices) -> list[str]:
+        """What the account of the outside stops needs and has not; its name where it is not there at all."""
+        address = stopper_address(choices)
+        path, member = account_path(choices, address), f"serviceAccount:{address}"
+        iam = self._apis(choices.project).iam
+        try:
+            iam.get(path)
+        except CloudRefused as error:
+            if error.id != "not-found":
+                raise
+            return [names.STOPPER]
+        missing, of_project = [], self._policy(choices.project)
+        too = any(_has(of_project, one, member) for one in names.STOPPER_ROLES_TOO)
+        if not (too or self._has_role(choices.project, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS, member)):
+            missing.append(names.STOPPER_ROLE)
+        mine = _refused(iam, path, ["iam.serviceAccounts.actAs"])
+        runner, policy = f"serviceAccount:{runner_address(choices)}", iam.post(f"{path}:getIamPolicy", {}, again=True)
+        if mine or not (_has(policy, names.ACT_AS_ROLE, runner) or _has(of_project, names.ACT_AS_ROLE, runner)):
+            missing.append(names.ACT_AS_ROLE)
+        return missing
+
+    def _policy(self, project: str) -> Mapping[str, Any]:
+        path = f"/v3/projects/{segment(project)}:getIamPolicy"
+        return self._apis(project).resources.post(path, {}, again=True)
+
+    def _has_role(self, project: str, role: str, permissions: Sequence[str], member: str) -> bool:
+        """Whether *member* has our custom role, and that role holds all that this version needs."""
+        name = f"projects/{project}/roles/{role}"
+        if not _has(self._policy(project), name, member):
+            return False
+        try:
+            held = self._apis(project).iam.get(f"/v1/{name}").get("includedPermissions")
+        except CloudRefused:
+            return True  # it may not be looked into: the proof on the machine will tell
+        return set(permissions) <= set(held or ())
 
     def _quota(self, choices: Choices) -> Result:
         rows = self.allowances(choices.project, region=choices.region)
@@ -263,7 +302,7 @@ class GoogleDoctor:
             "make-network": repairs.make_network,
             "make-bucket": lambda now: self._new_bucket(repairs, now),
             "make-runner": repairs.make_runner,
-            "make-queue": repairs.make_queue,
+            "make-queue": repairs.make_stops,
         }
         return simple[id](choices)
 
@@ -278,23 +317,13 @@ class GoogleDoctor:
             "make-network": repairs.remove_network,
             "make-bucket": repairs.remove_bucket,
             "make-runner": repairs.remove_runner,
+            "make-queue": repairs.remove_stops,
         }
         return simple[id](choices)
 
     def request_text(self, choices: Choices, missing: Sequence[str]) -> str:
-        me = self._who() or "me"
-        member = f"user:{me}"
-        roles = names.roles_for(tuple(missing)) or ("roles/tpu.admin",)
-        commands = "\n".join(
-            f"gcloud projects add-iam-policy-binding {choices.project} --member={member} --role={role}"
-            for role in roles
-        )
-        return (
-            f"Hello,\n\nI would like to train models on Cloud TPUs in the project {choices.project}. For that I ({me}) "
-            f"need {'these roles' if len(roles) > 1 else 'this role'}: {', '.join(roles)}.\n\n"
-            f"It can be granted in the console under IAM, or with\n\n{commands}\n\n"
-            f"What it is needed for: {', '.join(missing)}.\n\nThank you."
-        )
+        lacking = [id for id in ("runner", "outside-stop") if self._checked(id, choices).state in ("fail", "optional")]
+        return request(choices, self._who() or "me", missing, lacking)
 
     # ------------------------------------------------------------------------------------------ projects, money, quota
 

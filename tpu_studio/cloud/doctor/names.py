@@ -63,8 +63,16 @@ RUNNER_PERMISSIONS = (
     "cloudtasks.tasks.get",
     "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
+    "compute.instances.get",
+    "compute.instances.delete",
 )
 """What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else."""
+
+STOPPER_ROLE = "tpuStudioStopper"
+STOPPER_PERMISSIONS = ("tpu.queuedResources.delete", "tpu.nodes.delete", "compute.instances.delete")
+"""What a stop from outside may do. Its account is not the machines', so that a grant that one of them loses, or never
+had, leaves the other net whole."""
+STOPPER_ROLES_TOO = ("roles/tpu.admin",)
 
 RUNNER_ROLES_TOO = ("roles/tpu.admin", "roles/cloudtasks.admin")
 """Together they hold all of that and more: good as well, where somebody else granted them."""
@@ -74,6 +82,7 @@ BUCKET_ROLES_TOO = ("roles/storage.objectAdmin", "roles/storage.admin")
 ACT_AS_ROLE = "roles/iam.serviceAccountUser"
 QUEUE = "tpu-studio"
 RUNNER = "tpu-studio-runner"
+STOPPER = "tpu-studio-stopper"
 ALERT = "TPU Studio"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,14 @@ class Apis:
 
 def runner_address(choices: Choices) -> str:
     return choices.runner or f"{names.RUNNER}@{choices.project}.iam.gserviceaccount.com"
+
+
+def stopper_address(choices: Choices) -> str:
+    return choices.stopper or f"{names.STOPPER}@{choices.project}.iam.gserviceaccount.com"
+
+
+def account_path(choices: Choices, address: str) -> str:
+    return f"/v1/projects/{segment(choices.project)}/serviceAccounts/{segment(address)}"
 
 
 def queue_name(choices: Choices) -> str:
@@ -113,43 +121,70 @@ class Repairs:
 
     def make_runner(self, choices: Choices) -> Choices:
         """The account that machines run as, with the least that it needs: delete itself, move its stops, its bucket."""
-        project, address = choices.project, runner_address(choices)
+        address = runner_address(choices)
         member = f"serviceAccount:{address}"
-        iam = self._apis.iam
-        self._made(
-            lambda: iam.post(
-                f"/v1/projects/{segment(project)}/serviceAccounts",
-                {"accountId": names.RUNNER, "serviceAccount": {"displayName": "TPU Studio runner"}},
-            )
-        )
-        role = f"projects/{project}/roles/{names.RUNNER_ROLE}"
-        wanted = {"title": "TPU Studio runner", "includedPermissions": list(names.RUNNER_PERMISSIONS), "stage": "GA"}
-        if not self._made(
-            lambda: iam.post(f"/v1/projects/{segment(project)}/roles", {"roleId": names.RUNNER_ROLE, "role": wanted})
-        ):
-            iam.patch(f"/v1/{role}", wanted, {"updateMask": "includedPermissions"}, again=True)
-        self._grant(
-            f"/v3/projects/{segment(project)}:getIamPolicy",
-            f"/v3/projects/{segment(project)}:setIamPolicy",
-            self._apis.resources,
-            {role: member},
-        )
-        account = f"/v1/projects/{segment(project)}/serviceAccounts/{segment(address)}"
-        grants = {names.ACT_AS_ROLE: [member, *([_person(self._me)] if self._me else [])]}
-        self._grant(f"{account}:getIamPolicy", f"{account}:setIamPolicy", iam, grants)
+        self._make_account(choices, names.RUNNER, "TPU Studio runner", names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
+        self._let_act(choices, address, [member, *self._my_member])
         if choices.bucket:
             self._grant_bucket(choices.bucket, names.BUCKET_ROLE, member)
+        if choices.stopper:
+            self._let_act(choices, choices.stopper, [member])  # it moves its own stops, which act as that one
         return replace(choices, runner=address)
 
-    def make_queue(self, choices: Choices) -> Choices:
-        """The queue of the outside stops, in the TPU's region."""
+    def make_stops(self, choices: Choices) -> Choices:
+        """The queue of the outside stops in the TPU's region, and the account as which they delete."""
+        self._make_queue(choices)
+        address = stopper_address(choices)
+        title, may = "TPU Studio stops", names.STOPPER_PERMISSIONS
+        self._make_account(choices, names.STOPPER, title, names.STOPPER_ROLE, may)
+        runner = runner_address(choices)
+        runs = [f"serviceAccount:{runner}"] if self._is_there(choices, runner) else []
+        self._let_act(choices, address, [*runs, *self._my_member])
+        return replace(choices, stopper=address)
+
+    @property
+    def _my_member(self) -> list[str]:
+        return [_person(self._me)] if self._me else []
+
+    def _make_account(self, choices: Choices, id: str, title: str, role_id: str, permissions: Sequence[str]) -> None:
+        """A service account *id* with a role of its own in the project."""
+        iam, project = self._apis.iam, segment(choices.project)
+        account = {"accountId": id, "serviceAccount": {"displayName": title}}
+        self._made(lambda: iam.post(f"/v1/projects/{project}/serviceAccounts", account))
+        role = f"projects/{choices.project}/roles/{role_id}"
+        wanted = {"title": title, "includedPermissions": list(permissions), "stage": "GA"}
+        if not self._made(lambda: iam.post(f"/v1/projects/{project}/roles", {"roleId": role_id, "role": wanted})):
+            iam.patch(f"/v1/{role}", wanted, {"updateMask": "includedPermissions"}, again=True)
+        member = f"serviceAccount:{id}@{choices.project}.iam.gserviceaccount.com"
+        policy = f"/v3/projects/{project}"
+        self._grant(f"{policy}:getIamPolicy", f"{policy}:setIamPolicy", self._apis.resources, {role: member})
+
+    def _let_act(self, choices: Choices, address: str, members: list[str]) -> None:
+        """*members* may start things that run as *address*."""
+        if members:
+            account = account_path(choices, address)
+            grants = {names.ACT_AS_ROLE: members}
+            self._grant(f"{account}:getIamPolicy", f"{account}:setIamPolicy", self._apis.iam, grants)
+
+    def _is_there(self, choices: Choices, address: str) -> bool:
+        try:
+            self._apis.iam.get(account_path(choices, address))
+        except CloudRefused as error:
+            if error.id != "not-found":
+                raise
+            return False
+        return True
+
+    def _make_queue(self, choices: Choices) -> None:
         parent = f"/v2/projects/{segment(choices.project)}/locations/{segment(choices.region)}/queues"
         body = {
             "name": queue_name(choices),
             "retryConfig": {"maxAttempts": 5, "minBackoff": "10s", "maxBackoff": "120s"},
         }
-        self._made(lambda: self._apis.tasks.post(parent, body))
-        return choices
+        if not self._made(lambda: self._apis.tasks.post(parent, body)):
+            queue = f"/v2/{queue_name(choices)}"
+            if self._apis.tasks.get(queue).get("state") not in ("RUNNING", 1):
+                self._apis.tasks.post(f"{queue}:resume", {}, again=True)
 
     def make_alert(self, choices: Choices, *, billing_account: str, project_number: str) -> Choices:
         """Mail at 50, 90 and 100 % of the month's amount. It stops nothing."""
@@ -177,9 +212,21 @@ class Repairs:
         return choices
 
     def remove_runner(self, choices: Choices) -> Choices:
-        path = f"/v1/projects/{segment(choices.project)}/serviceAccounts/{segment(runner_address(choices))}"
-        self._apis.iam.delete(path)
+        self._apis.iam.delete(account_path(choices, runner_address(choices)))
         return replace(choices, runner="")
+
+    def remove_stops(self, choices: Choices) -> Choices:
+        """The account goes and stops act as the machines' own again; the queue stays, for its name would rest for days.
+
+        Raises:
+            CloudRefused: ``precondition``: a stop that stands relies on the account.
+        """
+        standing = self._apis.tasks.pages(f"/v2/{queue_name(choices)}/tasks", "tasks", {"pageSize": 100})
+        if standing:
+            raise CloudRefused("precondition", raw=f"{len(standing)} stops from outside still rely on this account")
+        if self._is_there(choices, stopper_address(choices)):
+            self._apis.iam.delete(account_path(choices, stopper_address(choices)))
+        return replace(choices, stopper="")
 
     def remove_alert(self, choices: Choices, *, budget: str) -> Choices:
         self._apis.budgets.delete(f"/v1/{budget}")

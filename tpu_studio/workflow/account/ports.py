@@ -95,13 +95,17 @@ class QuotaRequest:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a person has decided for the account; remembered per account in ``accounts.json``'s neighbour."""
+    """What a person has decided for the account; remembered per account in ``accounts.json``'s neighbour.
+
+    *stopper*: the account of the stops from outside once it is set up; "": they act as the runner.
+    """
 
     project: str = ""
     region: str = ""
     bucket: str = ""
     network: str = "default"
     runner: str = ""
+    stopper: str = ""
     monthly_usd: float = 25.0
 
 

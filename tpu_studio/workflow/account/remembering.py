@@ -24,7 +24,7 @@ class ChoicesFile:
         known = known if isinstance(known, dict) else {}
         usual = Choices(region=REGION)
         texts = {
-            name: str(known[name]) for name in ("project", "region", "bucket", "network", "runner") if known.get(name)
+            name: str(known[name]) for name in ("project", "region", "bucket", "network", "runner", "stopper") if known.get(name)
         }
         monthly = known.get("monthly_usd")
         good = isinstance(monthly, (int, float)) and not isinstance(monthly, bool) and 0 < monthly <= 1e9

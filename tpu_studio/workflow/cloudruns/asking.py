@@ -96,7 +96,7 @@ def config(
         resource = node = f"compute/v1/projects/{side.project}/zones/{ref.zone}/instances/{ref.name}"
     outside = {
         "queue": f"projects/{side.project}/locations/{ref.region}/queues/{LABEL}",
-        "runner": side.runner,
+        "account": side.stop_account,
         "before": stops,
         "margin_s": MARGIN_S,
         "spacing_s": SPACING_S,

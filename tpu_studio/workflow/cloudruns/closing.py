@@ -22,7 +22,7 @@ from tpu_studio.workflow.cloudruns.decide import Rules
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
-from tpu_studio.workflow.cloudruns.state import Guard, Machine, with_guard
+from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, with_guard
 
 GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
 TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back
@@ -135,21 +135,28 @@ class Closing:
         )  # fmt: skip
 
     def finish(self, run: Watched, limits: Limits) -> None:
-        """The result here, the receipt here and in the bucket, then phase done. Repeatable."""
+        """What was to be discarded gone, the result here, the receipt here and in the bucket, then phase done.
+
+        Repeatable.
+        """
+        kept: int | None = None
         if run.state.opened:
             try:
                 for attempt in range(1, run.state.attempt + 1):
                     run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
                     run.mirror.records(attempt)
+                if _is_discarded(with_guard(run.state, run.words.guard(run.state.attempt))):
+                    run.mirror.discard()
                 run.mirror.result()
+                kept = run.mirror.kept_bytes()
             except CloudRefused as error:
-                _log.warning("run %s: its result cannot be fetched: %s", run.folder.name, error)
+                _log.warning("run %s: the bucket is not as it should be left: %s", run.folder.name, error)
         now = run.side.clock.now()
         left = [str(one) for one in _stops_left(run.folder)]
         state = with_guard(run.state, run.words.guard(run.state.attempt))
         record = receipt(
             run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now,
-            unseen_usd=sum(_unseen_usd(run.folder)),
+            unseen_usd=sum(_unseen_usd(run.folder)), kept_bytes=kept,
         )  # fmt: skip
         data = json.dumps(record, indent=1).encode() + b"\n"
         write_atomically(result_folder(run.folder) / "receipt.json", data)
@@ -170,6 +177,10 @@ class Closing:
                 run.mirror.push_desk()
             except (CloudRefused, CloudUnclear) as error:
                 _log.info("run %s: its last event is on this disk only: %s", run.folder.name, error)
+
+
+def _is_discarded(state: State) -> bool:
+    return state.end is not None and state.end.get("reason") == Reason.DISCARDED.value
 
 
 def _lived_until(folder: Path, machine: Machine) -> float:

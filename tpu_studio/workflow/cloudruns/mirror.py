@@ -284,6 +284,14 @@ class Mirror:
             self._box.write(self.prefix + WATCHING, json.dumps(record).encode() + b"\n")
             self._watching_at = now
 
+    def discard(self) -> None:
+        """The saved copies out of the bucket: nobody wants them. A result of an earlier attempt was kept, and stays."""
+        self._box.delete([one.name for one in self._box.list(f"{self.prefix}checkpoints/")])
+
+    def kept_bytes(self) -> int:
+        """What the run's own folder in the bucket holds."""
+        return sum(one.size for one in self._box.list(self.prefix))
+
     def put(self, relative: str, data: bytes) -> None:
         self._box.write(self.prefix + relative, data)
 

@@ -171,6 +171,8 @@ class CloudSide:
     """Everything a run in the cloud uses, for one project and bucket; made by ``cloud.connection``.
 
     Attributes:
+        runner: The service account that machines run as.
+        stopper: The one as which stops from outside act; "": the runner too, so that both nets hang on one account.
         endpoints: Base URLs as the VM shall use them (ts-config).
         queue: Full name of the outside-stop queue by region is ``projects/P/locations/<region>/queues/tpu-studio``.
         speed: How much faster than real time the cloud's clock runs (practice only), else 1.
@@ -185,6 +187,11 @@ class CloudSide:
     clock: ServerClock
     endpoints: Mapping[str, str]
     speed: float = 1.0
+    stopper: str = ""
+
+    @property
+    def stop_account(self) -> str:
+        return self.stopper or self.runner
 
 
 class Preparing(Protocol):

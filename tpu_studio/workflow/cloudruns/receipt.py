@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.state import Machine, State
 
@@ -12,12 +13,13 @@ FORMAT = 1
 
 def receipt(
     plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float,
-    unseen_usd: float = 0.0,
+    unseen_usd: float = 0.0, kept_bytes: int | None = None,
 ) -> Any:  # fmt: skip
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
     Args:
         unseen_usd: What machines may have cost that nobody saw; it is no part of ``usd``.
+        kept_bytes: What the run's folder in the bucket holds; None: that could not be read.
     """
     end = state.end
     return {
@@ -40,8 +42,31 @@ def receipt(
         "usd_per_hour": usd_per_hour,
         "price": dict(plan.price) if plan.price else None,
         "kept": f"gs://{bucket}/runs/{plan.run}/",
+        "kept_bytes": kept_bytes,
+        "kept_usd_per_month": _per_month(plan, kept_bytes),
+        "kept_for_other_runs": _shared(bucket, plan, state),
         "written": round(now, 3),
     }
+
+
+def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, Any]]:
+    """The data, which the next run with the same finds there: each piece with what it costs a month."""
+    pieces = (state.pieces or {}).get("data") or []
+    return [
+        {
+            "object": f"gs://{bucket}/{piece['object']}",
+            "bytes": piece["bytes"],
+            "usd_per_month": _per_month(plan, piece["bytes"]),
+        }
+        for piece in pieces
+    ]
+
+
+def _per_month(plan: Plan, size: int | None) -> float | None:
+    """USD; None: the price is unknown. The bucket is in the region of the plan's first zone."""
+    zones = plan.job["where.zones"] or [""]
+    rate = catalogue().storage_usd_per_gb_month(str(zones[0]))
+    return None if rate is None or size is None else round(size / 2**30 * rate, 6)
 
 
 def _made(machine: Machine, usd_per_hour: float | None) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class Cloud:
             "bucket": BUCKET, "prefix": PREFIX,
             "endpoints": {"storage": self.url, "tpu": self.url, "compute": self.url, "tasks": f"{self.url}/cloudtasks"},
             "outside_stops": {
-                "queue": QUEUE, "runner": "r@p.iam.gserviceaccount.com",
+                "queue": QUEUE, "account": "stopper@p.iam.gserviceaccount.com",
                 "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)], "margin_s": 600, "spacing_s": 600,
             },
             "lease_s": 14400, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0, "idle_minutes": 15,
@@ -177,7 +177,7 @@ class Cloud:
         if path == "instance/service-accounts/default/token":
             return 200, {}, json.dumps({"access_token": TOKEN, "expires_in": 3599, "token_type": "Bearer"}).encode()
         if path == "instance/preempted":
-            until = time.monotonic() + 3.0
+            until = time.monotonic() + 1.0
             while query.get("wait_for_change") and not (self.preempted or self._closing) and time.monotonic() < until:
                 time.sleep(0.02)
             return 200, {"ETag": "b" if self.preempted else "a"}, b"TRUE" if self.preempted else b"FALSE"

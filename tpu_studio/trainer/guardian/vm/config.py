@@ -177,7 +177,7 @@ def _stops(tree: Any) -> Mapping[str, Any] | None:
         raise BadConfig("an outside stop of another queue")
     return {
         "queue": queue,
-        "runner": str(tree["runner"]),
+        "account": str(tree["account"]),
         "before": before,
         "margin_s": _number("margin_s", tree.get("margin_s", 600), 1, _DAY_S),
         "spacing_s": _number("spacing_s", tree.get("spacing_s", 600), 1, _DAY_S),

@@ -39,6 +39,8 @@ from tpu_studio.wire.runfolder import PLAN, events_file, write_atomically
 REFUSED, GOING_DOWN = 2, 75
 _ROOT = "/var/lib/tpu-studio"
 _SAVE_S = 25.0  # after the trainer has saved
+_OUTSIDE_AGAIN_S = 600.0
+_NO = (" 400", " 401", " 403", " 412")  # answers to DELETE that asking again does not change
 _TAKEN_S = 300.0  # a machine that was said to be taken away and is still there after so long deletes itself
 _TIMES_ITS_BYTES = 200  # an archive of b bytes may unpack to so many times b, and to 64 MiB at least
 
@@ -88,6 +90,8 @@ class OnDuty:
         )
         self._rented.mailbox, self._rented.bucket = self._box, self._bucket
         self._obeyed = Controls(self._run, config.attempt)
+        self._outside_again = 0.0
+        """From when on the stop from outside may be asked, once more, to delete this machine."""
 
     def go(self) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -393,11 +397,22 @@ class OnDuty:
         raise AssertionError("not reached")
 
     def _deleting(self, answer: str) -> None:
-        """What was answered; where that is no yes, the ledger tells how long this machine lives on."""
+        """What was answered. Where that is no yes, the ledger tells how long this machine lives on; where it is a no,
+        the stop from outside, which has an account of its own, is asked to do it now."""
         print(f"guardian: {answer}", flush=True)
-        if not answer.endswith(" 200"):
-            with contextlib.suppress(Unreachable, Refused):
-                self._box.write_ledger(force=True)
+        if answer.endswith(" 200"):
+            return
+        with contextlib.suppress(Unreachable, Refused):
+            self._box.write_ledger(force=True)
+        now = self._clock.now()
+        if self._config.stops is None or now < self._outside_again or not answer.endswith(_NO):
+            return
+        try:
+            name = stops.at_once(self._api, self._config, now)
+            self._outside_again = now + _OUTSIDE_AGAIN_S
+            print(f"guardian: asked for the deletion from outside: {name}", flush=True)
+        except (Unreachable, Refused) as error:
+            print(f"guardian: the deletion from outside could not be asked for: {error}", flush=True)
 
 
 def _go_down_at_once() -> None:
