@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 import tpu_studio
-from tpu_studio.local.sources import kept_copy
+from tpu_studio.local.sources import installed_copy, kept_copy
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
@@ -132,7 +132,10 @@ def package_folder() -> Path:
     frozen = getattr(sys, "_MEIPASS", None)
     if frozen is not None:
         return kept_copy(Path(frozen) / "engine-source", home_folder() / "programs")
-    return Path(tpu_studio.__file__).resolve().parents[1]
+    package = Path(tpu_studio.__file__).resolve().parent
+    if (package / "resources").is_dir():  # in site-packages (`wire.resources`), not a checkout
+        return installed_copy(package, tpu_studio.__version__, home_folder() / "programs")
+    return package.parent
 
 
 _LEFT_OUT = frozenset(

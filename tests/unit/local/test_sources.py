@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tpu_studio.local import sources
-from tpu_studio.local.sources import kept_copy
+from tpu_studio.local.sources import installed_copy, kept_copy
 
 
 @pytest.fixture
@@ -59,3 +59,34 @@ def test_a_copy_that_no_run_can_need_any_more_goes(packaged: Path, tmp_path: Pat
     monkeypatch.setattr(sources, "KEPT_S", 1000.0)
     kept_copy(packaged, tmp_path / "programs")
     assert not old.exists()
+
+
+@pytest.fixture
+def site_packages(tmp_path: Path) -> Path:
+    """The app from its wheel, beside its own numpy."""
+    packages = tmp_path / "site-packages"
+    for name in ("numpy/__init__.py", "tpu_studio/__init__.py", "tpu_studio/gui/window.py", *ENGINE_FILES):
+        (packages / name).parent.mkdir(parents=True, exist_ok=True)
+        (packages / name).write_text(f"# {name}\n")
+    (packages / "tpu_studio" / "resources").mkdir()
+    (packages / "tpu_studio" / "resources" / "words.txt").write_text("hello")
+    return packages
+
+
+ENGINE_FILES = ("tpu_studio/wire/plan.py", "tpu_studio/data/look.py", "tpu_studio/trainer/guardian/keeper.py")
+
+
+def test_from_a_wheel_the_engine_gets_its_part_and_none_of_the_apps_libraries(site_packages: Path, tmp_path: Path):
+    copy = installed_copy(site_packages / "tpu_studio", "1.0", tmp_path / "programs")
+    found = {path.relative_to(copy).as_posix() for path in copy.rglob("*.py")}
+    assert found == {"tpu_studio/__init__.py", *ENGINE_FILES}
+    assert (copy / "resources" / "words.txt").read_text() == "hello"
+
+
+def test_another_wheel_of_the_same_version_makes_another_copy(site_packages: Path, tmp_path: Path):
+    first = installed_copy(site_packages / "tpu_studio", "1.0", tmp_path / "programs")
+    (site_packages / ENGINE_FILES[0]).write_text("# mended\n")
+    second = installed_copy(site_packages / "tpu_studio", "1.0", tmp_path / "programs")
+    assert first != second
+    assert (first / ENGINE_FILES[0]).read_text() == f"# {ENGINE_FILES[0]}\n"
+    assert (second / ENGINE_FILES[0]).read_text() == "# mended\n"
