@@ -133,21 +133,23 @@ class Sky:
                 self._put(f"{config['prefix']}checkpoints/{node.step:08d}/COMMITTED", b"")
                 self._say(node, event("checkpoint", t=self.now, step=node.step))
         if node.step >= self.steps or stop:
-            self._put(f"{config['prefix']}result/model.txt", b"model")
-            reason = "stopped-by-user" if stop else "completed"
+            if stop != "discarded":
+                self._put(f"{config['prefix']}result/model.txt", b"model")
+            reason = stop or "completed"
             status = "stopped" if stop else "finished"
             self._say(node, event("end", t=self.now, attempt=config["attempt"], status=status, reason=reason,
                                   steps=node.step, final={"loss": 1.0 / max(1, node.step)}))  # fmt: skip
             node.ended = True
 
-    def _stop(self, config: Mapping[str, Any]) -> bool:
+    def _stop(self, config: Mapping[str, Any]) -> str:
+        """The reason that a person's stop is; "" where nobody has asked for one."""
         prefix = f"{config['prefix']}control/"
         for name, (data, _, _) in self.objects.items():
             if name.startswith(prefix):
                 record = json.loads(data)
                 if record.get("verb") == "stop" and record.get("attempt", config["attempt"]) == config["attempt"]:
-                    return True
-        return False
+                    return "stopped-by-user" if record.get("keep", True) else "discarded"
+        return ""
 
     def _checkpoint(self, config: Mapping[str, Any]) -> int:
         start = f"{config['prefix']}checkpoints/"

@@ -270,6 +270,11 @@ class Catalogue:
         ]
         return sorted(found, key=lambda price: (price.usd_per_chip_hour, price.region))
 
+    def storage_usd_per_gb_month(self, where: str) -> float | None:
+        """Of what lies in a bucket (standard class) in a zone's region or a region; None: the price is unknown."""
+        found = self._file("prices")["storage"]["gcs_standard_usd_per_gb_month"].get(region_of(where))
+        return None if found is None else float(found)
+
     @cached_property
     def _prices(self) -> list[tuple[Price, Mapping[str, Any]]]:
         names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")

@@ -351,7 +351,7 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     if reason in REASONS:
         return said
     if reason is Reason.DISCARDED:
-        kept = "Nothing was kept."
+        kept = "No copy of the model was kept; the run's records stay in the bucket, and the receipt has their size."
     elif f.raw("result") is False:
         kept = "No model was written. A copy that was saved before is in the bucket."
     elif reason.status is Status.FAILED:

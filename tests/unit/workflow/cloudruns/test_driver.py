@@ -183,6 +183,26 @@ def test_stop_while_training_is_the_guardians_to_obey(desk: CloudDesk, sky: Sky)
     nothing_left(desk)
 
 
+def test_discarded_it_leaves_no_copy_in_the_bucket_and_the_receipt_prices_what_stays(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    def copies() -> list[str]:
+        return [name for name in sky.objects if "/checkpoints/" in name]
+
+    while not copies():
+        desk.turn()
+    sky._put("data/other.tar", b"shared")
+    desk.stop(keep=False)
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "discarded"
+    assert copies() == []
+    assert "data/other.tar" in sky.objects
+    told = receipt(desk)
+    assert told["kept_bytes"] > 0
+    assert told["kept_usd_per_month"] == pytest.approx(told["kept_bytes"] / 2**30 * 0.023, abs=1e-6)  # us-west4
+
+
 def test_a_machine_that_falls_silent_is_deleted(desk: CloudDesk, sky: Sky) -> None:
     while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
         desk.turn()
