@@ -242,7 +242,7 @@ class Keeper:
             self._stop(trainer, Reason.DISK_FULL if is_full(problem) else Reason.FOLDER_UNWRITABLE, raw=str(problem))
         if self._deadline is not None and now > self._deadline and trainer.code is None:
             trainer.end(signal.SIGKILL if trainer.killed_by_us else signal.SIGTERM)
-            self._deadline = now + _TERM_S
+            self._deadline = now + min(_TERM_S, self._grace_s)
         trainer.watch_memory()
         self._write_money()
         self._write_ledger()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
 from tests.unit.guardian.vm.test_crashes import curve
@@ -47,15 +48,15 @@ def test_money_of_earlier_attempts_counts(cloud: Cloud, machine: Machine) -> Non
 
 def test_a_practice_clock_runs_faster_and_the_ledger_with_it(cloud: Cloud, machine: Machine) -> None:
     cloud.speed = 600.0
-    cloud.config(lease_s=3600, silence_s=36_000)
+    cloud.config(lease_s=1800, silence_s=36_000)
     machine(LONG).boot().to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "time-limit"
-    assert json.loads(cloud.objects[f"{PREFIX}ledger/a0001.json"])["usd"] >= 1.19
+    assert json.loads(cloud.objects[f"{PREFIX}ledger/a0001.json"])["usd"] >= 0.59
 
 
 def test_a_trainer_that_falls_silent_is_ended(cloud: Cloud, machine: Machine) -> None:
-    cloud.speed = 100.0
-    cloud.config(idle_minutes=5.0, lease_s=80_000, silence_s=36_000)
+    cloud.speed = 300.0
+    cloud.config(idle_minutes=5.0, lease_s=80_000, silence_s=80_000)
     machine("--steps 50 --at 5:silence").boot().to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "trainer-stuck"
 
@@ -79,17 +80,22 @@ def test_a_stop_that_was_there_before_the_machine_starts_no_trainer(cloud: Cloud
     assert (cloud.said("end")[0]["reason"], cloud.said("end")[0]["facts"]["result"]) == ("stopped-by-user", False)
 
 
-def test_more_hours_move_the_deadline_and_an_extension_trains_further(cloud: Cloud, machine: Machine) -> None:
+def test_more_hours_move_the_deadline_and_an_extension_trains_further(
+    cloud: Cloud, machine: Machine, tmp_path: Path
+) -> None:
     cloud.config()
-    vm = machine("--steps 300 --step-s 0.02").boot()
+    heard = tmp_path / "heard"
+    vm = machine(f"--steps 30 --at 20:hold={heard}").boot()
     cloud.wait(lambda: cloud.said("metric"))
     deadline = vm.root / "ts-digits-k3f7-a1-t1" / "deadline"
     before = int(deadline.read_text())
     cloud.put("control/000001.json", b'{"verb":"limits","hours":4.1,"money_usd":99}')
     cloud.put("control/000002.json", b'{"verb":"extend","epochs":2}')
+    cloud.wait(lambda: len(cloud.said("control")) == 2)
+    heard.touch()
     vm.to_its_deletion()
     assert int(deadline.read_text()) == before + 360
-    assert curve(cloud) == list(range(1, 321))
+    assert curve(cloud) == list(range(1, 51))
 
 
 def test_a_clock_never_runs_back() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
 from tests.unit.guardian.vm.test_crashes import curve
@@ -71,22 +73,17 @@ def test_a_boot_resumes_the_attempt(cloud: Cloud, machine: Machine) -> None:
     assert cloud.said("end")[0]["reason"] == "completed"
 
 
-def test_copies_that_the_trainer_pruned_go_from_the_bucket(cloud: Cloud, machine: Machine) -> None:
+def test_copies_that_the_trainer_pruned_go_from_the_bucket(cloud: Cloud, machine: Machine, tmp_path: Path) -> None:
     cloud.config()
-    vm = machine("--steps 100000 --step-s 0.02 --save-every 50").boot()
-    run = vm.root / "ts-digits-k3f7-a1-t1" / "run" / "checkpoints"
-    cloud.wait(lambda: any(name.endswith("COMMITTED") for name in cloud.objects))
-    first = next(name for name in cloud.objects if name.endswith("COMMITTED")).removesuffix("COMMITTED")
-
-    def prune() -> bool:
-        for path in sorted(run.glob("[0-9]*"))[:-2]:
-            for file in path.iterdir():
-                file.unlink()
-            path.rmdir()
-        return not [name for name in list(cloud.objects) if name.startswith(first)]
-
-    cloud.wait(prune)
-    assert [name for name in cloud.objects if name.endswith("COMMITTED")]
+    first, second = tmp_path / "first-is-there", tmp_path / "second-is-there"
+    vm = machine(f"--steps 100000 --save-every 20 --at 20:hold={first} --at 45:hold={second}").boot()
+    cloud.wait(lambda: f"{PREFIX}checkpoints/00000020/COMMITTED" in cloud.objects)
+    first.touch()
+    cloud.wait(lambda: f"{PREFIX}checkpoints/00000040/COMMITTED" in cloud.objects)
+    shutil.rmtree(vm.root / "ts-digits-k3f7-a1-t1" / "run" / "checkpoints" / "00000020")
+    cloud.wait(lambda: not [name for name in list(cloud.objects) if "checkpoints/00000020/" in name])
+    assert f"{PREFIX}checkpoints/00000040/COMMITTED" in cloud.objects
     cloud.put("control/000001.json", b'{"verb":"stop","keep":false,"attempt":1}')
+    second.touch()
     vm.to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "discarded"

@@ -127,6 +127,7 @@ class Mailbox:
     """Args:
     ledger: What the ledger says now; None for a worker that keeps none.
     speed, now: Of the cloud's clock.
+    monotonic: Our own, by which silence is measured.
     """
 
     def __init__(
@@ -139,9 +140,10 @@ class Mailbox:
         ledger: Callable[[], dict[str, Any]] | None,
         speed: Callable[[], float],
         now: Callable[[], float],
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._bucket, self._config, self._run, self._worker = bucket, config, run, worker
-        self._ledger, self._speed, self._now = ledger, speed, now
+        self._ledger, self._speed, self._now, self._monotonic = ledger, speed, now, monotonic
         self.ranges = Ranges(bucket, config, run, worker)
         self.copies = Copies(bucket, config, run)
         self.problem: BaseException | None = None
@@ -150,9 +152,9 @@ class Mailbox:
         self._control_lock = threading.Lock()
         self._next_control = 1
         self._watching: bytes | None = None
-        self._watched_until = time.monotonic() + FRESH_S
+        self._watched_until = self._monotonic() + FRESH_S
         self._ledger_at = -1e9
-        self._wrote_at = time.monotonic()
+        self._wrote_at = self._monotonic()
         self._over = threading.Event()
         self._urgent = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -180,7 +182,7 @@ class Mailbox:
     @property
     def silent_s(self) -> float:
         """How long the bucket has taken nothing, by our own clock; something is written every 30 s at least."""
-        return time.monotonic() - self._wrote_at
+        return self._monotonic() - self._wrote_at
 
     def fetch_controls(self) -> None:
         """Put the controls that have come into the run folder. Raises Unreachable, Refused."""
@@ -200,7 +202,7 @@ class Mailbox:
         while not self._over.is_set():
             try:
                 while self.ranges.send():
-                    self._wrote_at = time.monotonic()
+                    self._wrote_at = self._monotonic()
                 self.write_ledger()
                 self._beat()
                 self.problem = None
@@ -216,7 +218,7 @@ class Mailbox:
             self._urgent.clear()
 
     def _out_pause(self) -> float:
-        watched = time.monotonic() < self._watched_until
+        watched = self._monotonic() < self._watched_until
         pause = OTHERS_S if self._worker else WATCHED_S if watched else UNWATCHED_S
         return min(pause, max(1.0, self._config.silence_s / self._speed() / 4))
 
@@ -244,12 +246,12 @@ class Mailbox:
     def _look_who_watches(self) -> None:
         seen = self._bucket.read(f"{self._config.prefix}{WATCHING}")
         if seen is not None and seen != self._watching:
-            if time.monotonic() >= self._watched_until:
+            if self._monotonic() >= self._watched_until:
                 self._urgent.set()
-            self._watching, self._watched_until = seen, time.monotonic() + FRESH_S
+            self._watching, self._watched_until = seen, self._monotonic() + FRESH_S
 
     def write_ledger(self, *, force: bool = False) -> None:
-        now = time.monotonic()
+        now = self._monotonic()
         every = max(2.0, LEDGER_S / self._speed())
         if self._ledger is None or (now - self._ledger_at < every and not force):
             return
@@ -259,11 +261,11 @@ class Mailbox:
 
     def _beat(self) -> None:
         """Say that this machine lives, when nothing else has said so for a while."""
-        if time.monotonic() - self._wrote_at < max(1.0, HEARTBEAT_S / self._speed()):
+        if self._monotonic() - self._wrote_at < max(1.0, HEARTBEAT_S / self._speed()):
             return
         name = events_name(self._config.attempt, self._worker)
         self._bucket.write(f"{self._config.prefix}heartbeat/{name}.json", encode({"t": round(self._now(), 3)}))
-        self._wrote_at = time.monotonic()
+        self._wrote_at = self._monotonic()
 
 
 class Copies:
