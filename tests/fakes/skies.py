@@ -60,6 +60,7 @@ class Sky:
     forbidden: Zones that may be neither asked nor looked into.
     guardian: The version of the app that is there now.
     tells_ends: It keeps a record of each deletion.
+    stopper: The account of the stops from outside; "": the runner's.
     hook: Called before and after each call of a port.
     """
 
@@ -81,6 +82,7 @@ class Sky:
     guardian: str = ""
     forbidden: set[str] = field(default_factory=set)
     tells_ends: bool = False
+    stopper: str = "stopper@sky"
     most_at_once: int = 0
 
     # ------------------------------------------------------------------------------------------------------ time
@@ -211,7 +213,8 @@ class Sky:
 
     def side(self) -> CloudSide:
         return CloudSide(
-            place="practice", project="sky", runner="runner@sky", machines={"tpu": _Machines(self)},
+            place="practice", project="sky", runner="runner@sky", stopper=self.stopper,
+            machines={"tpu": _Machines(self)},
             stops=_Stops(self), mailbox=_Box(self), clock=_Clock(self),
             endpoints={"storage": "http://sky", "tpu": "http://sky", "compute": "http://sky", "tasks": "http://sky"},
         )  # fmt: skip

@@ -418,6 +418,12 @@ NOTICES: dict[str, Entry] = {
         "The earlier ones stand; the machine also ends by itself.",
         "",
     ),
+    "outside-stops-shared": lambda f: Sentence(
+        "The stops at Google act as the machine's own account",
+        f"Should {f.text('account', 'that account')} lose the right to delete, neither the machine nor the stops could "
+        "end the bill while this computer is off.",
+        "Let the account page give the stops an account of their own; that costs nothing.",
+    ),
     "outside-stops-moved": Sentence(
         "The stops at Google stand at the end of the lease",
         "They delete the machine also when it hangs and this computer is off.",

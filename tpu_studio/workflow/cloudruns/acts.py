@@ -18,6 +18,7 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, decide
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Rules
+from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.state import Machine
@@ -154,11 +155,24 @@ class Acts:
             if len(standing) < asking.STOPS:
                 raise CloudRefused("precondition", raw="the stops were not there when they were read back")
         except CloudRefused as error:
+            if decide.may_be_starting(error.id, run.state, now):
+                self._records.end(run, intent, "stops", name, "refused", error=error.id)
+                return rules.rate_s / 2.0
             self._closing.declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id})
             self._records.journal.close(intent, "refused", time.time())
             return 0.0
-        self._records.end(run, intent, "stops", name, "set", facts={"stops": standing})
+        facts = {"stops": standing, "account": run.side.stop_account}
+        self._records.end(run, intent, "stops", name, "set", facts=facts)
+        if run.side.stop_account == run.side.runner:
+            self._tell_shared(run)
         return 0.0
+
+    def _tell_shared(self, run: Watched) -> None:
+        """Once a run: two of the nets hang on one account."""
+        told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
+        if "outside-stops-shared" not in told:
+            facts = {"account": run.side.runner}
+            self._records.say(run, "notice", id="outside-stops-shared", level="warning", facts=facts)
 
     def _create(self, run: Watched, machine: Machine, repeat: bool, rules: Rules, limits: Limits) -> float:
         name = machine.ref.name

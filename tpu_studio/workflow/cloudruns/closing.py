@@ -156,7 +156,7 @@ class Closing:
         state = with_guard(run.state, run.words.guard(run.state.attempt))
         record = receipt(
             run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now,
-            unseen_usd=sum(_unseen_usd(run.folder)), kept_bytes=kept,
+            unseen_usd=sum(_unseen_usd(run.folder)), stop_account=_stop_account(run.folder), kept_bytes=kept,
         )  # fmt: skip
         data = json.dumps(record, indent=1).encode() + b"\n"
         write_atomically(result_folder(run.folder) / "receipt.json", data)
@@ -206,6 +206,14 @@ def _unseen_usd(folder: Path) -> list[float]:
     notices = [told for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
     found = [told.get("facts") for told in notices]
     return [float(facts.get("usd_at_most") or 0.0) for facts in found if isinstance(facts, dict)]
+
+
+def _stop_account(folder: Path) -> str:
+    """Of the stops that were set last."""
+    closed = (told for told in desk_events(folder) if told.kind == "intent-closed")
+    facts = [told.get("facts") for told in closed if str(told.get("id")).startswith("stops/")]
+    names = [str(one.get("account") or "") for one in facts if isinstance(one, dict)]
+    return next((name for name in reversed(names) if name), "")
 
 
 def _claimed_by(folder: Path, machine: Machine) -> bool:

@@ -19,6 +19,9 @@ ELSEWHERE = ("no-capacity", "quota-exceeded", "type-not-in-zone", "zone-not-allo
 """Refusals that another zone may not repeat."""
 AGAIN = ("no-capacity", "create-rate")
 """Refusals that time may heal."""
+STARTING = "service-disabled"
+"""One that was switched on a moment ago goes on refusing for a while ("wait a few minutes", says Google)."""
+STARTING_S = 300.0
 SUBMITTED_S = 30.0
 REPEAT_S = 600.0
 """For so long the same create call may be repeated: later, a machine of that name could have come and gone."""
@@ -236,7 +239,7 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return Declare(Reason.TIME_LIMIT, {"result": False})
     if state.pieces is None:
         return Prepare()
-    refused = _refused(state, rules)
+    refused = _refused(state, rules, seen.now)
     if refused is not None:
         return refused
     tried = state.tried
@@ -244,15 +247,16 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     if state.since and waited >= rules.wait_s:
         return Declare(Reason.NO_CAPACITY, {"waited_s": waited, "zones": list(rules.zones)})
     round_over = bool(tried) and len(tried) % len(rules.zones) == 0
+    starting = last is not None and last.refusal == STARTING
     pause = (
         rules.rate_s
-        if last is not None and last.refusal == "create-rate"
+        if last is not None and last.refusal in ("create-rate", STARTING)
         else rules.round_s * min(5, len(tried) // len(rules.zones))
         if round_over
         else 0.0
     )
     if last is not None and last.gone is not None and seen.now - last.gone < pause:
-        return Wait(pause - (seen.now - last.gone), "waiting-for-capacity")
+        return Wait(pause - (seen.now - last.gone), "submitted" if starting else "waiting-for-capacity")
     latest = {one.ref.zone: one.refusal for one in tried}
     open_zones = [zone for zone in rules.zones if latest.get(zone, "") in ("", *AGAIN)] or list(rules.zones)
     zone = _next_zone(open_zones, last, tried)
@@ -260,13 +264,20 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     return SetStops(f"ts-{run}-a{state.attempt}-t{number}", zone, number)
 
 
-def _refused(state: State, rules: Rules) -> Declare | None:
+def may_be_starting(refusal: str, state: State, now: float) -> bool:
+    """Whether a refusal may be that of a service which is only just being switched on."""
+    return refusal == STARTING and now - state.since < STARTING_S
+
+
+def _refused(state: State, rules: Rules, now: float) -> Declare | None:
     """A refusal that neither time nor another zone can heal."""
     tried = state.tried
     if not tried:
         return None
     last = tried[-1]
     facts = {**last.refusal_facts, "error": last.refusal, "zone": last.ref.zone}
+    if may_be_starting(last.refusal, state, now):
+        return None
     if last.refusal and last.refusal not in (*ELSEWHERE, *AGAIN):
         return Declare(Reason.LAUNCH_REFUSED, facts)
     latest = {one.ref.zone: one for one in tried}

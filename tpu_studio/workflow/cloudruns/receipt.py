@@ -13,12 +13,13 @@ FORMAT = 1
 
 def receipt(
     plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float,
-    unseen_usd: float = 0.0, kept_bytes: int | None = None,
+    unseen_usd: float = 0.0, stop_account: str = "", kept_bytes: int | None = None,
 ) -> Any:  # fmt: skip
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
     Args:
         unseen_usd: What machines may have cost that nobody saw; it is no part of ``usd``.
+        stop_account: The account as which stops from outside would have deleted; "": there were none.
         kept_bytes: What the run's folder in the bucket holds; None: that could not be read.
     """
     end = state.end
@@ -36,6 +37,7 @@ def receipt(
             for one in state.machines
             if not one.made and one.asked is not None
         ],
+        "stop_account": stop_account or None,
         "stops_left": left,
         "usd": round(state.usd(usd_per_hour, now), 6) if usd_per_hour is not None else None,
         "usd_at_most": round(state.usd(usd_per_hour, now) + unseen_usd, 6) if usd_per_hour is not None else None,

@@ -121,3 +121,39 @@ def test_a_zone_that_may_neither_be_asked_nor_looked_into_ends_the_run(desk: Clo
     assert [event.get("proof") for event in desk.said("deleted")] == ["refused"]
     assert sky.tasks == {}
     assert desk.journal.open_intents() == []
+
+
+def test_a_service_that_was_switched_on_a_moment_ago_is_asked_again(desk: CloudDesk, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["service-disabled"] * 2}
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "completed"
+
+
+def test_a_service_that_stays_off_ends_the_run_and_leaves_nothing(desk: CloudDesk, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["service-disabled"] * 100}
+    began = sky.now
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "launch-refused"
+    assert state.end.get("facts", {})["error"] == "service-disabled"
+    assert sky.now - began < 900.0
+    assert not sky.nodes
+    assert not sky.tasks
+    assert receipt(desk)["usd"] == 0.0
+
+
+def test_the_receipt_names_the_account_of_the_stops_and_one_that_is_shared_is_told_once(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    sky.refuse = {"us-west4-a": ["create-rate"]}  # stops are set twice
+    sky.stopper = ""
+    desk.until()
+    assert receipt(desk)["stop_account"] == "runner@sky"
+    assert [event.get("id") for event in desk.said("notice")] == ["outside-stops-shared"]
+
+
+def test_stops_with_an_account_of_their_own_need_no_word(desk: CloudDesk, sky: Sky) -> None:
+    desk.until()
+    assert receipt(desk)["stop_account"] == "stopper@sky"
+    assert desk.said("notice") == []
