@@ -2,24 +2,31 @@
 
     python -m benchmarks.bench_training            all, as benchmarks/run.py does
     python -m benchmarks.bench_training tensorflow mlp
+    python -m benchmarks.bench_training tensorflow gpt telemetry      only what telling costs
 
 `fit` is called as a person calls it first (arrays in, nothing else), and in its best form (XLA, 32 steps a call).
 Speeds are the medians of `ROUNDS` rounds, a ratio is the median of each round's own: the machine is often shared, and
-what slows one contender of a round slows the next one too. Needs the training engine and, for the tables, texts and
-pictures, the full samples (TPU_STUDIO_SAMPLES).
+what slows one contender of a round slows the next one too.
+
+What telling costs is far less than a shared machine varies from second to second. So it is measured within one training
+that tells and is silent by turns, for half a second each, in the order telling, silent, silent, telling (what drifts
+falls out), until the interval in which the median lies is on one side of the goal, or `TELEMETRY_S` are over.
+
+Needs the training engine and, for the tables, texts and pictures, the full samples (TPU_STUDIO_SAMPLES).
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +60,10 @@ GOALS: dict[tuple[str, str], tuple[float | None, float | None]] = {
     ("tensorflow", "cnn"): (0.95, None),
 }
 TELEMETRY_GOAL = 0.98
+TELEMETRY_S = 100.0  # at most
+TURN_S = 0.6  # two or three reports, and short beside what makes a shared machine slower or faster
+WARMING = 6  # turns that do not count: calls are still growing
+FEWEST_FOURS = 10  # of turns
 
 
 def run() -> list[dict[str, Any]]:
@@ -63,18 +74,48 @@ def run() -> list[dict[str, Any]]:
     return rows
 
 
-def rows_of(framework: str, model: str) -> list[dict[str, Any]]:
-    found = _in_engine(framework, model)
+def rows_of(framework: str, model: str, *, telemetry_only: bool = False) -> list[dict[str, Any]]:
     default, best = GOALS[framework, model]
     title = f"{TITLES[model]}, {framework}"
-    rows = [_row(f"{title}: our loop against fit", found["ours"], found["fit"], default)]
-    if "fit_best" in found:
-        rows.append(
-            _row(f"{title}: our loop against fit with XLA and 32 steps a call", found["ours"], found["fit_best"], best)
-        )
-    if "silent" in found:
-        rows.append(_row(f"{title}: with reports against without", found["ours"], found["silent"], TELEMETRY_GOAL))
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        plan = Path(folder) / "plan.json"
+        plan.write_bytes(_plan(framework, model))
+        if not telemetry_only:
+            found = _speeds(plan, framework, model)
+            rows.append(_row(f"{title}: our loop against fit", found["ours"], found["fit"], default))
+            if "fit_best" in found:
+                name = f"{title}: our loop against fit with XLA and 32 steps a call"
+                rows.append(_row(name, found["ours"], found["fit_best"], best))
+        if model != "cnn":
+            rows.append(_telemetry(plan, f"{title}: with reports against without"))
     return rows
+
+
+def _telemetry(plan: Path, name: str) -> dict[str, Any]:
+    """What telling costs; `low` and `high` bound the median of the ratios."""
+    with contextlib.ExitStack() as ends:
+        engine = Engine(plan, "ours")
+        ends.callback(engine.close)
+        fours: list[list[float]] = engine.ask(f"turns {TURN_S}")
+    telling, silent, ratios = zip(*fours, strict=True)
+    low, high = bounds(ratios)
+    row = _row(name, list(telling), list(silent), TELEMETRY_GOAL)
+    ratio = statistics.median(ratios)
+    return row | {"ratio": round(ratio, 4), "low": low, "high": high, "passed": ratio >= TELEMETRY_GOAL}
+
+
+def bounds(ratios: Sequence[float]) -> tuple[float, float]:
+    """Between which two of the *ratios* their median lies in at least 95 of 100 cases (by the sign test)."""
+    ordered, number = sorted(ratios), len(ratios)
+    outside, left_out = 0.0, 0
+    while left_out < number // 2:
+        outside += 2 * math.comb(number, left_out) / 2**number
+        if outside > 0.05:
+            break
+        left_out += 1
+    place = max(0, left_out - 1)
+    return round(ordered[place], 4), round(ordered[number - 1 - place], 4)
 
 
 def _row(name: str, ours: list[float], peer: list[float], goal: float | None) -> dict[str, Any]:
@@ -90,22 +131,20 @@ def _row(name: str, ours: list[float], peer: list[float], goal: float | None) ->
     }
 
 
-def _in_engine(framework: str, model: str) -> dict[str, list[float]]:
+def _speeds(plan: Path, framework: str, model: str) -> dict[str, list[float]]:
     """Steps a second of each contender in each round.
 
     Ours and Keras's run in processes of their own, as in life, and take turns.
     """
-    names = ["ours", "fit"] + ([] if model == "cnn" else ["silent", "fit_best"])
-    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as ends:
-        plan = Path(folder) / "plan.json"
-        plan.write_bytes(_plan(framework, model))
+    names = ["ours", "fit"] + ([] if model == "cnn" else ["fit_best"])
+    with contextlib.ExitStack() as ends:
         engines = {"ours": Engine(plan, "ours"), "fit": Engine(plan, "fit")}
         for engine in engines.values():
             ends.callback(engine.close)
         rates: dict[str, list[float]] = {name: [] for name in names}
         for number in range(ROUNDS + 1):
             for name in names[number % len(names) :] + names[: number % len(names)]:
-                rate = engines["ours" if name in ("ours", "silent") else "fit"].steps_per_s(name, SECONDS[model])
+                rate = engines["ours" if name == "ours" else "fit"].ask(f"{name} {SECONDS[model]}")
                 if number:  # the first round compiles
                     rates[name].append(rate)
     print(framework, model, rates, file=sys.stderr)
@@ -126,16 +165,17 @@ class Engine:
             argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
         )
 
-    def steps_per_s(self, name: str, seconds: float) -> float:
+    def ask(self, what: str) -> Any:
+        """The answer to "contender seconds": steps a second, or what `Turns` gives."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(f"{name} {seconds}\n")
+        self._process.stdin.write(f"{what}\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
             self._errors.seek(0)
             raise RuntimeError(self._errors.read()[-3000:])
-        return float(line)
+        return json.loads(line)
 
     def close(self) -> None:
         self._process.kill()
@@ -172,13 +212,15 @@ def child(side: str, path: Path) -> None:
     parts = Parts.make(plan, None, None)
     made: dict[str, Any] = {}
     makers: dict[str, Callable[[], Any]] = {
-        "ours": lambda: Ours(parts, telling=True),
-        "silent": lambda: Ours(parts, telling=False),
+        "ours": lambda: Ours(parts),
         "fit": lambda: Fit(plan, parts),
         "fit_best": lambda: Fit(plan, parts, jit_compile=True, steps_per_execution=32),
     }
     for line in sys.stdin:
         name, seconds = line.split()
+        if name == "turns":
+            print(json.dumps(Turns(parts).fours(float(seconds))), flush=True)
+            continue
         if name not in made:
             made[name] = makers[name]()
             made[name].steps_per_s(float(seconds) / 2)
@@ -186,33 +228,27 @@ def child(side: str, path: Path) -> None:
 
 
 class Ours:
-    """The real loop, without checks and copies; reports go to a pipe that somebody reads, or nowhere."""
+    """The real loop, without checks and copies; what it tells is written to nowhere."""
 
-    def __init__(self, parts: Any, *, telling: bool) -> None:
-        from tpu_studio.trainer.reports import Reports
+    def __init__(self, parts: Any) -> None:
         from tpu_studio.trainer.words import Events
 
-        self._parts, self._telling = parts, telling
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        self._events = Events(nowhere)
+        self._parts = parts
+        self._events = Events(os.open(os.devnull, os.O_WRONLY))
 
-        class Silent(Reports):
-            due = property(lambda self: False)
+    def loop(self, folder: str, command: Callable[[], Any]) -> Any:
+        from tpu_studio.trainer.schedule import Schedule
+        from tpu_studio.trainer.timing import FOREVER
 
-            def add(self, first: int, values: Any) -> None:
-                pass
-
-        self._reports = Reports if telling else Silent
+        schedule = Schedule(1e-4, 0.0, "constant", (FOREVER,))
+        return self._parts.loop(Path(folder), schedule, self._events, 1, command, lambda command: (), rhythm=FOREVER)
 
     def steps_per_s(self, seconds: float) -> float:
-        from tpu_studio.trainer.schedule import Schedule
-        from tpu_studio.trainer.timing import FOREVER, Stopper
+        from tpu_studio.trainer.timing import Stopper
 
         stop = Stopper(seconds)
-        schedule = Schedule(1e-4, 0.0, "constant", (FOREVER,))
         with tempfile.TemporaryDirectory() as folder:
-            loop = self._parts.loop(Path(folder), schedule, self._events, 1, stop, lambda command: (), rhythm=FOREVER)
-            loop.reports = self._reports(self._events, self._parts.batch)
+            loop = self.loop(folder, stop)
             begun = [0.0, 0.0]
 
             def started() -> None:
@@ -224,6 +260,61 @@ class Ours:
             passed = time.perf_counter() - begun[0]
             loop.close()
         return float((loop.progress.step - begun[1]) / passed)
+
+
+class Turns(Ours):
+    """One training that tells and is silent by turns."""
+
+    def fours(self, turn_s: float) -> list[list[float]]:
+        """Of each four turns: steps a second telling, silent, and their ratio."""
+        from tpu_studio.trainer.reports import Reports
+
+        class Switched(Reports):
+            silent = False
+            due = property(lambda self: not self.silent and Reports.due.fget(self))  # type: ignore[attr-defined]
+
+            def add(self, first: int, values: Any) -> None:
+                if not self.silent:
+                    super().add(first, values)
+
+        speeds: list[float] = []
+        end = time.perf_counter() + TELEMETRY_S
+        turn = [0.0, 0]  # when it began, and at which step
+
+        def command() -> dict[str, Any] | None:
+            now, step = time.perf_counter(), loop.progress.step
+            if now - turn[0] < turn_s:
+                return None
+            if turn[0] and step:
+                speeds.append((step - turn[1]) / (now - turn[0]))
+            turn[:] = [now, step]
+            loop.reports.silent = (len(speeds) - WARMING) % 4 in (1, 2)
+            return {"verb": "stop", "keep": False} if self._enough(speeds, now > end) else None
+
+        with tempfile.TemporaryDirectory() as folder:
+            loop = self.loop(folder, command)
+            loop.reports = Switched(self._events, self._parts.batch)
+            loop.train()
+            loop.drain()
+            loop.close()
+        return _in_fours(speeds)
+
+    def _enough(self, speeds: list[float], out_of_time: bool) -> bool:
+        ratios = [ratio for *_, ratio in _in_fours(speeds)]
+        if out_of_time or len(ratios) < FEWEST_FOURS or (len(speeds) - WARMING) % 4:
+            return out_of_time and bool(ratios)
+        low, high = bounds(ratios)
+        return low >= TELEMETRY_GOAL or high < TELEMETRY_GOAL
+
+
+def _in_fours(speeds: list[float]) -> list[list[float]]:
+    counted = speeds[WARMING:]
+    found = []
+    for place in range(0, len(counted) // 4 * 4, 4):
+        first, second, third, fourth = counted[place : place + 4]
+        telling, silent = (first + fourth) / 2, (second + third) / 2
+        found.append([telling, silent, telling / silent])
+    return found
 
 
 class Fit:
@@ -271,7 +362,9 @@ if __name__ == "__main__":
         child(sys.argv[2], Path(sys.argv[3]))
     else:
         sys.path.insert(0, str(ROOT))
-        wanted = [key for key in GOALS if all(word in key for word in sys.argv[1:])]
+        words = sys.argv[1:]
+        only = "telemetry" in words
+        wanted = [key for key in GOALS if all(word in key for word in words if word != "telemetry")]
         for key in wanted:
-            for row in rows_of(*key):
+            for row in rows_of(*key, telemetry_only=only):
                 print(json.dumps(row), flush=True)

@@ -22,13 +22,13 @@ from tpu_studio.trainer import checkpoints
 from tpu_studio.trainer.checkpoints import Saver
 from tpu_studio.trainer.evaluation import Units, better, evaluate
 from tpu_studio.trainer.feed import Feed, Piece
+from tpu_studio.trainer.pace import Pace
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.trainer.words import Command, Events
 from tpu_studio.wire.reasons import Reason
 
-CALL_S = 0.25  # a call takes about this long at most, so that a stop is heard soon
 IN_FLIGHT = 2  # calls handed over and not yet fetched: one the device works on, one that waits
 ROLLBACKS = 3
 
@@ -51,6 +51,16 @@ class Progress:
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Progress:
         return cls(**{name: tree[name] for name in cls.__dataclass_fields__ if name in tree})
+
+
+@dataclass(frozen=True)
+class UnderWay:
+    """A call that was handed over and is not fetched yet; times in seconds of the monotonic clock."""
+
+    piece: Piece
+    handle: Any
+    called: float
+    returned: float
 
 
 @dataclass(frozen=True)
@@ -104,8 +114,9 @@ class Loop:
         self.best_arrays: Arrays | None = None
         self.compile_s = 0.0
         self._last_saved = -1
-        self._in_flight: deque[tuple[Piece, Any]] = deque()
-        self._step_s = 0.0
+        self._in_flight: deque[UnderWay] = deque()
+        self._pace = Pace(feed.per_call)
+        self._fetched_at = 0.0
         self._call_begun = time.monotonic()
         self._compiles_known = 0
         self._broken_known = opened.broken_count
@@ -144,7 +155,8 @@ class Loop:
                     continue
                 break
             before, called = self.progress, time.monotonic()
-            self._in_flight.append((piece, self.steps.train(piece.stack, self._rates(piece), piece.first, piece.count)))
+            handle = self.steps.train(piece.stack, self._rates(piece), piece.first, piece.count)
+            self._in_flight.append(UnderWay(piece, handle, called, time.monotonic()))
             self.progress.step = piece.first + piece.count
             if first_call or len(self._in_flight) >= IN_FLIGHT:
                 self._fetch()
@@ -168,13 +180,15 @@ class Loop:
             self.saver.check()
 
     def cut(self, step: int) -> int:
-        """How many steps the call that begins at *step* makes: up to the next check, copy or end."""
+        """How many steps the call that begins at *step* makes: up to the next check, copy or end.
+
+        With other workers always as many as fit: their clocks differ, and all must cut alike.
+        """
         ends = [self.schedule.steps]
         ends += [
             (step // every + 1) * every for every in (self.settings.evaluate_every, self.settings.checkpoint_every)
         ]
-        by_clock = self._step_s and not self.settings.in_step
-        at_once = max(1, min(self.feed.per_call, int(CALL_S / self._step_s))) if by_clock else self.feed.per_call
+        at_once = self.feed.per_call if self.settings.in_step else self._pace.at_once
         return max(0, min(at_once, min(ends) - step))
 
     def _rates(self, piece: Piece) -> Any:
@@ -193,15 +207,14 @@ class Loop:
         now = time.monotonic()
         seconds, self._call_begun = now - self._call_begun, now
         self.reports.spend(steps=count, seconds=seconds, waiting=waiting, device=device)
-        each = seconds / count
-        self._step_s = each if not self._step_s else 0.8 * self._step_s + 0.2 * each
 
     # ------------------------------------------------------------------------------------------------- what steps gave
 
     def _fetch(self) -> None:
         """Take the values of the oldest call; a value that is no number is found here."""
-        piece, handle = self._in_flight.popleft()
-        values = self.steps.fetch(handle)
+        call = self._in_flight.popleft()
+        piece, values = call.piece, self.steps.fetch(call.handle)
+        self._watch_pace(call)
         good = np.isfinite(values["loss"]) & np.isfinite(values["grad_norm"])
         values["learning_rate"] = self.schedule.rates(piece.first, piece.count)
         if good.all():
@@ -210,6 +223,13 @@ class Loop:
         bad = int(np.argmin(good))
         self.reports.add(piece.first, {name: column[: bad + 1] for name, column in values.items()})
         self._not_finite(piece.first + bad + 1, float(values["learning_rate"][bad]))
+
+    def _watch_pace(self, call: UnderWay) -> None:
+        """How long *call*, just fetched, took: TensorFlow works until it returns, JAX until it can be fetched."""
+        before, self._fetched_at = self._fetched_at, time.monotonic()
+        if before:  # the very first call compiles
+            seconds = max(call.returned - call.called, self._fetched_at - max(call.called, before))
+            self._pace.took(call.piece.count, seconds)
 
     def drain(self) -> None:
         """Take the values of all calls under way, or up to the first that is no number."""

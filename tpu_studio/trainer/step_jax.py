@@ -88,6 +88,7 @@ class JaxFormulas:
         outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
         return maths.evaluation(self._recipe, outputs, batch)
 
+
 class JaxSteps(JaxFormulas):
     """State on the devices and the compiled functions that move it; all methods are for one thread."""
 
@@ -98,6 +99,7 @@ class JaxSteps(JaxFormulas):
         self._everywhere = NamedSharding(mesh, PartitionSpec())
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
+        self._alone = devices == 1
         self._like = initial(model, shape)
         self._state: list[Any] = []
         self.restore(self._like)
@@ -106,9 +108,13 @@ class JaxSteps(JaxFormulas):
 
     def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
         """Begin *count* steps, numbered from *first* + 1, on a stack [k, B, …]; returns what `fetch` takes."""
-        placed = jax.device_put(stack, self._by_stacked_example)
+        placed = self._placed(stack, self._by_stacked_example)
         self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
         return told, count
+
+    def _placed(self, tree: Any, sharding: NamedSharding) -> Any:
+        """*tree* over the devices. One device takes numpy's arrays as they are: 0.5 ms a call less of Python."""
+        return tree if self._alone else jax.device_put(tree, sharding)
 
     def fetch(self, handle: Any) -> Arrays:
         """Wait for the steps of *handle*; arrays [count] of loss, grad_norm and, for classification, accuracy."""
@@ -116,9 +122,8 @@ class JaxSteps(JaxFormulas):
         return {name: np.asarray(values)[:count] for name, values in told.items()}
 
     def evaluate(self, batch: Batch) -> Any:
-        return self._evaluate(
-            self._state[: len(self._shape.weights) + len(self._shape.others)], jax.device_put(batch, self._by_example)
-        )
+        held = len(self._shape.weights) + len(self._shape.others)
+        return self._evaluate(self._state[:held], self._placed(batch, self._by_example))
 
     def fetch_evaluation(self, handle: Any) -> Arrays:
         return {name: np.asarray(value) for name, value in handle.items()}
@@ -130,7 +135,7 @@ class JaxSteps(JaxFormulas):
     def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         # May-alias is off: the state is donated, and memory that numpy owns must not be overwritten.
         self._state = [
-            jax.device_put(jnp.array(value, copy=True), self._everywhere)
+            self._placed(jnp.array(value, copy=True), self._everywhere)
             for value in ordered(self._shape, arrays, self._like)
         ]
 
