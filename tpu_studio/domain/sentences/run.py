@@ -156,6 +156,12 @@ ERRORS: dict[str, Entry] = {
         f"The file plan.json is damaged. {_UNCHANGED}",
         "If it was copied from elsewhere, copy the whole folder again.",
     ),
+    "plan-missing": Sentence(
+        "The plan of this run is missing",
+        "plan.json is not in its folder any more. Its models, copies and curves are still there, and untouched.",
+        "Put plan.json back from a copy of the folder, or delete the run. If it was on a rented machine, look at "
+        "“What may cost money”.",
+    ),
     "plan-has-errors": lambda f: Sentence(
         "The plan cannot be started as it is",
         f"{f.text('checks', 'Something in the job or the data must be put right first')}. {_UNCHANGED}",
@@ -282,8 +288,9 @@ ERRORS: dict[str, Entry] = {
     ),
     "unexpected": Sentence(
         "Something in TPU Studio itself went wrong",
-        "Your runs go on without the window, and nothing was charged.",
-        "Try again. If it happens again, the details help whoever looks into it.",
+        "Your runs go on without this program, and a machine that is rented still ends at its limit. The mistake itself "
+        "costs nothing.",
+        "Try again. “tpu-studio sweep” lists whatever may cost money. If it happens again, the details help.",
     ),
 }
 
