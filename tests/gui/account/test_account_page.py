@@ -15,7 +15,9 @@ from pytestqt.qtbot import QtBot
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.gui.account import sheets
 from tpu_studio.gui.account.page import AccountPage
+from tpu_studio.gui.account.picklist import PickList
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.kit.rows import CheckRow
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.account import AccountViewModel, project_id
@@ -196,6 +198,10 @@ def answer(qtbot: QtBot, page: AccountPage, text: str) -> None:
     press(qtbot, next(one for one in sheet(page).findChildren(Button) if one.text() == text))
 
 
+def button_of(sheet: Sheet, text: str) -> Button:
+    return next(one for one in sheet.findChildren(Button) if one.text() == text)
+
+
 def signed_in(qtbot: QtBot, page: AccountPage) -> None:
     press(qtbot, row(page, "You are not signed in").button)
     answer(qtbot, page, "Sign in in the browser")
@@ -204,7 +210,7 @@ def signed_in(qtbot: QtBot, page: AccountPage) -> None:
 def test_nobody_signed_in_sees_the_way_in_and_what_comes_after(page: AccountPage):
     assert page.heading.text() == "Sign in to begin"
     assert row(page, "You are not signed in").button is not None
-    assert row(page, "Billing is on").button is None
+    assert row(page, "Billing").button is None
 
 
 def test_signing_in_then_a_project_then_the_repair_and_taking_it_back(qtbot: QtBot, page: AccountPage, world: World):
@@ -225,10 +231,14 @@ def test_signing_in_then_a_project_then_the_repair_and_taking_it_back(qtbot: QtB
 def test_a_project_is_found_by_typing_and_chosen(qtbot: QtBot, page: AccountPage, world: World):
     signed_in(qtbot, page)
     asked = sheets.ask_project(page, page.model)
-    listed = next(one for one in asked.findChildren(sheets.QListWidget))
-    assert listed.count() == 1
-    listed.setCurrentRow(0)
-    answer(qtbot, page, "Use this project")
+    found = asked.findChildren(PickList)[0]
+    assert found.value == "flowers-lab", "the only one is chosen"
+    search = asked.findChildren(LineEdit)[0]
+    qtbot.keyClicks(search, "roses")
+    assert found.value == "" and not button_of(asked, "Use this project").isEnabled()
+    search.clear()
+    qtbot.keyClicks(search, "flow")
+    qtbot.keyClick(search, Qt.Key.Key_Return)
     assert world.kept.project == "flowers-lab"
 
 

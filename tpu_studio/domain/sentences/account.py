@@ -33,6 +33,22 @@ TITLES = {
 }
 """Of each check: how it is called when it passes, and when it fails."""
 
+_NEUTRAL = {
+    "signed-in": "Signing in", "project": "A project", "billing": "Billing", "services": "Google's services",
+    "permissions": "Your permissions", "org-policy": "Your organisation's rules", "network": "A network for the TPU",
+    "bucket": "A place for results", "runner": "An account for the machine",
+    "outside-stop": "The stop that works with your computer off", "quota": "How many TPUs you may use",
+    "alert": "Spending alert", "test-loan": "Test: borrow a TPU for one minute",
+}  # fmt: skip
+"""And while nobody knows yet."""
+
+ROLES = {
+    "roles/tpu.admin": "TPU Admin", "roles/storage.admin": "Storage Admin",
+    "roles/cloudtasks.admin": "Cloud Tasks Admin", "roles/iam.serviceAccountUser": "Service Account User",
+    "roles/serviceusage.serviceUsageAdmin": "Service Usage Admin", "roles/owner": "Owner", "roles/editor": "Editor",
+}  # fmt: skip
+"""As Google's console calls them."""
+
 NAMES = {
     "signed-in": "signing in", "project": "choosing a project", "billing": "billing", "services": "the services",
     "permissions": "your permissions", "org-policy": "the organisation's rules", "network": "the network",
@@ -55,6 +71,18 @@ FIXES = {
     "test-loan": "Borrow a TPU",
 }
 """What the buttons say."""
+
+DONE = {
+    "link-billing": ("Billing is on", "Taking it back turns billing off again."),
+    "make-network": ("The network is made", "Taking it back deletes it."),
+    "make-bucket": ("The place for results is made", "Taking it back deletes the bucket, as long as it is empty."),
+    "make-runner": ("The machine's account is made", "Taking it back deletes the account."),
+    "make-queue": (
+        "The stop from outside is set up", "Taking it back deletes its account; the queue costs nothing and stays."
+    ),
+    "make-alert": ("The spending alert is set", "Taking it back deletes it."),
+}  # fmt: skip
+"""A repair that was done and can be taken back."""
 
 _PASS: dict[str, Entry] = {
     "signed-in": lambda f: Sentence("", f.text("email", "Google knows who you are"), ""),
@@ -104,7 +132,7 @@ _FAIL: dict[str, Entry] = {
     ),
     "permissions": lambda f: Sentence(
         "",
-        f"Missing: {_some(f.raw('missing'))}. The role {_some(f.raw('roles'))} has them.",
+        f"The role {_roles(f.raw('roles'))} would do. Missing: {_some(f.raw('missing'), 2)}.",
         "Send the project's owner the request that we write for you.",
     ),
     "org-policy": lambda f: Sentence(
@@ -165,6 +193,7 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
     if state == "optional":
         said = _OPTIONAL[id](f)
         return _titled(said.title or bad, said)
+    good = _NEUTRAL[id]
     if state == "waiting":
         after = NAMES.get(f.text("after"), "the step above")
         return Sentence(good, f"Waits for {after}.", "")
@@ -187,6 +216,10 @@ def _some(items: Any, most: int = 3) -> str:
     names = [str(one) for one in items or ()]
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return (", ".join(names[:most]) + more) or "something"
+
+
+def _roles(items: Any) -> str:
+    return _some([f"“{ROLES[one]}”" if one in ROLES else str(one) for one in items or ()])
 
 
 def _services(items: Any) -> str:

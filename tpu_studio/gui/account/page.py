@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from tpu_studio.domain.sentences.account import DONE
 from tpu_studio.gui.account import sheets
 from tpu_studio.gui.account.quota import QuotaCard
 from tpu_studio.gui.kit.bars import ProgressBar
@@ -145,6 +146,8 @@ class AccountPage(QWidget):
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
         self.undo.setVisible(bool(view.undo))
+        if view.undo:
+            self.undo.set_words(*DONE.get(view.undo, ("That is done", "")))
         self.heading.setText(view.heading)
         self.count.setText(f"{view.passed} of {len(view.needed)} done" if view.rows else "")
         self.bar.setVisible(bool(view.rows))

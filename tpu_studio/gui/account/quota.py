@@ -59,12 +59,13 @@ class QuotaCard(Card):
         self.groups = QVBoxLayout()
         self.groups.setSpacing(Space.l)
         self.body.addLayout(self.groups)
-        self.body.addStretch(1)
         self.today = Note(
             "You can start today", "Practice costs nothing; so does a TPU in Colab.", "accent", action="Ways to run"
         )
         self.today.acted.connect(start_today)
+        self.body.addSpacing(Space.s)
         self.body.addWidget(self.today)
+        self.body.addStretch(1)
 
     def draw(self, view: AccountView) -> None:
         self._view = view
@@ -108,7 +109,8 @@ class QuotaCard(Card):
         head = QHBoxLayout()
         head.setSpacing(Space.m)
         head.addWidget(Line(group.generation, "section", fit=True))
-        head.addWidget(Line(group.about, "secondary", "text_2"), 1)
+        cores = "; Google counts cores, two to a chip" if group.unit == "cores" else ""
+        head.addWidget(Line(group.about + cores, "secondary", "text_2"), 1)
         if group.left:
             head.addWidget(Pill(f"{group.left:,} {group.unit} left", "ok"))
         else:
@@ -122,18 +124,23 @@ class QuotaCard(Card):
         grid.setHorizontalSpacing(Space.gap)
         grid.setVerticalSpacing(Space.s)
         grid.setColumnStretch(2, 1)
-        rows = group.rows if self.extent.value == "all" else group.rows[:NEAR]
-        for number, row in enumerate(rows):
-            self._row(grid, number, row)
+        near = self.extent.value != "all"
+        if near and len(group.rows) > 1 and all(row.allowance.limit == 0 for row in group.rows):
+            self._row(grid, 0, group.rows[0], "Every area", "")
+        else:
+            for number, row in enumerate(group.rows[:NEAR] if near else group.rows):
+                self._row(grid, number, row, row.zone, row.tier)
         self.groups.addLayout(grid)
 
-    def _row(self, grid: QGridLayout, number: int, row: QuotaRow) -> None:
+    def _row(self, grid: QGridLayout, number: int, row: QuotaRow, where: str, tier: str) -> None:
         one = row.allowance
-        zone = Line(row.zone, "label")
-        zone.setMinimumWidth(px(96))
+        zone = Line(where, "label")
+        zone.setMinimumWidth(px(112))  # so that the bars of all generations begin at one place
+        kind = Line(tier, "caption", "text_2", fit=True)
+        kind.setMinimumWidth(px(56))
         grid.addWidget(zone, number, 0)
-        grid.addWidget(Line(row.tier, "caption", "text_2", fit=True), number, 1)
-        name = f"{one.generation} {row.tier} in {row.zone}"
+        grid.addWidget(kind, number, 1)
+        name = f"{one.generation} {tier} in {where}".replace("  ", " ")
         grid.addWidget(QuotaBar(one.used or 0, one.limit or 0, name=name), number, 2)
         words = Line(row.words, "label", "text" if one.limit else "text_2", fit=True)
         grid.addWidget(words, number, 3, Qt.AlignmentFlag.AlignRight)

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 
+from tpu_studio.gui.account.picklist import PickList
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.fields import Field, LineEdit, SpinBox
 from tpu_studio.gui.kit.text import Text
@@ -85,10 +86,8 @@ def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
         over, "Which project shall pay and hold the TPUs?", "Choosing costs nothing. Making a new one is free too."
     )
     search = LineEdit(placeholder="Search by name or id", name="Search projects")
-    found = QListWidget()
-    found.setAccessibleName("Projects")
-    found.setMinimumHeight(px(180))
-    use = sheet.answer("Use this project", lambda: model.choose_project(_picked(found)), kind="primary")
+    found = PickList("Projects", 4)
+    use = sheet.answer("Use this project", lambda: model.choose_project(found.value), kind="primary")
     use.setEnabled(False)
     sheet.body.addWidget(search)
     sheet.body.addWidget(found)
@@ -104,24 +103,23 @@ def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
     sheet.body.addWidget(make)
 
     def draw(view: AccountView) -> None:
-        before = _picked(found)
-        found.clear()
         word = search.text().casefold()
-        for project in view.projects or ():
-            if word in project.id.casefold() or word in project.name.casefold():
-                item = QListWidgetItem(f"{project.name or project.id}   {project.id}")
-                item.setData(256, project.id)
-                found.addItem(item)
-                if project.id == before:
-                    found.setCurrentItem(item)
-        if view.projects == ():
-            found.addItem("There is none yet: make one below.")
-        elif view.projects is None:
-            found.addItem("Looking …")
+        lines = [
+            (one.id, one.name or one.id, one.id if one.name else "")
+            for one in view.projects or ()
+            if word in one.id.casefold() or word in one.name.casefold()
+        ]
+        none = "There is none yet: make one below." if not view.projects else "None is called like that."
+        found.show_lines(lines, "Looking …" if view.projects is None else none)
 
-    found.itemSelectionChanged.connect(lambda: use.setEnabled(bool(_picked(found))))
-    found.itemActivated.connect(lambda _: use.click() if use.isEnabled() else None)
+    def go() -> None:
+        if use.isEnabled():
+            use.click()
+
+    found.picked = lambda key: use.setEnabled(bool(key))
+    found.activated = go
     search.textChanged.connect(lambda _: draw(model.state.value))
+    search.returnPressed.connect(go)
     end = model.state.subscribe(draw)
     sheet.closed = end
     sheet.answer("Not now", safe=True, left=True)
@@ -138,35 +136,27 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
         "Which account shall pay?",
         "Turning billing on costs nothing by itself. Every run says its price first and has a cap.",
     )
-    found = QListWidget()
-    found.setAccessibleName("Billing accounts")
-    found.setMinimumHeight(px(120))
+    found = PickList("Billing accounts", 3)
     sheet.body.addWidget(found)
-    link = sheet.answer("Turn billing on", lambda: model.fix("link-billing", account=_picked(found)), kind="primary")
+    link = sheet.answer("Turn billing on", lambda: model.fix("link-billing", account=found.value), kind="primary")
     link.setEnabled(False)
-    found.itemSelectionChanged.connect(lambda: link.setEnabled(bool(_picked(found))))
+    found.picked = lambda key: link.setEnabled(bool(key))
+    found.activated = lambda: link.click() if link.isEnabled() else None
 
     def draw(view: AccountView) -> None:
-        found.clear()
-        for account in view.billing_accounts or ():
-            item = QListWidgetItem(account.title or account.name)
-            if account.open:
-                item.setData(256, account.name)
-            else:
-                item.setText(f"{account.title} (closed)")
-            found.addItem(item)
-        if view.billing_accounts == ():
-            found.addItem("You have none. Make one in the Google console, under Billing.")
-        elif view.billing_accounts is None:
-            found.addItem("Looking …")
-        elif found.count() == 1:
-            found.setCurrentRow(0)
+        lines = [
+            (one.name if one.open else "", one.title or one.name, "" if one.open else "closed")
+            for one in view.billing_accounts or ()
+        ]
+        none = "You have none. Make one in the Google console, under Billing."
+        found.show_lines(lines, "Looking …" if view.billing_accounts is None else none)
 
     end = model.state.subscribe(draw)
     sheet.closed = end
     sheet.answer("Not now", safe=True, left=True)
     model.list_billing_accounts()
     sheet.open()
+    found.list.setFocus()
     return sheet
 
 
@@ -239,7 +229,8 @@ def show_request(over: QWidget, model: AccountViewModel, text: str) -> Sheet:
 
 
 def _way(sheet: Sheet, title: str, words: str, act: Any) -> None:
-    button = Button(title).stretch()
+    first = not any(one.kind == "primary" for one in sheet.findChildren(Button))
+    button = Button(title, "primary" if first else "secondary").stretch()
 
     def go() -> None:
         sheet.close()
@@ -267,8 +258,3 @@ def _with_client(model: AccountViewModel) -> Any:
         model.sign_in(text or "{}")
 
     return read
-
-
-def _picked(found: QListWidget) -> str:
-    chosen = found.selectedItems()
-    return str(chosen[0].data(256) or "") if chosen else ""
