@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.cli.studio import studio
+from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.workflow.ports import RunSummary
+
+if TYPE_CHECKING:
+    from tpu_studio.workflow.trash import Deleted
 
 
 def runs(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        rows = services.runs.list()
+        reading = services.reading
+        if arguments.deleted:
+            return _deleted(reading.deleted(), output)
+        rows = reading.list()
+        _tell(services, output)
     output.answer({"runs": [as_json(row) for row in rows]}, _as_table(rows) if rows else "No runs yet.")
     return 0
 
@@ -23,8 +31,9 @@ def show(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import result
 
     with studio() as services:
-        row = services.runs.summary(arguments.run)
-        following = services.runs.follow(arguments.run)
+        row = services.reading.summary(arguments.run)
+        following = services.reading.follow(arguments.run)
+        _tell(services, output)
         following.poll()
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
         following.close()
@@ -90,8 +99,9 @@ def delete(arguments: Arguments, output: Output) -> int:
 
 def export(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        folder = services.runs.export(arguments.run, arguments.folder, output.progress)
-        run_id = services.runs.folder(arguments.run).name
+        folder = services.reading.export(arguments.run, arguments.folder, output.progress)
+        run_id = services.reading.folder(arguments.run).name
+        _tell(services, output)
     output.answer({"run": run_id, "folder": str(folder)}, str(folder))
     return 0
 
@@ -102,6 +112,22 @@ def import_(arguments: Arguments, output: Output) -> int:
     output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
     output.answer({"run": brought.run, "already": brought.already}, brought.run)
     return 0
+
+
+def _deleted(found: Sequence[Deleted], output: Output) -> int:
+    told = [{"run": one.run, "name": one.name, "deleted": one.at} for one in found]
+    when = [[one.run, one.name, time.strftime("%d %b %H:%M", time.localtime(one.at))] for one in found]
+    output.answer({"deleted": told}, table([["RUN", "NAME", "DELETED"], *when]) if when else "Nothing is deleted.")
+    return 0
+
+
+def _tell(services: Studio, output: Output) -> None:
+    """Say so when this home can only be looked at."""
+    if services.only_reading is not None:
+        from tpu_studio.domain.sentences import say
+
+        said = say(services.only_reading)
+        output.say(f"Only reading: {said.title}. {said.action}".strip())
 
 
 def as_json(row: RunSummary) -> dict[str, Any]:

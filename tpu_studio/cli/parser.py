@@ -88,7 +88,10 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--notebook", type=Path, metavar="FILE", help="on colab: where to write it; else beside the job")
     run.add_argument("--open", action="store_true", help="on colab: open Colab in the browser")
 
-    verb("runs", "List all runs, newest first.", "tpu-studio runs")
+    runs = verb("runs", "List all runs, newest first.", "tpu-studio runs")
+    runs.add_argument(
+        "--deleted", action="store_true", help="those in the trash instead, which “delete --undo” brings back"
+    )
 
     show = verb(
         "show", "Tell what is known of a run: its state, figures and how it ended.", "tpu-studio show digits-k3f7"

@@ -115,7 +115,7 @@ def _detach(services: Studio, name: str, output: Output) -> int:
 
 def result(services: Studio, name: str) -> dict[str, Any]:
     """The keys that scripts rely on; while a run goes on, ``status`` is its phase and ``reason`` null."""
-    following = services.runs.follow(name)
+    following = services.reading.follow(name)
     try:
         following.poll()
         view = following.view

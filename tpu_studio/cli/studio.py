@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tpu_studio.local.stopwatch import Stopwatch
     from tpu_studio.store.index import Index
     from tpu_studio.store.journal import JournalFile
+    from tpu_studio.wire.errors import StudioError
     from tpu_studio.workflow.cloudruns.driver import Driver
     from tpu_studio.workflow.runs import Runs
 
@@ -26,6 +28,8 @@ class Studio:
 
     def __init__(self, home: Path) -> None:
         self.home = home
+        self.only_reading: StudioError | None = None  # why nothing can be changed
+        self._closing = ExitStack()
 
     @cached_property
     def engine(self) -> Engine:
@@ -99,7 +103,38 @@ class Studio:
         made.reconcile()
         return made
 
+    @cached_property
+    def reading(self) -> Runs:
+        """`runs` to look at only: also in a home that cannot be written, or whose journal cannot be read.
+
+        `only_reading` then says why.
+        """
+        from tpu_studio.store.journal import ClosedJournal
+        from tpu_studio.wire.errors import NotReady, RunError
+        from tpu_studio.workflow.runs import Runs
+
+        try:
+            return self.runs
+        except (NotReady, RunError) as error:
+            self.only_reading = error
+            return Runs(self.home, places={}, journal=ClosedJournal(error), index=self._reading_index())
+
+    def _reading_index(self) -> Index:
+        """The index; where it cannot be had, one in a folder that goes with this command."""
+        from tpu_studio.store.index import Index
+        from tpu_studio.wire.errors import RunError
+
+        try:
+            return self.index
+        except RunError:
+            self._closing.enter_context(closing(made := Index(self.home, at=self._temporary())))
+            return made
+
+    def _temporary(self) -> Path:
+        return Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="tpu-studio-index-")))
+
     def close(self) -> None:
+        self._closing.close()
         if "index" in self.__dict__:
             self.index.close()
         if "journal" in self.__dict__:

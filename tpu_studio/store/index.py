@@ -35,11 +35,14 @@ KEY_METRICS = {
 
 
 class Index:
-    """``index.db`` and ``columns/`` in *home*. May be used from any thread."""
+    """``index.db`` and ``columns/`` in *home*, or *at* another folder where home cannot be written.
 
-    def __init__(self, home: Path) -> None:
+    May be used from any thread.
+    """
+
+    def __init__(self, home: Path, *, at: Path | None = None) -> None:
         self._home = home.absolute()
-        self._db = Database(self._home)
+        self._db = Database(at or self._home)
 
     def close(self) -> None:
         self._db.close()
@@ -61,6 +64,8 @@ class Index:
         """The row of *folder*; for a damaged one, a row with its ``problem``."""
         folder = folder.absolute()
         try:
+            if not (folder / PLAN).exists():
+                raise RunError("plan-missing", run=folder.name)
             stamp, alive = _stamp(folder), _guarded(folder)
             known = self._db.summary(self._key(folder))
             if known is not None and known[0] == stamp:

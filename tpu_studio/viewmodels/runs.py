@@ -19,10 +19,12 @@ from tpu_studio.viewmodels.runrows import RunRow, rows_of
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import RunSummary, Tasks
+    from tpu_studio.workflow.trash import Deleted
 
 LIVE_EVERY_S = 1.0
 QUIET_EVERY_S = 4.0
 SETTLE_EVERY_S = 10.0
+KEPT = "a week"  # app.compose.TRASH_KEPT_S
 
 
 class RunsLike(Protocol):
@@ -35,6 +37,7 @@ class RunsLike(Protocol):
     def resume(self, run: str) -> Any: ...
     def delete(self, run: str) -> Any: ...
     def undo_delete(self, run: str) -> Any: ...
+    def deleted(self) -> Sequence[Deleted]: ...
     def import_folder(self, folder: Path) -> Any: ...
     def export(self, run: str, destination: Path) -> Any: ...
 
@@ -49,9 +52,11 @@ class Undo:
 
 @dataclass(frozen=True)
 class RunsView:
-    """*rows* are newest first; None until the first list has come. *busy* names what is being done now."""
+    """*rows* are newest first; None until the first list has come. *busy* names what is being done now. *deleted* is
+    what can be brought back, deleted last first."""
 
     rows: tuple[RunRow, ...] | None = None
+    deleted: tuple[Deleted, ...] = ()
     problem: Problem | None = None
     busy: str = ""
     read_at: float = 0.0
@@ -134,13 +139,13 @@ class RunsViewModel:
         runs, now = self._runs, self._clock()
         settle = now - self._settled_at >= SETTLE_EVERY_S
 
-        def work() -> tuple[RunRow, ...]:
+        def work() -> tuple[tuple[RunRow, ...], tuple[Deleted, ...]]:
             found = runs.list()
             if settle and any(not row.over and not row.alive and not row.problem for row in found):
                 self._settled_at = now
                 runs.reconcile()  # a run that nobody guards any more is given its end
                 found = runs.list()
-            return rows_of(found)
+            return rows_of(found), tuple(runs.deleted())
 
         self._tasks.submit(work, done=self._seen, failed=self._unread)
 
@@ -176,9 +181,9 @@ class RunsViewModel:
                 title = f"{undo.names[0]} is deleted" if len(gone) == 1 else f"{len(gone)} runs are deleted"
                 self.tell(
                     title,
-                    "Its model and curves are in the trash."
+                    f"Its model and curves are kept for {KEPT} under “Deleted”."
                     if len(gone) == 1
-                    else "Their models and curves are in the trash.",
+                    else f"Their models and curves are kept for {KEPT} under “Deleted”.",
                     action="Undo",
                     act=lambda: self.undo(undo),
                 )
@@ -194,6 +199,10 @@ class RunsViewModel:
 
         what = undo.names[0] if len(undo.names) == 1 else f"{len(undo.names)} runs"
         self._do("bringing back", work, lambda _: self.tell(f"{what} {'is' if len(undo.names) == 1 else 'are'} back"))
+
+    def bring_back(self, deleted: Deleted) -> None:
+        """Take one of the deleted back into the list."""
+        self.undo(Undo((deleted.run,), (deleted.name,)))
 
     def open_folder(self, folder: Path) -> None:
         """Take up a run folder from anywhere, another computer's included, and open its page."""
@@ -236,12 +245,12 @@ class RunsViewModel:
         self.state.set(replace(self.state.value, busy=busy))
         self._tasks.submit(lambda: act(runs), done=finished, failed=failed)
 
-    def _seen(self, rows: tuple[RunRow, ...]) -> None:
+    def _seen(self, found: tuple[tuple[RunRow, ...], tuple[Deleted, ...]]) -> None:
         self._looking = False
-        now = self._clock()
+        now, (rows, deleted) = self._clock(), found
         rows = tuple(replace(row, left=self._left(row, now)) for row in rows)
         self._tell_ends(rows)
-        self.state.set(replace(self.state.value, rows=rows, problem=None, read_at=now))
+        self.state.set(replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now))
         self._catch_up()
 
     def _unread(self, error: Exception) -> None:

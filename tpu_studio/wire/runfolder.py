@@ -11,6 +11,13 @@ WATCHING = "watching.json"
 COMMITTED = "COMMITTED"
 
 
+def is_torn(folder: Path) -> bool:
+    """Whether *folder* holds parts of a run, but not its plan."""
+    return not (folder / PLAN).exists() and any(
+        (folder / part).is_dir() for part in ("events", "claims", "checkpoints", "result")
+    )
+
+
 def events_name(attempt: int, worker: int) -> str:
     """`a0001-w003`: the writer of one events file, an attempt's worker."""
     return f"a{attempt:04d}-w{worker:03d}"

@@ -22,7 +22,7 @@ from tpu_studio.wire.limits import limits_of, used_before
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once
+from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, is_torn
 from tpu_studio.workflow import bringing, decide, desk, trash, zips
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
@@ -179,11 +179,13 @@ class Runs:
 
     def delete(self, run: str) -> None:
         """Move the run to the trash; `undo_delete` brings it back. Raises RunError while it goes on."""
-        folder = self.folder(run)
+        folder = self.folder(run, damaged=True)
         try:
+            if not (folder / PLAN).exists():
+                raise RunError("plan-missing", run=folder.name)
             decide.delete(self._seen(folder))
         except RunError as error:
-            if error.id not in ("plan-unreadable", "plan-newer"):
+            if error.id not in ("plan-unreadable", "plan-newer", "plan-missing"):
                 raise
             if any(is_guarded(path) for path in (folder / "claims").glob("a[0-9]*.json")):
                 raise RunError("run-goes-on", run=folder.name) from error
@@ -197,7 +199,14 @@ class Runs:
 
     def undo_delete(self, run: str) -> None:
         """Raises RunError ``run-not-in-trash``."""
-        trash.take_back(run, self.home / "trash", self.runs_folder)
+        try:
+            trash.take_back(run, self.home / "trash", self.runs_folder)
+        except OSError as error:
+            raise _disk_error(error, self.runs_folder) from error
+
+    def deleted(self) -> Sequence[trash.Deleted]:
+        """What `undo_delete` can bring back, deleted last first."""
+        return trash.listed(self.home / "trash")
 
     def empty_trash(self, older_than_s: float = 0.0) -> int:
         """Delete for good what has been in the trash for so long; how many runs that were."""
@@ -293,21 +302,29 @@ class Runs:
 
     def list(self) -> list[RunSummary]:
         """A row for each run folder, newest first; damaged ones with their ``problem``."""
-        folders = [path for path in self._folders() if (path / PLAN).exists()]
+        folders = [path for path in self._folders() if (path / PLAN).exists() or is_torn(path)]
         return sorted((self._index.summary(path) for path in folders), key=lambda row: row.created, reverse=True)
 
     def summary(self, run: str) -> RunSummary:
         return self._index.summary(self.folder(run))
 
-    def folder(self, run: str) -> Path:
+    def folder(self, run: str, *, damaged: bool = False) -> Path:
         """The folder of a run, by its id, an unambiguous beginning of it, or a path.
 
+        Args:
+            damaged: Also one that has lost its plan, by its id.
+
         Raises:
-            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found).
+            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found), ``plan-missing``.
         """
         exact = self.runs_folder / run
-        if run and run == Path(run).name and (exact / PLAN).exists():
+        named = bool(run) and run == Path(run).name
+        if named and (exact / PLAN).exists():
             return exact
+        if named and is_torn(exact):
+            if damaged:
+                return exact
+            raise RunError("plan-missing", run=run, folder=str(exact))
         if (Path(run) / PLAN).exists():
             return Path(run).absolute()
         names = [path.name for path in self._folders() if (path / PLAN).exists()]

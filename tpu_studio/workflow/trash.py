@@ -4,9 +4,38 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import loads
+from tpu_studio.wire.runfolder import PLAN
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """A run in the trash: its id, what it was called, and when it was deleted (seconds since 1970)."""
+
+    run: str
+    name: str
+    at: float
+
+
+def listed(trash: Path) -> list[Deleted]:
+    """Deleted last first."""
+    try:
+        folders = [path for path in trash.iterdir() if path.is_dir() and not path.name.startswith(".")]
+        found = [Deleted(path.name, _name(path), path.stat().st_mtime) for path in folders]
+    except FileNotFoundError:
+        return []  # nothing was ever deleted, or another window empties it right now
+    return sorted(found, key=lambda one: -one.at)
+
+
+def _name(folder: Path) -> str:
+    try:
+        return loads((folder / PLAN).read_bytes()).job.name
+    except (OSError, RunError):
+        return folder.name  # damaged before it was deleted
 
 
 def put(folder: Path, trash: Path) -> Path:

@@ -5,6 +5,8 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 
 from tests.unit.viewmodels.test_runs import DONE
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.runs.model import CHOOSE, LOSS, METRIC, NAME
 from tpu_studio.gui.runs.spark import paint_spark
 from tpu_studio.gui.shell.sheet import Sheet
@@ -60,6 +62,21 @@ def test_several_are_chosen_by_their_boxes_deleted_and_brought_back(studio, page
     undo = next(card.action for card in studio.window.notices.cards if card.notice.action == "Undo")
     qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: len(studio.runs.state.value.rows or ()) == 2)
+
+
+def test_after_the_notice_has_gone_a_deleted_run_is_brought_back_from_the_list_of_the_deleted(studio, page, qtbot):
+    assert not page.deleted.isVisible()
+    studio.runs.delete([page.table.runs.rows[0].run])
+    qtbot.waitUntil(page.deleted.isVisible)
+    qtbot.mouseClick(page.deleted, Qt.MouseButton.LeftButton)
+    sheet = studio.window.findChild(Sheet)
+    assert sheet.title.text() == "Deleted runs"
+    back = next(button for button in sheet.findChildren(Button) if button.accessibleName() == "Bring birch back")
+    qtbot.mouseClick(back, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: [row.name for row in studio.runs.state.value.rows] == ["birch", "apple"])
+    assert "Nothing is deleted any more." in [words.text() for words in sheet.findChildren(Text) if words.isVisible()]
+    qtbot.keyClick(sheet, Qt.Key.Key_Escape)
+    assert not page.deleted.isVisible()
 
 
 def test_the_keyboard_alone_walks_chooses_opens_and_deletes(studio, page, qtbot):

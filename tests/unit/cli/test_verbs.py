@@ -46,6 +46,17 @@ class Terminal:
         done = self.run(*arguments, "--json")
         return done.returncode, json.loads(done.stdout.splitlines()[-1])
 
+    def damage(self, what: str) -> None:
+        """The journal: no database. The home: neither journal nor index can be opened, as where nothing may be written
+        (which root always may)."""
+        for name in ("journal.db", "index.db") if what == "home" else ("journal.db",):
+            for path in self.home.glob(f"{name}*"):
+                path.unlink()
+            if what == "home":
+                (self.home / name).mkdir()
+            else:
+                (self.home / name).write_text("no database at all, but long enough to look like a damaged one" * 20)
+
     def start(self, *arguments: str | Path) -> subprocess.Popen[str]:
         return subprocess.Popen(
             self.argv(*arguments),
@@ -204,9 +215,28 @@ def test_the_life_of_a_run(terminal: Terminal, tmp_path: Path) -> None:
     assert (tmp_path / "out" / "model.keras").exists()
     assert terminal.json("delete", run)[0] == 0
     assert terminal.json("runs")[1]["runs"] == []
+    assert [one["run"] for one in terminal.json("runs", "--deleted")[1]["deleted"]] == [run]
     assert terminal.json("delete", "--undo", run)[0] == 0
     assert terminal.json("show", run)[1]["plan"]["run"] == run
     assert terminal.run("show", run).stdout.startswith("Run")
+
+
+@pytest.mark.parametrize("damage", ["journal", "home"])
+def test_where_nothing_can_be_changed_runs_can_still_be_looked_at_and_copied_out(
+    terminal: Terminal, tmp_path: Path, damage: str
+) -> None:
+    run = terminal.json("run", JOB)[1]["run"]
+    terminal.damage(damage)
+    listed = terminal.run("runs", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)["runs"][0]["run"]) == (0, run)
+    assert listed.stderr.startswith("Only reading: ")
+    code, told = terminal.json("show", run)
+    assert (code, told["status"], told["steps"]) == (0, "finished", 20)
+    assert terminal.json("export", run, tmp_path / "out")[0] == 0
+    assert (tmp_path / "out" / "model.keras").exists()
+    code, told = terminal.json("delete", run)
+    assert (code != 0, told["error"]["id"]) == (True, "journal-unreadable")
+    assert (terminal.home / "runs" / run).is_dir()
 
 
 def test_a_damaged_job_is_told_by_line(terminal: Terminal, tmp_path: Path) -> None:

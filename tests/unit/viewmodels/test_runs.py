@@ -10,6 +10,7 @@ from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.workflow.background import InlineTasks
 from tpu_studio.workflow.ports import RunSummary
+from tpu_studio.workflow.trash import Deleted
 
 DONE = RunSummary(
     "digits-k3f7",
@@ -72,6 +73,9 @@ class FakeRuns:
         back = next(row for row in self.trash if row.run == run)
         self.trash.remove(back)
         self.rows.append(back)
+
+    def deleted(self):
+        return [Deleted(row.run, row.name, 4000.0) for row in reversed(self.trash)]
 
     def extend(self, run, epochs):
         if "extend" in self.refuses:
@@ -180,6 +184,17 @@ def test_a_deleted_run_can_be_brought_back_from_the_notice():
     more["act"]()
     assert [row.name for row in model.state.value.rows] == ["digits"]
     assert told[-1][0] == "digits is back"
+
+
+def test_a_deleted_run_stands_in_the_list_of_the_deleted_until_it_is_brought_back():
+    """The notice is gone after six seconds; the run is not."""
+    model, told = watched(FakeRuns(DONE))
+    assert model.state.value.deleted == ()
+    model.delete([DONE.run])
+    assert [one.name for one in model.state.value.deleted] == [DONE.name]
+    assert "kept for a week under “Deleted”" in told[-1][1]
+    model.bring_back(model.state.value.deleted[0])
+    assert (model.state.value.deleted, [row.run for row in model.state.value.rows]) == ((), [DONE.run])
 
 
 def test_several_are_deleted_and_brought_back_together():

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -321,14 +322,38 @@ def test_a_run_whose_plan_is_damaged_can_be_deleted_and_brought_back(studio: Stu
     assert [row.run for row in studio.runs.list()] == [run]
 
 
-def test_a_folder_that_lost_its_plan_is_no_run_for_any_verb(studio: Studio) -> None:
+def test_a_folder_that_lost_its_plan_is_told_as_damaged_and_can_only_be_deleted(studio: Studio) -> None:
     run = studio.runs.launch(plan())
     studio.wait(run)
     (studio.runs.runs_folder / run / PLAN).unlink()
-    for verb in (studio.runs.delete, studio.runs.stop, studio.runs.resume, studio.runs.summary):
+    assert [(row.run, row.problem) for row in studio.runs.list()] == [(run, "plan-missing")]
+    for verb in (studio.runs.stop, studio.runs.resume, studio.runs.summary):
         with pytest.raises(RunError) as caught:
             verb(run)
-        assert caught.value.id == "run-unknown"
+        assert caught.value.id == "plan-missing"
+    studio.runs.delete(run)
+    assert [(one.run, one.name) for one in studio.runs.deleted()] == [(run, run)]
+    studio.runs.undo_delete(run)
+    assert [row.run for row in studio.runs.list()] == [run]
+
+
+def test_a_folder_that_is_only_being_made_is_no_damaged_run(studio: Studio) -> None:
+    (studio.runs.runs_folder / "early-aaaa").mkdir(parents=True)
+    assert studio.runs.list() == []
+
+
+def test_what_was_deleted_stands_in_a_list_newest_first_until_it_is_brought_back(studio: Studio) -> None:
+    assert studio.runs.deleted() == []
+    first, second = (studio.runs.launch(plan(), beside=True) for _ in range(2))
+    for run, days_ago in ((first, 2), (second, 1)):
+        studio.wait(run)
+        studio.runs.delete(run)
+        when = time.time() - days_ago * 86_400
+        os.utime(studio.home / "trash" / run, (when, when))
+    assert [one.run for one in studio.runs.deleted()] == [second, first]
+    assert {one.name for one in studio.runs.deleted()} == {plan().job.name}
+    studio.runs.undo_delete(second)
+    assert [one.run for one in studio.runs.deleted()] == [first]
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff\xfe../../x", b"UPPER-CASE\n"])

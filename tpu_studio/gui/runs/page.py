@@ -17,6 +17,7 @@ from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.runs.deleted import DeletedSheet
 from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.gui.runs.table import RunTable
 from tpu_studio.gui.shell.sheet import Sheet
@@ -37,8 +38,13 @@ class RunsPage(QWidget):
         self._model, self._shell, self._choose_folder = model, shell, choose_run_folder
         self._folder_button = Button("Open a run folder…", icon="folder-open")
         self._folder_button.clicked.connect(choose_run_folder)
+        self.deleted = Button("Deleted…", kind="quiet", icon="trash-2")
+        self.deleted.clicked.connect(lambda: DeletedSheet(self, model).open())
         self.header = PageHeader(
-            "Runs", "Everything you have trained. Open a run to watch it, or to try its model.", self._folder_button
+            "Runs",
+            "Everything you have trained. Open a run to watch it, or to try its model.",
+            self.deleted,
+            self._folder_button,
         )
 
         self.filter = LineEdit(placeholder="Find by name, model or status", name="Find a run", icon="search")
@@ -131,6 +137,7 @@ class RunsPage(QWidget):
         self.skeleton.setVisible(view.loading)
         self.empty.setVisible(view.rows == ())
         self._folder_button.setVisible(view.rows != ())
+        self.deleted.setVisible(bool(view.deleted))
         self._bar.setVisible(bool(everything))
         self._card.setVisible(bool(everything))
         self.table.setVisible(bool(rows))
