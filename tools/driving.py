@@ -97,10 +97,10 @@ class Driver:
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
     def sheet(self) -> Any:
-        """The dialog that is open over the window, or None."""
+        """The dialog that is open over the window, the topmost of several, or None."""
         from tpu_studio.gui.shell.sheet import Sheet
 
-        return next((one for one in self.window.findChildren(Sheet) if one.isVisible()), None)
+        return next((one for one in reversed(self.window.findChildren(Sheet)) if one.isVisible()), None)
 
     def answer(self, wanted: str) -> None:
         """Press the button of the open dialog that says *wanted*; ``primary``: its filled one."""

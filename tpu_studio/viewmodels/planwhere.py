@@ -194,8 +194,10 @@ def price_age(plan: Plan, today: date, trouble: str = "") -> str:
     except ValueError:
         return f"Price of {as_of}."
     days = max(0, (today - day).days)
-    age = "read today" if days == 0 else "read yesterday" if days == 1 else f"{days} days old"
-    live = "Google's price list" if told.get("source") == "live" else "the table that came with the program"
+    is_live = told.get("source") == "live"
+    recent = ("read today", "read yesterday") if is_live else ("today's", "1 day old")
+    age = recent[days] if days < 2 else f"{days} days old"
+    live = "Google's price list" if is_live else "the table that came with the program"
     why = f" {trouble}" if trouble and plan.place == "cloud" else ""
     return f"From {live}, {day.day} {day:%b %Y}, {age}.{why} Taxes, storage and traffic come on top."
 

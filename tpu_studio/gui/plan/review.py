@@ -11,13 +11,12 @@ from tpu_studio.gui.kit.card import Divider, Scroll
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.review import PRACTICE, Fact, Net, Review
 
 WIDTH = 760
-MOST_HEIGHT = 700
 
 
 def open_review(
@@ -47,11 +46,9 @@ def open_review(
     column.addWidget(Text("At the end", "label-strong"))
     for line in review.end:
         column.addLayout(_line(line))
-    scroll = Scroll(inside)
-    room = over.window().height() - soft_px(260)
-    needed = inside.heightForWidth(soft_px(WIDTH) - 60) + 4
-    scroll.setMinimumHeight(min(needed, max(room, px(220)), soft_px(MOST_HEIGHT)))
-    sheet.body.addWidget(scroll, 1)
+    column.addStretch(1)
+    sheet.body.addWidget(Tall(Scroll(inside), lambda width: inside.heightForWidth(width) + 4), 1)
+    sheet.body.addWidget(Divider())
     sheet.body.addWidget(Text(review.charge, "label"))
     sheet.answer("Show me the commands", commands, kind="quiet", left=True, stays=True)
     sheet.answer("Change the plan", safe=True)

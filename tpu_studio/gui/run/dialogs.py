@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.fields import DecimalBox, Field
-from tpu_studio.gui.kit.theme import px
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels import runwords
 from tpu_studio.viewmodels.run import RunViewModel
 
@@ -84,10 +84,9 @@ def show_log(over: QWidget, model: RunViewModel) -> Sheet:
     text.setReadOnly(True)
     text.setFont(fonts.font("mono"))
     text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-    text.setMinimumHeight(px(420))
     text.setPlaceholderText("Reading …")
     text.setAccessibleName("Full log")
-    sheet.body.addWidget(text)
+    sheet.body.addWidget(Tall(text, lambda _: soft_px(480)), 1)
 
     def shown(log: str) -> None:
         text.setPlainText(log or "Nothing has been written yet.")

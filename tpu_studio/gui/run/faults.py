@@ -10,9 +10,9 @@ from tpu_studio.gui.kit.card import Scroll, clear_layout
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.faults import FaultRow, FaultsView, FaultsViewModel
 
 
@@ -91,9 +91,7 @@ def open_faults(over: QWidget, model: FaultsViewModel) -> Sheet:
         width=720,
     )
     panel = FaultsPanel(model)
-    scroll = Scroll(panel)
-    scroll.setMinimumHeight(max(px(220), min(soft_px(480), over.window().height() - soft_px(260))))
-    sheet.body.addWidget(scroll, 1)
+    sheet.body.addWidget(Tall(Scroll(panel), lambda _: soft_px(480)), 1)
     sheet.answer("Take all back", model.disarm_all, kind="quiet", left=True, stays=True)
     sheet.answer("Close", safe=True)
     sheet.open()

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.rows import Note
-from tpu_studio.gui.kit.theme import px, soft_px
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.commands import CommandsView, CommandsViewModel
 
 TITLE = "The same launch as gcloud commands"
@@ -31,11 +31,11 @@ def open_commands(over: QWidget, model: CommandsViewModel) -> Sheet:
     text.setTabChangesFocus(True)
     text.setFont(fonts.font("mono"))
     text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-    text.setMinimumHeight(max(px(180), min(soft_px(440), over.window().height() - soft_px(300))))
     text.setPlaceholderText(READING)
     text.setAccessibleName("The commands")
-    for widget in (problem, saved, text):
+    for widget in (problem, saved):
         sheet.body.addWidget(widget)
+    sheet.body.addWidget(Tall(text, lambda _: soft_px(440)), 1)
 
     def copy() -> None:
         QGuiApplication.clipboard().setText(model.state.value.text)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QKeyEvent, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button, Kind
@@ -20,6 +20,32 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller, ink, soft_px
 from tpu_studio.gui.kit.tokens import Space
+
+
+class Tall(QWidget):
+    """What may be cut short in a sheet: it is given *height*, or what it needs at its width, where the window has room
+    for that, and less where it has not; *inner* scrolls."""
+
+    def __init__(self, inner: QWidget, height: Callable[[int], int], least: int = 110) -> None:
+        super().__init__()
+        self._height, self._least = height, least
+        self._wanted_at = 0
+        box = QVBoxLayout(self)
+        box.setContentsMargins(0, 0, 0, 0)
+        box.addWidget(inner)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+
+    def sizeHint(self) -> QSize:
+        return QSize(super().sizeHint().width(), self._height(self._wanted_at or self.width()))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(super().minimumSizeHint().width(), soft_px(self._least))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != self._wanted_at:
+            self._wanted_at = event.size().width()
+            self.updateGeometry()
 
 
 class Sheet(QWidget):

@@ -10,9 +10,9 @@ from tpu_studio.gui.kit.choose import Segmented
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.table import Cell, Column, Table
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.planwhere import PLACES
 from tpu_studio.viewmodels.sweep import SweepRow, SweepView, SweepViewModel
 
@@ -34,7 +34,7 @@ class SweepPanel(QWidget):
         self.bar = ProgressBar(0, name="Asking every area")
         self.table = Table(COLUMNS, name="Everything that may cost money")
         self._card = Card(margins=1, spacing=0)
-        self._card.body.addWidget(self.table)
+        self._card.body.addWidget(Tall(self.table, lambda _: soft_px(320)))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.m)
@@ -42,7 +42,6 @@ class SweepPanel(QWidget):
         for widget in (self.practice, self.problem, self.unclear, self.outcome, self.sentence, self._card):
             column.addWidget(widget)
         column.setStretchFactor(self._card, 1)
-        self.table.setMinimumHeight(max(px(160), min(soft_px(320), 400)))
         end = model.state.subscribe(self.draw)
         self.destroyed.connect(lambda: end())
 
