@@ -91,6 +91,7 @@ def table(records: list[dict[str, Any]]) -> str:
 
     errors = sorted(abs(record["error_s"]) for record in records if "error_s" in record)
     strict = [record for record in records if record.get("billed")]
+    told = [record for record in strict if not record.get("guessed")]
     within = [one for one in strict if abs(one["usd"] - one["billed"]) <= 0.01 * one["billed"]]
     rows = [
         ("cells", len(records)),
@@ -104,6 +105,7 @@ def table(records: list[dict[str, Any]]) -> str:
         ("no reason or next action", counted("no words", "no next action")),
         ("cost shown off the bill", counted("shown $")),
         ("cost shown within 1 % of the bill", f"{len(within)} of {len(strict)}"),
+        ("… where a deletion ended it", f"{sum(one in within for one in told)} of {len(told)}"),
         ("cost error in the cloud's seconds, median", errors[len(errors) // 2] if errors else "-"),
         ("… and the largest", errors[-1] if errors else "-"),
         ("fault met", f"{sum(bool(record.get('met')) for record in records)} of {len(records)}"),

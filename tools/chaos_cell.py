@@ -28,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from chaos_cells import COMPLETED, PHASES, Cell, matrix, real_cells
 
 from tests.fakes.looks import DIGITS, LAPTOP, job
+from tpu_studio.cloud.connection import practice_side
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.faults import read_fault
@@ -48,6 +49,7 @@ ROOT = HERE.parent
 PATIENCE_S = 240.0  # real seconds a cell may take, whatever else this computer does
 POLL_S = 0.05
 LOOK_S = 35.0  # of the cloud's time: between two looks at a machine, and what its own deletion is taken to last
+TOLD_S = 1.0  # of the cloud's time: where its own record of the deletion ends the bill
 RETRIES_S = 6.0  # of real time: a call that fails is repeated after pauses that no practice clock shortens
 REAL_LATE_S = 1.5  # real seconds between a thing and the desktop's seeing it on a loaded computer
 TAKEN_S = 30.0  # a machine that is warned has so long; the trainer goes on for no more than that
@@ -321,10 +323,41 @@ class Play:
             elif steps and not before:
                 verdict.check(steps[0] == 1 or "gone" in self.cell.name, f"{name}: the first step is {steps[0]}")
             before = steps or before
-        lost = [name for name in self.kept if not (run / "events" / name).exists()]
-        if self.cell.ends == COMPLETED:
-            verdict.check(not lost, f"never came down: {lost}")
+        self._all_came_down(verdict, run)
         verdict.facts.update(attempts=attempts, replays=replays, last_step=before[-1] if before else 0)
+
+    def _all_came_down(self, verdict: Verdict, run: Path) -> None:
+        """Whatever a machine brought to the bucket before it died is here, to the byte; its disk died with it."""
+        if not self._has_bucket():
+            return
+        prefix = f"runs/{run.name}/events/"
+        side = practice_side(
+            self.practice.url, self.practice.token, self.practice.cloud.settings.project,
+            self.practice.cloud.settings.bucket,
+        )  # fmt: skip
+        carried: dict[str, int] = {}
+        for one in side.mailbox.list(prefix):
+            name, slash, _ = one.name.removeprefix(prefix).partition("/")
+            if slash and name.startswith("a"):
+                carried[name] = carried.get(name, 0) + one.size
+        here = {path.stem: path.stat().st_size for path in (run / "events").glob("a*.jsonl")}
+        short = {name: (here.get(name, 0), size) for name, size in carried.items() if here.get(name, 0) != size}
+        verdict.check(not short, f"never came down: {short}")
+        verdict.facts["unsent"] = [name for name in self.kept if Path(name).stem not in carried]
+
+    def _has_bucket(self) -> bool:
+        """Whether no fault is left that keeps it from being read."""
+        armed = {one["name"] for one in self.practice.cloud.faults.listed()}
+        return not armed & {"bucket-gone", "token-revoked", "service-disabled", "storage-unavailable"}
+
+    def _told(self, line: dict[str, Any]) -> bool:
+        """Whether the cloud's own record of a deletion has the end of this line of the bill."""
+        name = str(line["name"]).rpartition("/")[2]
+        return any(
+            record["verb"] == "delete" and record["done"] and record["target"].endswith(f"/{name}")
+            and abs(record["end"] - float(line["end"] or 0.0)) <= TOLD_S
+            for _, record in self.db.list("tpu-operation")
+        )  # fmt: skip
 
     def _money(self, verdict: Verdict, run: Path) -> None:
         lines = self._bill()
@@ -338,7 +371,8 @@ class Play:
         shown, rate = float(receipt["usd"] or 0.0), float(receipt["usd_per_hour"] or 0.0)
         real_s = REAL_LATE_S + (RETRIES_S if self.cell.on_the_line else 0.0)
         late_s = LOOK_S + real_s * self.cell.speed
-        allowed = 0.01 * billed + rate / 3600.0 * late_s * max(1, len(lines))
+        guessed = sum(not self._told(line) for line in lines)  # taken back or vanished: seen at the next look only
+        allowed = 0.01 * billed + rate / 3600.0 * (late_s * guessed + TOLD_S * len(lines))
         at_most = float(receipt["usd_at_most"] or 0.0)
         verdict.check(shown - allowed <= billed <= at_most + allowed, f"shown ${shown:.4f}, billed ${billed:.4f}")
         limit = min(rate * float(self.plan.limits["hours"]), float(self.plan.limits["money_usd"] or 1e9))
@@ -346,7 +380,7 @@ class Play:
         verdict.check(billed <= cap, f"${billed:.3f} billed, cap and margin are ${cap:.3f}")
         verdict.facts.update(
             usd=round(shown, 5), billed=round(billed, 5), cap=round(cap, 5), usd_per_hour=rate,
-            error_s=round((shown - billed) / rate * 3600.0, 1) if rate else 0.0,
+            error_s=round((shown - billed) / rate * 3600.0, 1) if rate else 0.0, guessed=guessed,
         )  # fmt: skip
 
     def _margin_s(self) -> float:

@@ -202,6 +202,7 @@ def _laptop_off() -> list[Cell]:
         ("delete-fails", "three times", {**away}),
         ("delete-fails:times=20", "twenty times", {**away, "speed": 90.0}),
         ("bucket-gone", "while training", {**hung, "kill": "", "off": "training", "speed": 90.0, "ends": BUCKET}),
+        ("runner-may-not-delete", "", {**away, "ends": ("cannot-delete-itself",)}),
         ("stockout-for-ever", "", {**hung, "speed": 240.0, "ends": ("no-capacity", "launch-refused")}),
     ]  # fmt: skip
     for fault, when, more in about:
@@ -214,6 +215,16 @@ def _laptop_off() -> list[Cell]:
         Cell("laptop off, hung while training, money for a quarter of an hour, time for ten", **away, hours=10.0,
              money_usd=0.3, wait_hours=0.1, speed=60.0, faults=(("submit", "vm-hung:step=12"),),
              ends=(*end, "money-limit"), boot_hang=True),
+    ]  # fmt: skip
+    cells += [
+        Cell("laptop off, runner may not delete from training on", off="training",
+             faults=(("training", "runner-may-not-delete"),)),
+        Cell("laptop off, runner may neither delete nor set stops", **{**hung, "speed": 120.0},
+             faults=(("submit", "runner-may-not-delete"), ("queued", "tasks-refused:times=0")),
+             ends=("cannot-delete-itself",)),
+        Cell("laptop off, runner may not delete, and it hangs while training", **{**hung, "speed": 60.0},
+             faults=(("submit", "vm-hung:step=12"), ("submit", "runner-may-not-delete:after_s=600")),
+             ends=(*end, "cannot-delete-itself")),
     ]  # fmt: skip
     cells.append(Cell("laptop off, training longer than its time", **away, hours=0.2, wait_hours=0.1, speed=60.0,
                       steps=5000, ends=("time-limit",)))  # fmt: skip
@@ -289,6 +300,11 @@ def _account() -> list[Cell]:
         cells.append(Cell(fault, faults=(("submit", fault),), ends=refused))
     cells.append(Cell("service-disabled, switched on after some seconds", faults=(("submit", "service-disabled"),),
                       settle=(("service-disabled", 3.0),)))  # fmt: skip
+    for service, ends in (("tpu", ("launch-refused",)), ("cloudtasks", ("no-outside-stop",))):
+        cells.append(Cell(f"service-disabled, {service} left off", ends=ends, speed=60.0,
+                          faults=(("submit", f"service-disabled:service={service}.googleapis.com"),)))  # fmt: skip
+    cells.append(Cell("service-disabled, storage left off", ends=refused, speed=60.0,
+                      faults=(("submit", "service-disabled:service=storage.googleapis.com"),)))  # fmt: skip
     cells.append(Cell("tasks-refused three times", faults=(("submit", "tasks-refused"),), ends=(*refused, "completed")))
     return cells
 

@@ -38,6 +38,12 @@ class Acts:
         uploads: dict[str, tuple[int, int]],
     ) -> None:  # fmt: skip
         self._records, self._closing, self._place, self._uploads = records, closing, place, uploads
+        self._failures: dict[str, int] = {}  # not of `Watched`, which is made anew after some failures
+
+    def _failed(self, what: str) -> int:
+        """How often it has failed by now."""
+        self._failures[what] = self._failures.get(what, 0) + 1
+        return self._failures[what]
 
     def do(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
         """Do one thing and record it; seconds to pause by the cloud's clock, 0 to go on."""
@@ -122,8 +128,7 @@ class Acts:
         try:
             pieces = self._place(run.plan.place).preparing.upload(run.side, run.plan, name, progress)
         except CloudUnclear as error:
-            run.upload_failed += 1
-            if run.upload_failed < UPLOAD_TRIES:
+            if self._failed(f"upload/{name}") < UPLOAD_TRIES:
                 raise
             self._closing.declare(run, Reason.UPLOAD_FAILED, error.facts)
             return 0.0
@@ -264,8 +269,7 @@ class Acts:
             if left:
                 raise CloudUnclear("precondition", raw="some stops are still there")
         except (CloudRefused, CloudUnclear):
-            failed = run.stops_failed[name] = run.stops_failed.get(name, 0) + 1
-            if failed < STOPS_TRIES:
+            if self._failed(f"stops/{name}") < STOPS_TRIES:
                 raise
             self._records.say(run, "notice", id="stops-left", level="info", facts={"name": name})
             left = left or ["unknown"]

@@ -42,9 +42,7 @@ class Watched:
     beat_at: float = float("-inf")
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
-    stops_failed: dict[str, int] = field(default_factory=dict)
     unlookable: set[str] = field(default_factory=set)
-    upload_failed: int = 0
     asked_why: tuple[str, ...] = ()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.skies import RATE, Sky
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 
 
 class Killed(BaseException):
@@ -157,3 +158,26 @@ def test_stops_with_an_account_of_their_own_need_no_word(desk: CloudDesk, sky: S
     desk.until()
     assert receipt(desk)["stop_account"] == "stopper@sky"
     assert desk.said("notice") == []
+
+
+def refuses(call: str, error: Exception) -> Any:
+    def hook(name: str, done: bool) -> None:
+        if name == call and not done:
+            raise error
+
+    return hook
+
+
+def test_an_upload_that_never_gets_through_ends_the_run(desk: CloudDesk, sky: Sky) -> None:
+    sky.hook = refuses("upload", CloudUnclear("timed-out", raw="cut"))
+    state = desk.until(turns=60)
+    assert state.end is not None
+    assert state.end.get("reason") == "upload-failed"
+
+
+def test_stops_that_can_be_neither_set_nor_listed_leave_no_run_open(desk: CloudDesk, sky: Sky) -> None:
+    sky.hook = refuses("list-stops", CloudRefused("service-disabled", raw="Cloud Tasks is off"))
+    state = desk.until(turns=200)
+    assert state.end is not None
+    assert state.end.get("reason") == "no-outside-stop"
+    assert receipt(desk)["stops_left"] == ["unknown"]
