@@ -84,6 +84,8 @@ class RunRow:
     @property
     def cost(self) -> str:
         """What was charged: nothing in practice (on this computer, what the pretended price makes)."""
+        if self.problem:
+            return "–"  # it may have been rented: nobody knows
         return figures.money(0.0 if self.place_id == "practice" else self.usd)
 
     @property
@@ -131,7 +133,7 @@ def rows_of(summaries: Iterable[RunSummary]) -> tuple[RunRow, ...]:
 def row_of(known: RunSummary) -> RunRow:
     """A summary in words."""
     status, tone = status_of(known)
-    icon, place = _PLACES.get(known.place, ("monitor", known.place))
+    icon, place = _PLACES.get(known.place, ("monitor", known.place)) if not known.problem else ("monitor", "Unknown")
     waiting = not known.over and known.status == "queued"
     name, value = known.key_metric if known.key_metric else ("", None)
     return RunRow(
@@ -151,7 +153,7 @@ def row_of(known: RunSummary) -> RunRow:
         metric=_metric(name, value) if name else "",
         metric_name=_metric_name(name),
         metric_value=value,
-        time=figures.duration(known.duration_s),
+        time=figures.duration(known.duration_s) if not known.problem else "–",
         seconds=known.duration_s,
         usd=known.usd,
         progress=known.progress,

@@ -152,6 +152,7 @@ def test_a_text_model_is_told_by_its_perplexity_as_on_its_page():
 def test_a_damaged_run_keeps_its_row_and_says_why():
     row = row_of(replace(DONE, problem="plan-unreadable", model="", framework=""))
     assert row.subtitle and not row.live and not row.may_extend
+    assert (row.place, row.cost) == ("Unknown", "–")  # it may have been rented
 
 
 def test_what_goes_on_is_what_trains_and_what_waits_in_the_order_of_their_turn():
