@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 # What libtpu reads when it is loaded: no metadata server to ask, no lock file shared with others on this computer.
@@ -33,6 +33,11 @@ _NEEDS = (
     re.compile(rf"Program requires {_AMOUNT} of .*?only {_AMOUNT}", re.IGNORECASE),
 )
 _WORDS = 4000
+
+# With the least effort the compiler chooses among fewer ways to cut a product into tiles; graph, layouts, sharding,
+# precision and the fitting into memory stay. A sixth of the time, and about the same memory (docs/check.md).
+QUICK = {"exec_time_optimization_effort": -1.0}
+DOUBT = (0.85, 1.3)  # of the limit: between these what the least effort says is not enough
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Compiled:
         device_bytes: What the program needs; from the compiler's refusal when it does not fit.
         parts: weights, optimizer, data, activations, temporaries; empty when it was refused.
         words: The compiler's own refusal.
+        effort: ``full``: as it is compiled for training; ``least``: see `QUICK`.
     """
 
     fits: bool
@@ -70,6 +76,7 @@ class Compiled:
     flops: float | None = None
     bytes_accessed: float | None = None
     words: str = ""
+    effort: str = "full"
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -155,9 +162,21 @@ class StepCompiler:
         """Of the state, which is there whatever the batch."""
         return sum(_bytes(shape, dtype) for shape, dtype in self._state)
 
-    def compile(self, batch: int) -> Compiled:
+    def verdict(self, batch: int, limit: int) -> Compiled:
+        """Whether *batch* fits: with the least effort, and again as for training when that leaves a doubt.
+
+        Raises:
+            RuntimeError: as `compile`.
+        """
+        quick = self.compile(batch)
+        if DOUBT[0] * limit < quick.device_bytes < DOUBT[1] * limit:
+            return self.compile(batch, full=True)
+        return quick
+
+    def compile(self, batch: int, *, full: bool = False) -> Compiled:
         """Args:
             batch: Global; a multiple of the devices.
+            full: With the effort of training, which takes six times as long.
 
         Raises:
             RuntimeError: whatever the compiler dislikes besides memory.
@@ -178,14 +197,16 @@ class StepCompiler:
             state, stack, whole((self._per_call,), jnp.float32), whole((), jnp.int32), whole((), jnp.int32)
         )
         try:
-            compiled = lowered.compile()
+            compiled = lowered.compile(compiler_options=None if full else QUICK)
         except Exception as error:
             words = str(error)
             told = amounts(words)
             if told is None:
                 raise RuntimeError(words[:_WORDS]) from error
-            return Compiled(False, batch, told[0], time.monotonic() - begun, {}, words=words[:_WORDS])
-        return self._accepted(compiled, batch, time.monotonic() - begun)
+            refused = Compiled(False, batch, told[0], time.monotonic() - begun, {}, words=words[:_WORDS])
+            return replace(refused, effort="full" if full else "least")
+        accepted = self._accepted(compiled, batch, time.monotonic() - begun)
+        return replace(accepted, effort="full" if full else "least")
 
     def _accepted(self, compiled: Any, batch: int, seconds: float) -> Compiled:
         told = compiled.memory_analysis()

@@ -6,6 +6,7 @@ The question: ``{"plan": …, "target": {…} | null, "largest_batch": bool, "me
     {"stage": "model"}                      what begins now, for whoever shows progress
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
     {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts …; or {"problem": …}
+    {"answer": "compiled-also", …}          one for each of ``batches``, when the question has that key
     {"answer": "largest-batch", …}          first a guess in proportion, then what was compiled
 
 A compiler can abort its process: what was told before stands. Whoever started this bounds its time and memory.
@@ -64,6 +65,8 @@ class _Check:
         self.out = out
         self.target = compiling.Target.from_json(asked["target"]) if asked.get("target") else None
         self.largest = bool(asked.get("largest_batch"))
+        self.also = [int(batch) for batch in asked.get("batches") or ()]  # for `make golden`
+        self.full = bool(asked.get("full"))
         self.build_limit_s = float(asked.get("build_limit_s") or 55.0)
         self.matrix_unit = int(asked.get("matrix_unit") or 128)
         self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.model == "file" else None
@@ -98,7 +101,12 @@ class _Check:
             devices = compiling.devices_of(self.target)
             limit = compiling.limit_bytes(devices)
             compiler = traced.compiler(devices)
-            first = compiler.compile(self.batch)
+            for batch in self.also:
+                one = compiler.compile(batch, full=self.full)
+                self._say(one.to_json() | {"answer": "compiled-also", "limit_bytes": limit})
+            if self.also:
+                return
+            first = compiler.verdict(self.batch, limit)
         except (ValueError, RuntimeError) as error:
             self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
             return

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tpu_studio.trainer.check.compiling import Compiled, amounts, batch_guess, largest_batch
+from tpu_studio.trainer.check.compiling import Compiled, StepCompiler, amounts, batch_guess, largest_batch
 
 GIB = 2**30
 
@@ -97,3 +97,31 @@ def test_a_refusal_that_tells_too_little_is_tried_again_smaller() -> None:
 def test_weights_that_are_too_large_leave_no_batch() -> None:
     compiler = Counting(5000, 100, 2650)
     assert search(compiler, 64) == 0
+
+
+class TwoEfforts(StepCompiler):
+    """Needs *quick* bytes with the least effort and *full* with that of training."""
+
+    def __init__(self, quick: int, full: int, limit: int) -> None:
+        self.needs = {False: quick, True: full}
+        self.limit = limit
+        self.efforts: list[bool] = []
+
+    def compile(self, batch: int, *, full: bool = False) -> Compiled:
+        self.efforts.append(full)
+        return Compiled(self.needs[full] <= self.limit, batch, self.needs[full], 0.1, {})
+
+
+def test_what_clearly_fits_or_clearly_does_not_is_compiled_once_with_the_least_effort() -> None:
+    for quick in (50, 66 * 100):
+        compiler = TwoEfforts(quick, 0, 100)
+        assert compiler.verdict(8, 100).fits == (quick == 50)
+        assert compiler.efforts == [False]
+
+
+def test_what_is_near_the_limit_is_compiled_again_as_for_training() -> None:
+    refused = TwoEfforts(quick=110, full=97, limit=100)
+    assert refused.verdict(8, 100).fits
+    assert refused.efforts == [False, True]
+    accepted = TwoEfforts(quick=98, full=101, limit=100)
+    assert not accepted.verdict(8, 100).fits

@@ -1,0 +1,129 @@
+"""What the TPU compiler says of points of our catalogue: tests/unit/planner/golden_memory.json, by `make golden`.
+
+    python tools/make_golden.py [--only TEXT] [--full]
+
+Each row of GRID is one process of the TPU compiler's environment (`engine --install --with tpu-compiler`), as `check`
+starts it, and one point a batch. Held to the estimate by tests/unit/planner/test_golden.py; five of them are compiled
+again by `benchmarks/bench_check.py`. Points that are there already and not asked for by --only stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tpu_studio.cli.planning import slice_of  # noqa: E402
+from tpu_studio.data.look import look  # noqa: E402
+from tpu_studio.domain.jobfile import load  # noqa: E402
+from tpu_studio.planner.make import make_plan  # noqa: E402
+from tpu_studio.wire.job import set_values  # noqa: E402
+from tpu_studio.wire.plan import Plan  # noqa: E402
+
+GOLDEN = ROOT / "tests" / "unit" / "planner" / "golden_memory.json"
+EXAMPLES = ROOT / "resources" / "examples"
+LIMIT_S = 1200
+
+# example, model's name, its options, slice, precision, recompute, batches
+GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ...] = (
+    ("diamonds", "mlp", {"layers": 4, "width": 2048}, "v6e-1", "float32", False, (1024, 8192, 32768)),
+    ("diamonds", "mlp", {"layers": 4, "width": 2048}, "v6e-1", "bfloat16", False, (1024, 8192, 32768)),
+    ("diamonds", "mlp", {"layers": 3, "width": 1024}, "v5litepod-8", "float32", False, (8192, 65536)),
+    ("diamonds", "mlp", {"layers": 4, "width": 2048}, "v4-8", "float32", False, (8192, 65536)),
+    ("sign-digits", "small-cnn", {}, "v6e-1", "float32", False, (64, 256, 1024)),
+    ("sign-digits", "small-cnn", {}, "v6e-1", "bfloat16", False, (64, 256, 1024)),
+    ("sign-digits", "small-cnn", {}, "v5litepod-1", "bfloat16", False, (64, 256, 1024)),
+    ("sign-digits", "small-cnn", {}, "v5litepod-8", "float32", False, (512, 2048)),
+    ("sign-digits", "small-cnn", {}, "v5p-8", "bfloat16", False, (512, 2048)),
+    ("shakespeare", "gpt-nano", {}, "v5litepod-1", "float32", False, (64, 256, 1024)),
+    ("shakespeare", "gpt-nano", {}, "v6e-8", "bfloat16", False, (512, 2048)),
+    ("shakespeare", "gpt-nano", {}, "v5p-8", "bfloat16", False, (512, 2048)),
+    ("shakespeare", "gpt-mini", {}, "v6e-1", "bfloat16", False, (16, 64, 128)),
+    ("shakespeare", "gpt-mini", {}, "v5litepod-1", "float32", False, (16, 64)),
+    ("shakespeare", "gpt-mini", {}, "v5litepod-1", "bfloat16", True, (32, 128)),
+    ("gpt-124m", "gpt-124m", {}, "v6e-1", "bfloat16", False, (8,)),
+    ("gpt-124m", "gpt-124m", {}, "v5litepod-1", "bfloat16", False, (4, 64)),
+    ("gpt-124m", "gpt-124m", {}, "v5litepod-1", "bfloat16", True, (8,)),
+)
+
+
+def point_name(row: tuple[Any, ...], batch: int) -> str:
+    example, model, options, accelerator, precision, recompute, _ = row
+    more = "".join(f" {name}={value}" for name, value in options.items())
+    return f"{model}{more} on {example}, {accelerator}, {precision}{', recomputing' * recompute}, batch {batch}"
+
+
+def plan_of(row: tuple[Any, ...], batch: int) -> Plan:
+    """The plan of one point, without advice and without a clock."""
+    example, model, options, accelerator, precision, recompute, _ = row
+    job = load(EXAMPLES / f"{example}.tpujob")
+    job = set_values(
+        job,
+        {"model.name": model, "model.options": dict(options), "where.place": "cloud", "training.framework": "jax",
+         "where.accelerator": accelerator, "training.precision": precision, "training.rematerialize": recompute,
+         "training.global_batch": batch, "training.steps_per_call": 4},
+    )  # fmt: skip
+    return make_plan(job, look(job), now=1.0)
+
+
+def ask(row: tuple[Any, ...], batches: tuple[int, ...], *, full: bool = False) -> list[dict[str, Any]]:
+    """What the compiler says of *batches*. Raises RuntimeError: it said nothing of one of them."""
+    from tpu_studio.local.computer import trainer_environment
+    from tpu_studio.local.engine import compiler, engine_root
+
+    plan = plan_of(row, batches[0])
+    target = slice_of(plan)
+    assert target is not None
+    asked = {"plan": plan.to_json(), "target": target.to_json(), "matrix_unit": target.matrix_unit,
+             "batches": list(batches), "full": full}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "question.json"
+        file.write_text(json.dumps(asked))
+        done = subprocess.run(
+            [str(compiler(engine_root()).python()), "-m", "tpu_studio.trainer.check", "--question", str(file)],
+            env=trainer_environment(), cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False,
+        )  # fmt: skip
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [line for line in told if line.get("answer") == "compiled-also"]
+    if len(found) != len(batches):
+        raise RuntimeError(f"{point_name(row, batches[0])}: {told[-1:]} {done.stderr[-800:]}")
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", default="", help="rows whose names have this in them")
+    parser.add_argument("--full", action="store_true", help="with the effort of training, printed, not kept")
+    asked = parser.parse_args()
+    known: dict[str, Any] = json.loads(GOLDEN.read_text())["points"] if GOLDEN.exists() else {}
+    for row in GRID:
+        batches = tuple(batch for batch in row[-1] if asked.only in point_name(row, batch))
+        if not batches or (not asked.only and all(point_name(row, batch) in known for batch in batches)):
+            continue
+        begun = time.monotonic()
+        for batch, told in zip(batches, ask(row, batches, full=asked.full), strict=True):
+            kept = {name: told[name] for name in ("fits", "device_bytes", "limit_bytes", "parts", "flops")}
+            estimate = plan_of(row, batch).memory["device_bytes"]
+            share = estimate / told["device_bytes"]
+            print(f"{point_name(row, batch)}: {told['device_bytes']:,} of {told['limit_bytes']:,}, "
+                  f"estimate {share:.2f}×, {told['seconds']:.0f} s", flush=True)  # fmt: skip
+            if not asked.full:
+                known[point_name(row, batch)] = kept
+        print(f"  {time.monotonic() - begun:.0f} s", flush=True)
+        order = [point_name(row, batch) for row in GRID for batch in row[-1]]
+        points = {name: known[name] for name in order if name in known}
+        if not asked.full:
+            GOLDEN.write_text(json.dumps({"jax": "0.10.2", "libtpu": "0.0.42.1", "points": points}, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
