@@ -103,6 +103,8 @@ def main() -> int:
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--attempt", type=int, required=True)
     parser.add_argument("--worker", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--coordinator", default="")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--step-s", type=float, default=0.01)

@@ -115,9 +115,11 @@ class Desk:
 def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Practice]]:
     running: list[Practice] = []
 
-    def start(*faults: str, trainer: tuple[str, ...] = ("--steps", "30", "--step-s", "0.02")) -> Practice:
+    def start(
+        *faults: str, trainer: tuple[str, ...] = ("--steps", "30", "--step-s", "0.02"), speed: float = SPEED
+    ) -> Practice:
         monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", *trainer)))
-        made = Practice(Settings(folder=tmp_path / "practice", speed=SPEED), faults).start()
+        made = Practice(Settings(folder=tmp_path / "practice", speed=speed), faults).start()
         running.append(made)
         return made
 

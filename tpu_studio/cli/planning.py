@@ -329,6 +329,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         unborn = figures.duration(float(limits["margin_boot_s"]))
         cap += f" ({unborn} if it hangs before it has begun while this computer is off)"
     nets = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
+    nets += ", Google's own limit" if "platform" in limits.get("stops", ()) else ""
     spot = " Taken back, it waits at $0 an hour until this computer is on." if made.job["where.tier"] == "spot" else ""
     return [
         ["Machine", f"{made.accelerator} {made.job['where.tier']} in {', '.join(made.job['where.zones'])}"],

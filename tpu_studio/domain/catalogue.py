@@ -19,6 +19,7 @@ from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
 
 TIERS = ("on-demand", "spot", "flex-start")
+COMPUTE_ENGINE_LENDS = ("v5p", "v6e", "tpu7x")  # v5e is listed and refused there
 
 
 @dataclass(frozen=True)
@@ -249,6 +250,13 @@ class Catalogue:
         names = [part.accelerator_type for part in generation.slices]
         nearest = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
         raise BadInput("slice-unknown", accelerator=accelerator, nearest=nearest[0] if nearest else "", known=names)
+
+    def lenders(self, part: Slice) -> tuple[str, ...]:
+        """Who lends it to us, as ``where.backend`` spells it, the usual one first; Compute Engine one machine only."""
+        one = self.generation(part.generation)
+        single = part.vms == 1 and any(machine.chips == part.chips for machine in one.machines)
+        by_api = ("tpu-api",) if one.control_plane == "cloud-tpu" else ()
+        return (*by_api, *(("compute-engine",) if single and one.id in COMPUTE_ENGINE_LENDS else ()))
 
     # ------------------------------------------------------------------------------------------------------ money
 

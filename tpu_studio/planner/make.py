@@ -199,7 +199,7 @@ class _Draft:
         if self.rented is None or self.free:
             return {}
         values = self.resolved.values
-        own = self.rented.tier == "flex-start" or self.rented.slice.generation == "tpu7x"
+        own = self.rented.tier == "flex-start" or self.rented.backend == "compute-engine"
         return {
             "wait_hours": float(values["limits.wait_hours"]),
             "idle_minutes": float(values["limits.idle_minutes"]),

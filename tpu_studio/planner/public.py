@@ -19,7 +19,7 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
         "examples_per_s": _range(plan.examples_per_s),
         "time_s": _range(plan.time_s),
         "cost_usd": _range(plan.cost_usd),
-        "price": dict(plan.price) if plan.price else {"usd_per_hour": 0.0, "as_of": None, "source": "own-computer"},
+        "price": dict(plan.price) if plan.price else _no_price(plan),
         "checks": [
             {"id": check.id, "level": check.level, "title": check.title, "fix": dict(check.fix) if check.fix else None}
             for check in plan.checks
@@ -31,3 +31,10 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
 
 def _range(value: Range | None) -> dict[str, float] | None:
     return value.to_json() if value else None
+
+
+def _no_price(plan: Plan) -> dict[str, Any]:
+    """This computer costs nothing; what a rented machine costs is not known."""
+    if plan.place == "computer":
+        return {"usd_per_hour": 0.0, "as_of": None, "source": "own-computer"}
+    return {"usd_per_hour": None, "as_of": None, "source": None}

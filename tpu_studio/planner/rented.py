@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from tpu_studio.domain.catalogue import Catalogue, Price, Slice, catalogue, catalogue_at, region_of
+from tpu_studio.domain.catalogue import (
+    COMPUTE_ENGINE_LENDS,
+    Catalogue,
+    Price,
+    Slice,
+    catalogue,
+    catalogue_at,
+    region_of,
+)
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
@@ -45,6 +53,7 @@ class Rented:
     price: None: unknown.
     reasons: `table.key` → why.
     problem: Id of what is wrong with the choice, "" when nothing is; with its words.
+    backend: Who lends it, as ``where.backend`` spells it.
     """
 
     slice: Slice
@@ -54,6 +63,7 @@ class Rented:
     reasons: dict[str, str]
     problem: str = ""
     why: str = ""
+    backend: str = ""
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -80,7 +90,8 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     given = [str(zone) for zone in job["where.zones"] or []]
     reasons: dict[str, str] = {}
     if job.is_auto("where.accelerator"):
-        part, fits = _smallest(known, framework, tier, given, place, need_bytes)
+        backend = str(job.values.get("where.backend") or "tpu-api")
+        part, fits = _smallest(known, framework, tier, given, place, need_bytes, backend)
         chips = "1 chip" if part.chips == 1 else f"{part.chips} chips"
         reasons["where.accelerator"] = (
             f"The cheapest TPU that holds the model: {chips} with "
@@ -98,20 +109,38 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
     if not zones and not problem:
         problem, why = "accelerator-impossible", f"No area lends {part.accelerator_type} as {tier}."
-    return Rented(part, zones, tier, price, reasons, problem, why)
+    backend = _backend(job, known, part)
+    if not backend and not problem:
+        problem, why = "accelerator-impossible", _not_lent(job, part)
+    return Rented(part, zones, tier, price, reasons, problem, why, backend)
+
+
+def _backend(job: Job, known: Catalogue, part: Slice) -> str:
+    """Whom *part* is rented from; "": nobody lends it to us like that."""
+    lenders, wanted = known.lenders(part), job.values.get("where.backend")
+    return next((one for one in lenders if wanted in (None, one)), "")
+
+
+def _not_lent(job: Job, part: Slice) -> str:
+    if job.values.get("where.backend") == "tpu-api":
+        return f"The Cloud TPU API does not lend {part.generation}: Compute Engine does."
+    if part.generation in COMPUTE_ENGINE_LENDS:
+        size = part.accelerator_type
+        return f"Compute Engine lends {part.generation} to TPU Studio as single machines, and {size} is several."
+    return f"Compute Engine does not lend {part.generation}: leave where.backend away."
 
 
 def _smallest(
-    known: Catalogue, framework: str, tier: str, zones: Sequence[str], place: str, need_bytes: int
+    known: Catalogue, framework: str, tier: str, zones: Sequence[str], place: str, need_bytes: int, backend: str
 ) -> tuple[Slice, bool]:
     """The cheapest slice of one machine whose devices hold *need_bytes*; else the one with the most memory."""
     ranked: list[tuple[bool, float, int, Slice]] = []
     for one in known.offered():
-        if one.control_plane != "cloud-tpu" or not known.possible(one.id, framework, tier).possible:
+        if not known.possible(one.id, framework, tier).possible:
             continue
         for part in one.slices:
             places = [zone for zone in zones if known.possible(one.id, "", tier, zone, part.chips).possible]
-            if part.vms != 1 or (zones and not places):
+            if part.vms != 1 or (zones and not places) or backend not in known.lenders(part):
                 continue
             where = places or _zones(known, part, tier, place)
             if not where:

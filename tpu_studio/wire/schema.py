@@ -351,6 +351,16 @@ KEYS: tuple[Key, ...] = (
     Key("where", "accelerator", "text", AUTO, auto=True, title="Accelerator"),
     Key("where", "tier", "choice", "on-demand", choices=("on-demand", "spot", "flex-start"), title="Kind of loan"),
     Key("where", "zones", "list", [], title="Areas", term="zones"),
+    Key(
+        "where",
+        "backend",
+        "choice",
+        None,
+        choices=("tpu-api", "compute-engine"),
+        title="Lent by",
+        help="The Cloud TPU API, where it lends that TPU. Compute Engine lends single machines of v5p, v6e and TPU7x, "
+        "and deletes them by itself at the time limit.",
+    ),
     Key("where", "project", "text", None, title="Google Cloud project"),
     Key(
         "where",

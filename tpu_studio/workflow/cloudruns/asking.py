@@ -22,11 +22,11 @@ LABEL = "tpu-studio"
 
 
 def rules_of(plan: Plan, limits: Limits) -> Rules:
-    generation = catalogue().slice(plan.accelerator).generation
-    plane = catalogue().generation(generation).control_plane
+    lenders = catalogue().lenders(catalogue().slice(plan.accelerator))
+    backend = plan.job.values.get("where.backend") or next(iter(lenders), "tpu-api")
     return Rules(
         zones=tuple(str(zone) for zone in plan.job["where.zones"]),
-        backend="compute" if plane == "compute-engine" else "tpu",
+        backend="compute" if backend == "compute-engine" else "tpu",
         wait_s=float(plan.job["limits.wait_hours"]) * 3600.0,
         silence_s=SILENCE_S + 120.0,
         boot_s=BOOT_S,

@@ -1,0 +1,205 @@
+"""What else a rented run promises, on the practice cloud: any file name, nothing brought twice, one curve over several
+machines, slices of several hosts, the platform's own stop, nothing kept that nobody wants.
+
+Machines, guardian, requests and bills are real; the trainer only counts (`tests/fakes/trainer`).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.looks import DIGITS, LAPTOP, job
+from tests.journeys.test_cloud_run import Desk, desk, practice
+from tpu_studio.cloud.preparing import Preparation
+from tpu_studio.data.look import look
+from tpu_studio.planner.make import make_plan
+from tpu_studio.practice.main import Practice
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
+
+__all__ = ["desk", "practice"]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
+Start = Callable[..., Practice]
+Sit = Callable[[Practice], Desk]
+COUNTS = ("--steps", "30", "--step-s", "0.02")
+
+
+def held_at(step: int, until: Path) -> tuple[str, ...]:
+    """A trainer that waits at *step* until the file is there."""
+    return (*COUNTS, "--save-every", "5", "--at", f"{step}:hold={until}")
+
+
+def pictures(folder: Path) -> dict[str, bytes]:
+    """Two classes of small pictures with the names that people give; name below *folder* → content."""
+    made = {}
+    for number, name in enumerate(("Äpfel & Birnen 🍎", "grüne Wiese")):
+        (folder / name).mkdir(parents=True)
+        for picture in range(6):
+            path = folder / name / f"Bild für Oma №{picture} 😀 (Kopie).png"
+            path.write_bytes(_png(50 + 150 * number + picture))
+            made[f"{name}/{path.name}"] = path.read_bytes()
+    return made
+
+
+def _png(grey: int, size: int = 16) -> bytes:
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", size, size, 8, 0, 0, 0, 0)
+    rows = (b"\0" + bytes([grey]) * size) * size
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def plan_of(**where: object) -> Plan:
+    told = job("mlp", "digits", where={"place": "practice", **where}, training={"epochs": 2})
+    return make_plan(told, DIGITS, now=time.time(), computer=LAPTOP)
+
+
+def receipt(here: Desk, run: str) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((here.runs.folder(run) / "result" / "receipt.json").read_bytes())
+    return told
+
+
+def test_pictures_of_any_name_arrive_whole_and_are_brought_once(practice: Start, desk: Sit, tmp_path: Path) -> None:
+    folder, go_on = tmp_path / "Bilder für Übung 🎉", tmp_path / "go-on"
+    known = pictures(folder)
+    told = parse({"name": "Früchte 🍎", "model": {"name": "small-cnn"}, "data": {"kind": "images", "path": str(folder)},
+                  "training": {"epochs": 1}, "where": {"place": "practice"}})  # fmt: skip
+    plan = make_plan(told, look(told), now=time.time(), computer=LAPTOP)
+    here = desk(practice(trainer=held_at(5, go_on)))
+    box: Any = here.driver.side(plan).mailbox
+    sent = [0]
+    box._http.hooks["response"].append(
+        lambda reply, **_: sent.__setitem__(0, sent[0] + len(reply.request.body or b"")) if _is_data(reply) else None
+    )
+
+    first = here.runs.launch(plan)
+    here.until(first, lambda row: row.step >= 4)
+    machines = here.practice.cloud.settings.machine_root
+    there = {str(path.relative_to(path.parents[1])): path.read_bytes() for path in machines.rglob("data/data/*/*.png")}
+    assert there == known
+    go_on.touch()
+    assert here.until(first).reason == "completed", here.tell(first)
+    brought, held = sent[0], box.list("data/")
+    assert brought > sum(map(len, known.values()))
+
+    second = here.runs.launch(plan)
+    assert here.until(second).reason == "completed", here.tell(second)
+    assert (sent[0], box.list("data/")) == (brought, held)
+
+    box.write(held[0].name, b"x" * held[0].size)  # of the same length, and damaged
+    Preparation().upload(here.driver.side(plan), plan, second, lambda done, total: None)
+    assert [one.md5 for one in box.list("data/")] == [one.md5 for one in held]
+
+
+def _is_data(reply: Any) -> bool:
+    """Whether it answers an upload of a data object: its name stands in the body's first part."""
+    body = reply.request.body
+    return "/upload/" in reply.request.url and isinstance(body, bytes) and b'"name": "data/' in body[:2000]
+
+
+def test_stopped_resumed_and_extended_it_is_one_curve_and_one_bill(practice: Start, desk: Sit, tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    here = desk(practice(trainer=held_at(17, go_on)))
+    run = here.launch()
+    here.until(run, lambda row: row.step >= 16)
+    here.runs.stop(run)
+    here.until(run, lambda row: any(one.kind == "control" for one in here.said(run, 1)))
+    go_on.touch()
+    stopped = here.until(run)
+    assert stopped.reason == "stopped-by-user", here.tell(run)
+    at = here.steps(run, 1)[-1]
+    assert 17 <= at < 30
+
+    here.runs.resume(run)
+    assert here.until(run).reason == "completed", here.tell(run)
+    first = here.steps(run, 2)[0]
+    assert at - 5 < first <= at + 1  # one checkpoint interval at most is trained again
+    here.runs.extend(run, 1.0)
+    row = here.until(run)
+    assert (row.reason, row.attempt, row.step) == ("completed", 3, 40), here.tell(run)
+    assert here.steps(run, 3) == list(range(31, 41))
+
+    following = here.runs.follow(run)
+    following.poll()
+    curve = following.curve("loss")
+    assert (len(curve), curve.bounds()) == (40, (1.0, 40.0))
+    following.close()
+    told = receipt(here, run)
+    assert [one["attempt"] for one in told["made"]] == [1, 2, 3]
+    assert told["usd"] == pytest.approx(sum(one["usd"] for one in told["made"]), abs=1e-5)
+    here.nothing_is_left(run)
+
+
+def test_a_slice_of_two_hosts_has_a_guardian_on_each_and_goes_as_one(practice: Start, desk: Sit) -> None:
+    here = desk(practice())
+    run = here.runs.launch(plan_of(accelerator="v5p-16"))
+    row = here.until(run)
+    assert row.reason == "completed", here.tell(run)
+    folder = here.runs.folder(run)
+    assert [path.stem for path in sorted((folder / "events").glob("a*.jsonl"))] == ["a0001-w000", "a0001-w001"]
+    assert [one["name"] for one in receipt(here, run)["made"]] == [f"ts-{run}-a1-t1"]
+    here.nothing_is_left(run)
+
+
+def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start, desk: Sit, tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    here = desk(practice(trainer=held_at(5, go_on)))
+    plan = plan_of(accelerator="v6e-1", backend="compute-engine")
+    assert "platform" in plan.limits["stops"]
+    run = here.runs.launch(plan)
+    here.until(run, lambda row: row.step >= 4)
+    [(_, instance)] = here.practice.cloud.db.list("compute-instance")
+    scheduling = instance["body"]["scheduling"]
+    assert scheduling["instanceTerminationAction"] == "DELETE"
+    assert float(scheduling["maxRunDuration"]["seconds"]) >= float(plan.limits["hours"]) * 3600.0
+    go_on.touch()
+    assert here.until(run).reason == "completed", here.tell(run)
+    assert not [one for one in here.said(run, 1) if one.get("id") == "self-deletion-unproved"]
+    assert [one["kind"] for one in receipt(here, run)["made"]] == ["instance"]
+    assert here.practice.cloud.db.list("compute-instance") == []
+
+
+def test_laptop_off_and_the_machine_hangs_the_platform_deletes_it(practice: Start, desk: Sit) -> None:
+    here = desk(practice("vm-hung", speed=300.0))
+    plan = plan_of(accelerator="v6e-1", backend="compute-engine")
+    limits = {**plan.limits, "hours": 0.05, "without_outside_stop": True}
+    run = here.runs.launch(replace(plan, limits=limits))
+    cloud = here.practice.cloud
+    here.until(run, lambda row: bool(cloud.db.list("compute-instance")))
+    here.die()
+    give_up = time.monotonic() + 60.0
+    while cloud.db.list("compute-instance") and time.monotonic() < give_up:
+        time.sleep(0.1)
+    assert cloud.db.list("compute-instance") == []
+    [line] = [line for line in cloud.meter.bill() if f"ts-{run}" in str(line["name"])]
+    most_s = 0.05 * 3600 + 1200 + 30 + 60  # limit, start, notice; and a second or so of a busy computer's
+    assert line["seconds"] < most_s + 5 * 300
+    here.start()
+    assert here.until(run).settled
+    assert here.journal.open_intents() == []
+
+
+def test_discarded_it_leaves_no_copy_in_the_bucket(practice: Start, desk: Sit) -> None:
+    here = desk(practice(trainer=("--steps", "5000", "--step-s", "0.1", "--save-every", "5")))
+    run = here.launch()
+    box = here.driver.side(here.runs.plan(run)).mailbox
+    here.until(run, lambda row: bool(box.list(f"runs/{run}/checkpoints/")))
+    here.runs.stop(run, keep=False)
+    assert here.until(run).reason == "discarded", here.tell(run)
+    assert box.list(f"runs/{run}/checkpoints/") == []
+    told = receipt(here, run)
+    assert 0 < told["kept_bytes"] < 10_000_000
+    assert 0.0 < told["kept_usd_per_month"] < 0.01
+    here.nothing_is_left(run)
