@@ -93,6 +93,14 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
         )
     ways.append(
         Way(
+            "Use a free TPU in Colab",
+            "You run a notebook of this plan in your browser. Free, as long as Google has one to lend.",
+            "Use Colab",
+            (("where.place", "colab"), ("where.accelerator", None), ("where.tier", None), ("where.zones", None)),
+        )
+    )
+    ways.append(
+        Way(
             "Train on this computer",
             "Slower, free, and it starts at once.",
             "Train here",

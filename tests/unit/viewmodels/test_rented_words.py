@@ -66,10 +66,11 @@ def test_a_wait_tells_how_long_who_was_asked_and_the_ways_out():
     assert waiting.title == "14 min, asked us-west4-a and us-east5-b, nothing free"
     assert "supply" in waiting.text and "3 h 46" in waiting.text
     assert [way.title for way in waiting.ways] == [
-        "Keep waiting", "Try spare capacity (spot)", "Train on this computer",
+        "Keep waiting", "Try spare capacity (spot)", "Use a free TPU in Colab", "Train on this computer",
     ]  # fmt: skip
     assert dict(waiting.ways[1].changes)["where.tier"] == "spot"
-    assert len(runrented.waiting_of(plan_at("cloud", tier="spot"), view, T + 60).ways) == 2  # type: ignore[union-attr]
+    assert dict(waiting.ways[2].changes)["where.place"] == "colab"
+    assert len(runrented.waiting_of(plan_at("cloud", tier="spot"), view, T + 60).ways) == 3  # type: ignore[union-attr]
 
 
 def test_a_refusal_is_told_in_its_own_words_and_never_as_a_shortage():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
@@ -83,8 +83,8 @@ class RemovalCard(Card):
         self.button.clicked.connect(self.receipt)
         row = QHBoxLayout()
         row.setContentsMargins(Space.l + 28, 8, Space.l, 10)
-        row.addWidget(self._lines, 1)
-        row.addWidget(self.button)
+        row.addWidget(self._lines, 1, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
         self._below = QWidget()
         self._below.setLayout(row)
         self.body.addWidget(self._below)
