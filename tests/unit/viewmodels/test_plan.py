@@ -391,7 +391,7 @@ def test_every_key_of_the_schema_is_on_the_page_or_has_its_own_place():
             seen |= {field.path for _, fields in one.view.more_fields for field in fields}
     own_place = {"format", "model.name", "model.file", "model.options", "data.kind", "data.path", "data.target",
                  "data.columns",                  "training.framework", "where.place"}  # fmt: skip
-    of_the_cloud = {"where.accelerator", "where.tier", "where.zones", "where.project"}
+    of_the_cloud = {"where.accelerator", "where.tier", "where.zones", "where.backend", "where.project"}
     assert {key.path for key in KEYS} - seen - own_place - of_the_cloud == set()
 
 
