@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import resource
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.trainer.training import DIGITS, Training, curve, planned, put, train
+from tpu_studio.wire import plan as plans
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 LONG = {"framework": "jax", "steps": 200_000, "checkpoint_every": 640, "evaluate_every": 640}
@@ -20,6 +23,32 @@ CNN = {
     "model": {"name": "small-cnn", "options": {"blocks": 2, "width": 8, "dropout": 0.0}},
     "data": {"kind": "digits"},
 }
+
+
+PLAIN = {**DIGITS, "model": {"name": "mlp", "options": {"width": 32, "layers": 2, "dropout": 0.0}}}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Training:
+    """One run that is over, for all who only look at it or work on a copy (`of`)."""
+    plan = planned(framework="jax", steps=88, evaluate_every=44, checkpoint_every=44)
+    return train(put(tmp_path_factory.mktemp("finished"), plan))
+
+
+def of(finished: Training, folder: Path) -> Path:
+    """A copy of its run folder."""
+    return shutil.copytree(finished.run, folder / "run")
+
+
+@pytest.fixture(scope="module")
+def one_device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Training]:
+    """By framework: a training without chance, on one device, each step in one part."""
+    folder = tmp_path_factory.mktemp("one")
+    return {name: train(put(folder / name, planned(PLAIN, **rhythm(name)))) for name in ("tensorflow", "jax")}
+
+
+def rhythm(framework: str) -> dict[str, Any]:
+    return {"framework": framework, "steps": 40, "evaluate_every": 20, "checkpoint_every": 20, "global_batch": 32}
 
 
 def states(run: Path) -> list[int]:
@@ -56,13 +85,10 @@ def test_a_run_tells_its_phases_every_step_and_its_outcome_and_leaves_a_result(t
     assert (tmp_path / "result" / "model.keras").exists()
 
 
-def test_a_checkpoint_holds_named_arrays_and_the_sums_of_its_files(tmp_path: Path) -> None:
-    import hashlib
-
-    train(put(tmp_path, planned(framework="jax", steps=64, evaluate_every=32, checkpoint_every=32)))
-    folder = tmp_path / "checkpoints" / "00000064"
+def test_a_checkpoint_holds_named_arrays_and_the_sums_of_its_files(finished: Training) -> None:
+    folder = finished.run / "checkpoints" / "00000088"
     manifest = json.loads((folder / "manifest.json").read_bytes())
-    assert manifest["step"] == 64
+    assert manifest["step"] == 88
     for name, told in manifest["sha256"].items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == told
     head = (folder / "state.safetensors").read_bytes()
@@ -174,15 +200,14 @@ def control(run: Path, number: int, **fields: Any) -> None:
     (run / "control" / f"{number:06d}.json").write_text(json.dumps({"verb": "extend", **fields}))
 
 
-def test_extending_a_finished_run_is_a_new_attempt_on_the_same_curve(tmp_path: Path) -> None:
-    plan = planned(framework="jax", steps=88, evaluate_every=44, checkpoint_every=44)
-    first = train(put(tmp_path, plan))
-    control(tmp_path, 1, epochs=2)
-    second = train(tmp_path, 2)
-    target = 88 + round(2 * plan.steps_per_epoch)
+def test_extending_a_finished_run_is_a_new_attempt_on_the_same_curve(finished: Training, tmp_path: Path) -> None:
+    run = of(finished, tmp_path)
+    control(run, 1, epochs=2)
+    second = train(run, 2)
+    target = 88 + round(2 * plans.loads((run / "plan.json").read_bytes()).steps_per_epoch)
     assert second.kinds("resume") == [{**second.kinds("resume")[0], "step": 88, "attempt": 2}]
     assert second.events[-1]["steps"] == target
-    assert sorted(curve(first, second)) == list(range(1, target + 1))
+    assert sorted(curve(finished, second)) == list(range(1, target + 1))
 
 
 def test_extending_while_it_runs_moves_the_end_once(tmp_path: Path) -> None:
@@ -231,31 +256,29 @@ def test_when_the_guardian_is_gone_it_saves_and_ends(tmp_path: Path) -> None:
     assert outcome["steps"] in states(tmp_path)
 
 
-def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(tmp_path: Path) -> None:
-    plan = planned(framework="jax", steps=96, evaluate_every=32, checkpoint_every=32)
-    whole = train(put(tmp_path, plan))
-    *_, before, last = states(tmp_path)  # a copy that is due while the one before is being written is left out
-    assert last == 96
-    state = tmp_path / "checkpoints" / "00000096" / "state.safetensors"
+def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(finished: Training, tmp_path: Path) -> None:
+    run = of(finished, tmp_path)
+    *_, before, last = states(run)  # a copy that is due while the one before is being written is left out
+    assert last == 88
+    state = run / "checkpoints" / "00000088" / "state.safetensors"
     data = bytearray(state.read_bytes())
     data[-1] ^= 1
     state.write_bytes(data)
-    again = train(tmp_path, 2)
+    again = train(run, 2)
     damaged = [event["facts"] for event in again.kinds("notice") if event["id"] == "checkpoint-damaged"]
-    assert damaged == [{"step": 96, "why": "altered"}]
+    assert damaged == [{"step": 88, "why": "altered"}]
     assert again.kinds("resume")[0]["step"] == before
-    assert curve(whole, again) == curve(whole)
+    assert curve(finished, again) == curve(finished)
     assert again.events[-1]["reason"] == "completed"
 
 
-def test_with_no_checkpoint_left_it_begins_anew(tmp_path: Path) -> None:
-    plan = planned(framework="jax", steps=64, evaluate_every=32, checkpoint_every=32)
-    train(put(tmp_path, plan))
-    for state in tmp_path.glob("checkpoints/*/state.safetensors"):
+def test_with_no_checkpoint_left_it_begins_anew(finished: Training, tmp_path: Path) -> None:
+    run = of(finished, tmp_path)
+    for state in run.glob("checkpoints/*/state.safetensors"):
         os.truncate(state, 100)
-    again = train(tmp_path, 2)
+    again = train(run, 2)
     assert again.kinds("resume")[0]["step"] == 0
-    assert sorted(curve(again)) == list(range(1, 65))
+    assert sorted(curve(again)) == list(range(1, 89))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prlimit is Linux's")
@@ -298,21 +321,18 @@ def test_data_that_is_no_longer_what_was_planned_with_is_named(tmp_path: Path) -
     assert train(put(tmp_path / "run", plan)).events[-1]["reason"] == "data-changed"
 
 
-def test_parts_of_a_step_add_up_to_the_whole_step(tmp_path: Path) -> None:
-    tree = {**DIGITS, "model": {"name": "mlp", "options": {"width": 32, "layers": 2, "dropout": 0.0}}}
-    for framework in ("jax", "tensorflow"):
-        rhythm = {"framework": framework, "steps": 20, "evaluate_every": 20, "checkpoint_every": 20, "global_batch": 32}
-        whole = train(put(tmp_path / f"{framework}-1", planned(tree, **rhythm)))
-        parts = train(put(tmp_path / f"{framework}-4", planned(tree, **rhythm, accumulate=4)))
-        assert list(curve(parts).values()) == pytest.approx(list(curve(whole).values()), rel=1e-4)
+@pytest.mark.parametrize("framework", ["tensorflow", "jax"])
+def test_parts_of_a_step_add_up_to_the_whole_step(
+    one_device: dict[str, Training], tmp_path: Path, framework: str
+) -> None:
+    parts = train(put(tmp_path, planned(PLAIN, **rhythm(framework), accumulate=4)))
+    assert list(curve(parts).values()) == pytest.approx(list(curve(one_device[framework]).values()), rel=1e-4)
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])
-def test_two_devices_learn_as_one_does(tmp_path: Path, framework: str) -> None:
-    tree = {**DIGITS, "model": {"name": "mlp", "options": {"width": 32, "layers": 2, "dropout": 0.0}}}
-    rhythm = {"framework": framework, "steps": 40, "evaluate_every": 20, "checkpoint_every": 20, "global_batch": 32}
-    one = train(put(tmp_path / "one", planned(tree, **rhythm)))
-    two = train(put(tmp_path / "two", planned(tree, **rhythm, devices=2)))
+def test_two_devices_learn_as_one_does(one_device: dict[str, Training], tmp_path: Path, framework: str) -> None:
+    one = one_device[framework]
+    two = train(put(tmp_path, planned(PLAIN, **rhythm(framework), devices=2)))
     assert two.events[-1]["reason"] == "completed", two.errors()[-2000:]
     assert list(curve(two).values()) == pytest.approx(list(curve(one).values()), rel=1e-3)
     assert curve(two, name="val_loss")[40] == pytest.approx(curve(one, name="val_loss")[40], rel=1e-3)
