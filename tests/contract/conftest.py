@@ -13,7 +13,7 @@ from urllib import error, request
 
 import pytest
 
-from tpu_studio.practice.machines.fleet import Fleet
+from tests.fakes import practices
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 
@@ -33,10 +33,7 @@ def start_practice(home: Path) -> Iterator[Start]:
 
     yield start
     for practice in running:
-        fleet = practice.cloud.vms
-        for name in fleet.names() if isinstance(fleet, Fleet) else ():
-            fleet.kill(name)
-        practice.stop()
+        practices.end(practice)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from google.auth.transport.requests import Request
 
 from tests.contract.conftest import caller
 from tests.contract.test_doctor import OFFERS, ready
+from tests.fakes import practices
 from tests.fakes.consent import Person
 from tests.journeys.test_cloud_run import SPEED, Desk, engine
 from tpu_studio.app import trouble
@@ -29,7 +30,6 @@ from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.cloud.signin.secrets import PrivateFile
 from tpu_studio.practice import daemon
-from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 
@@ -45,10 +45,7 @@ def practice(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     made = Practice(Settings(folder=home / "practice", speed=SPEED)).start()
     daemon._write(home / "practice" / "server.json", {"pid": os.getpid(), **made.ready()})
     yield made
-    fleet = made.cloud.vms
-    for name in fleet.names() if isinstance(fleet, Fleet) else ():
-        fleet.kill(name)
-    made.stop()
+    practices.end(made)
 
 
 @pytest.fixture

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes import practices
 from tests.fakes import trainer as counting_trainer
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.planner.make import make_plan
-from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 from tpu_studio.store.index import Index
@@ -125,10 +125,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
 
     yield start
     for made in running:
-        fleet = made.cloud.vms
-        for name in fleet.names() if isinstance(fleet, Fleet) else ():
-            fleet.kill(name)
-        made.stop()
+        practices.end(made)
 
 
 @pytest.fixture

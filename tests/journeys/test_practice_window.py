@@ -18,6 +18,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tests.fakes import practices
 from tests.journeys.test_cloud_run import engine
 from tpu_studio.app import compose
 from tpu_studio.app.studio import Studio
@@ -51,10 +52,7 @@ def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practi
     }  # fmt: skip
     monkeypatch.setattr(daemon, "start_or_join", lambda home: found)
     yield made
-    fleet = made.cloud.vms
-    for name in fleet.names() if isinstance(fleet, Fleet) else ():
-        fleet.kill(name)
-    made.stop()
+    practices.end(made)
 
 
 @pytest.fixture
@@ -70,9 +68,23 @@ def click(widget: QWidget) -> None:
     QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
 
-def answer(studio: Studio, words: str) -> None:
-    sheet = next(sheet for sheet in studio.window.findChildren(Sheet) if sheet.isVisible())
-    click(next(button for button in sheet.findChildren(Button) if button.text() == words))
+def press(qtbot: Any, parent: QWidget, words: str) -> None:
+    """The button with these *words*, as soon as it can be pressed."""
+
+    def found() -> list[Button]:
+        buttons = parent.findChildren(Button)
+        return [one for one in buttons if one.text() == words and one.isVisible() and one.isEnabled()]
+
+    qtbot.waitUntil(lambda: bool(found()), timeout=60 * SECONDS)
+    click(found()[0])
+
+
+def answer(qtbot: Any, studio: Studio, words: str) -> None:
+    def sheets() -> list[Sheet]:
+        return [sheet for sheet in studio.window.findChildren(Sheet) if sheet.isVisible()]
+
+    qtbot.waitUntil(lambda: bool(sheets()), timeout=60 * SECONDS)
+    press(qtbot, sheets()[0], words)
 
 
 def start(qtbot: Any, studio: Studio) -> RunPage:
@@ -81,14 +93,16 @@ def start(qtbot: Any, studio: Studio) -> RunPage:
     studio.window.show()
     qtbot.waitUntil(lambda: studio.services is not None, timeout=60 * SECONDS)
     home: Any = studio.window.page("home")
+    qtbot.waitUntil(home.practice.button.isEnabled, timeout=60 * SECONDS)
     click(home.practice.button)
     holder: Any = studio.window.page("plan")
     qtbot.waitUntil(lambda: holder.page is not None, timeout=60 * SECONDS)
     holder.page.data_section.kinds.card("digits").click()
     qtbot.waitUntil(lambda: not holder.model.state.value.missing[1], timeout=60 * SECONDS)
+    qtbot.waitUntil(holder.page.card.start.button.isEnabled, timeout=60 * SECONDS)
     click(holder.page.card.start.button)
     assert studio.shell.state.value.page == "plan", "nothing starts before the review"
-    answer(studio, "Start the rehearsal")
+    answer(qtbot, studio, "Start the rehearsal")
     qtbot.waitUntil(lambda: studio.shell.state.value.page == "run", timeout=60 * SECONDS)
     opened: Any = studio.window.run_page
     qtbot.waitUntil(lambda: opened.page is not None, timeout=60 * SECONDS)
@@ -116,7 +130,7 @@ def test_from_home_over_the_review_to_a_receipt_that_proves_the_end(qtbot: Any, 
     settled(qtbot, page)
     state = model.state.value
     assert state.view.end is not None and state.view.end.reason == "completed"
-    assert page.removal.isVisible()
+    qtbot.waitUntil(page.removal.isVisible, timeout=60 * SECONDS)
     assert "removed and checked at" in page.removal.note.title.text()
     receipt = json.loads((state.folder / "result" / "receipt.json").read_bytes())
     assert [one["proof"] for one in receipt["made"]] == ["GET by name answered 404"]
@@ -131,10 +145,10 @@ def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(qtbot: Any, 
     practice.cloud.faults.arm("stockout-for-ever")
     page = start(qtbot, studio)
     qtbot.waitUntil(page.waiting.isVisible, timeout=150 * SECONDS)
-    assert "asked us-west4-a, nothing free" in page.waiting.headline.text()
+    qtbot.waitUntil(lambda: "asked us-west4-a, nothing free" in page.waiting.headline.text(), timeout=150 * SECONDS)
     assert "Nothing is charged" in page.waiting.text.text()
     run = page.model.state.value.run
-    click(next(one for one in page.waiting.findChildren(Button) if one.text() == "Train here"))
+    press(qtbot, page.waiting, "Train here")
     qtbot.waitUntil(lambda: studio.shell.state.value.page == "plan", timeout=60 * SECONDS)
     holder: Any = studio.window.page("plan")
     qtbot.waitUntil(lambda: holder.model.state.value.job["where.place"] == "computer", timeout=60 * SECONDS)
