@@ -381,6 +381,7 @@ class Play:
         verdict.facts.update(
             usd=round(shown, 5), billed=round(billed, 5), cap=round(cap, 5), usd_per_hour=rate,
             error_s=round((shown - billed) / rate * 3600.0, 1) if rate else 0.0, guessed=guessed,
+            speed=self.cell.speed,
         )  # fmt: skip
 
     def _margin_s(self) -> float:
