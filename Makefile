@@ -49,7 +49,7 @@ lint: env
 	$(BIN)/lint-imports
 
 pytest: env engine
-	$(BIN)/pytest -q -n $(JOBS) $(ARGS)
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 bench: env engine
 	$(BIN)/python benchmarks/run.py $(ARGS)

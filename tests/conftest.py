@@ -4,6 +4,7 @@
 * A test never sees the person's own runs or settings: TPU_STUDIO_HOME is a fresh folder.
 * Sockets reach this machine only.
 * A test that leaves a thread behind fails.
+* Its files are in memory where there is room: thousands of small databases and journals wait for no disk.
 """
 
 from __future__ import annotations
@@ -31,6 +32,25 @@ if os.environ.get("CI"):
 ROOT = Path(__file__).resolve().parent.parent
 ENGINE_ROOT = engine_root()  # before any test moves TPU_STUDIO_HOME
 THREAD_PATIENCE_S = 2.0
+MEMORY_FOLDER = Path("/dev/shm")
+MEMORY_FOLDER_FREE, MEMORY_FREE = 4 << 30, 8 << 30  # bytes that must be free for it
+
+
+def pytest_configure() -> None:
+    if in_memory_is_room():
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))  # pytest's own name for where tmp_path is
+
+
+def in_memory_is_room() -> bool:
+    """Linux only; a container's may be small, or run no programs."""
+    try:
+        found = os.statvfs(MEMORY_FOLDER)
+        words = Path("/proc/meminfo").read_text().split()
+    except (AttributeError, OSError):
+        return False
+    free = int(words[words.index("MemAvailable:") + 1]) << 10
+    ours = os.access(MEMORY_FOLDER, os.W_OK) and not found.f_flag & os.ST_NOEXEC
+    return ours and found.f_bavail * found.f_frsize >= MEMORY_FOLDER_FREE and free >= MEMORY_FREE
 
 
 @pytest.fixture(autouse=True)
