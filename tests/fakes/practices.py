@@ -9,6 +9,7 @@ from tpu_studio.practice.main import Practice
 def end(practice: Practice) -> None:
     """Machines first, then the port; once, again is nothing."""
     fleet = practice.cloud.vms
-    for name in fleet.names() if isinstance(fleet, Fleet) else ():
-        fleet.kill(name)
+    if isinstance(fleet, Fleet):
+        for name in fleet.names():
+            fleet.kill(name)
     practice.stop()
