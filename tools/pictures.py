@@ -1,10 +1,11 @@
 """`make pictures`: photographs every page, light and dark, into docs/pictures, from real runs in a home of its own.
 
 Two examples are trained to their end, a third is photographed while it trains; a fourth goes over the practice cloud,
-from account and review to the receipt, and one more waits there for a machine. Nothing on the pictures is made up.
-Takes about ten minutes. Each file stays under 300 KB.
+from account, quota and review over a TPU that is taken back to the receipt, one more waits there for a machine, and the
+sweep finds what somebody left. Nothing on the pictures is made up. Takes about ten minutes.
+Each file stays under 300 KB.
 
-    python tools/pictures.py [--out FOLDER]
+    python tools/pictures.py [--out FOLDER] [--practice]
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ WIDTH, HEIGHT = 1440, 900
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="tools/pictures.py", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "pictures")
+    parser.add_argument("--practice", action="store_true", help="only those of the practice cloud")
     asked = parser.parse_args(argv)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"  # the same picture on every machine
     from tpu_studio.local.engine import engine_root
@@ -37,12 +39,19 @@ def main(argv: list[str]) -> int:
         driver = Driver()
         driver.studio.settings.told("runs-go-on")
         try:
-            photograph(driver, asked.out)
+            driver.window.resize(WIDTH, HEIGHT)
+            driver.open()
+            if not asked.practice:
+                photograph(driver, asked.out)
+            practise(driver, asked.out)
         except GaveUp as problem:
             print(f"The pictures were not finished. {problem}")
             return 1
         finally:
             driver.end()
+            from tpu_studio.practice import daemon
+
+            daemon.stop(Path(home))
     for file in sorted(asked.out.glob("*.png")):
         print(f"{file.name:28} {shrink(file) / 1000:6.0f} kB")
     return 0
@@ -52,8 +61,6 @@ def photograph(driver: Driver, out: Path) -> None:
     import demo
 
     studio, shell = driver.studio, driver.studio.shell
-    driver.window.resize(WIDTH, HEIGHT)
-    driver.open()
     demo.have_engine(driver)
     shell.go("home")
     driver.wait(lambda: studio.runs.state.value.rows is not None, 20, "The list of runs was not read.")
@@ -84,27 +91,39 @@ def photograph(driver: Driver, out: Path) -> None:
     studio.runs.stop(live, keep=False)
     over: Callable[[], Any] = lambda: (row := studio.runs.state.value.row(live)) is not None and row.over  # noqa: E731
     driver.wait(over, 120, "The live run did not stop.")
-    practise(driver, out)
 
 
 def practise(driver: Driver, out: Path) -> None:
-    """The account, the review, a rented run live and with its receipt, one that waits, and what may cost money."""
+    """The account and its quota, the review, a rented run live, taken back and resumed, and with its receipt, one that
+    waits, and what may cost money."""
     import demo
-    from practising import be_ready
+    from practising import be_ready, leave_behind
+
+    from tpu_studio.gui.sweep.sheet import SweepPanel
 
     studio, shell = driver.studio, driver.studio.shell
+    demo.have_engine(driver)
     be_ready(driver)
     driver.linger(2)
     both(driver, out, "account")
+    quota(driver, out)
     model = planned(driver, "digits")
-    model.apply({"where.place": "practice", "training.framework": "tensorflow"})
-    driver.wait(demo.settled_with(model, {"where.place": "practice"}), 60, "The practice plan was not ready.")
+    changes = {"where.place": "practice", "training.framework": "tensorflow"}
+    model.apply(changes)
+    driver.wait(demo.settled_with(model, changes), 60, "The practice plan was not ready.")
     driver.linger(1)
     both(driver, out, "plan-practice")
+    changes = {"where.tier": "spot"}  # only such a TPU is taken back
+    model.apply(changes)
+    driver.wait(demo.settled_with(model, changes), 60, "The practice plan was not ready.")
+    arm(driver, f"preempted-at-step:step={round(0.6 * model.state.value.plan.steps)}")
     run = rent(driver, out)
     page = opened(driver)
-    driver.wait(lambda: page.model.state.value.view.progress > 0.5, TRAIN_S, "The practice run did not get on.")
+    driver.wait(lambda: page.model.state.value.view.progress > 0.3, TRAIN_S, "The practice run did not get on.")
     both(driver, out, "run-practice")
+    seen = page.model.state
+    driver.wait(lambda: seen.value.view.attempt == 2 and seen.value.view.progress > 0.75, TRAIN_S, "It did not resume.")
+    both(driver, out, "preempted")
     driver.wait(lambda: page.model.state.value.view.settled, TRAIN_S, "The practice run was not proved ended.")
     driver.linger(2)
     both(driver, out, "receipt")
@@ -118,6 +137,42 @@ def practise(driver: Driver, out: Path) -> None:
     studio.runs.stop(waiting, keep=False)
     driver.wait(lambda: page.model.state.value.view.settled, 180, "The run that waited did not end.")
     assert run != waiting
+    with leave_behind(driver):
+        studio.open_sheet("sweep")
+        panel = driver.sheet().findChild(SweepPanel)
+        driver.wait(lambda: panel.table.model().rowCount() > 0, 60, "The sweep did not come back.")
+        driver.linger(0.5)
+        both(driver, out, "sweep")
+        driver.answer("Close")
+
+
+def quota(driver: Driver, out: Path) -> None:
+    """The Account page of a new project: no TPU is allowed yet, and more has been asked for."""
+    from tpu_studio.places.faults import PracticeFaults
+
+    account = driver.studio.account
+    holder: Any = driver.window.page("account")
+    arm(driver, "quota-zero:times=0")
+    account.look()
+    looked(driver)
+    holder.quota.ask_best()
+    driver.linger(0.5)
+    driver.answer("Send the request")
+    driver.wait(lambda: account.state.value.requests, 60, "The request was not taken.")
+    account.look()
+    looked(driver)
+    both(driver, out, "quota")
+    PracticeFaults(driver.studio.home).disarm("quota-zero")
+    account.look()
+    looked(driver)
+
+
+def looked(driver: Driver) -> None:
+    """Wait until the account has been looked at."""
+    view = driver.studio.account.state
+    driver.wait(lambda: view.value.checking or view.value.quota_reading, 10, "The account is not looked at.")
+    done: Callable[[], bool] = lambda: not view.value.checking and not view.value.quota_reading  # noqa: E731
+    driver.wait(done, 60, "The account was not looked at in time.")
 
 
 def rent(driver: Driver, out: Path | None) -> str:

@@ -4,9 +4,11 @@ on the Account page by pressing what it offers.
 
 from __future__ import annotations
 
+import json
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
@@ -79,6 +81,42 @@ def be_ready(driver: Driver, say: Callable[[str], None] = lambda words: None) ->
             account.fix(row.fix)
         driver.wait(_checked_since(account, before), READY_S, f"“{row.button}” was not done in time.")
     raise GaveUp(f"The account is not ready after {until_tries} repairs: {account.state.value.heading}.")
+
+
+@contextmanager
+def leave_behind(driver: Driver) -> Iterator[None]:
+    """Two TPUs at the practice cloud that no run of this window has asked for: one with our label, one of a stranger's.
+    Both are gone afterwards."""
+    from tpu_studio.practice import daemon
+
+    found = daemon.start_or_join(driver.studio.home)
+    parent = f"projects/{found['project']}/locations/{found['zone']}"
+    ours = {"tpu-studio": "run", "run-id": "tulips-q7ma", "install": "a"}
+    left = {"ts-tulips-q7ma-a1-t1": ours, "video-lab": {"team": "video"}}
+    for name, labels in left.items():
+        node = {"acceleratorType": "v5litepod-8", "runtimeVersion": "v2-alpha-tpuv5-lite", "labels": labels}
+        spec = {"tpu": {"nodeSpec": [{"parent": parent, "nodeId": name, "node": node}]}}
+        _call(found, "POST", f"/v2/{parent}/queuedResources?queuedResourceId={name}", spec)
+    there = f"/v2/{parent}/queuedResources"
+    driver.wait(lambda: _active(_call(found, "GET", there), set(left)), LOOK_S, "The two TPUs were not made in time.")
+    try:
+        yield
+    finally:
+        for name in left:
+            _call(found, "DELETE", f"{there}/{name}?force=true")
+
+
+def _active(told: dict[str, Any], names: set[str]) -> bool:
+    states = {one["name"].rpartition("/")[2]: one["state"]["state"] for one in told.get("queuedResources", ())}
+    return all(states.get(name) == "ACTIVE" for name in names)
+
+
+def _call(found: Mapping[str, Any], method: str, path: str, body: Any = None) -> dict[str, Any]:
+    data = None if body is None else json.dumps(body).encode()
+    headers = {"Authorization": f"Bearer {found['token']}", "Content-Type": "application/json"}
+    with build_opener(ProxyHandler({})).open(Request(found["url"] + path, data, headers, method=method)) as reply:
+        told: dict[str, Any] = json.loads(reply.read())
+        return told
 
 
 def _checked_since(account: Any, before: float | None) -> Callable[[], bool]:

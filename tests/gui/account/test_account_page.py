@@ -126,6 +126,7 @@ class World:
                 "bucket", "fail" if choices.project else "waiting", {"after": "project"}, fix="make-bucket", undo=True
             )
         )
+        rows.append(Result("outside-stop", "optional", {}, fix="make-queue"))
         rows.append(Result("alert", "optional", {"usd": choices.monthly_usd}, fix="make-alert"))
         return rows
 
