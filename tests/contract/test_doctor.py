@@ -109,6 +109,15 @@ def test_an_account_of_the_stops_that_lost_what_it_needs_fails_and_is_mended(pra
     assert states(doctor.check(doctor.fix(row.fix, choices)))["outside-stop"] == "pass"
 
 
+def test_a_practice_home_of_before_gets_the_account_of_the_stops(start_practice: Start):
+    before = start_practice()
+    for kind, name in (("account", before.cloud.settings.stopper), ("practice", "stopper")):
+        before.cloud.db.delete(kind, name)
+    before.stop()
+    practice = start_practice()
+    assert states(doctor_of(practice).check(ready(practice)))["outside-stop"] == "pass"
+
+
 def test_the_account_of_the_stops_is_taken_back_unless_one_relies_on_it(practice: Practice):
     doctor, choices = doctor_of(practice), ready(practice)
     side = practice_side(practice.url, practice.token, choices.project, choices.bucket)
