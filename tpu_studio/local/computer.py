@@ -86,7 +86,7 @@ class Computer:
             str(attempt),
             "--detach",
             "--nice",
-            "10",
+            "5",
             *turnstile,
             *self._guardian,
             "--",

@@ -27,12 +27,12 @@ _FEW = 8
 Rows = npt.NDArray[np.void]
 
 
-def rows_file(folder: Path, number: int) -> Path:
-    return folder / f"c{number:03d}.rows"
+def rows_file(folder: Path, number: int) -> str:
+    return os.path.join(folder, f"c{number:03d}.rows")
 
 
-def level_file(folder: Path, number: int, level: int) -> Path:
-    return folder / f"c{number:03d}.l{level}"
+def level_file(folder: Path, number: int, level: int) -> str:
+    return os.path.join(folder, f"c{number:03d}.l{level}")
 
 
 def levels_of(rows: int) -> int:
@@ -50,8 +50,11 @@ def groups(rows: int, level: int) -> int:
 
 def append(folder: Path, number: int, length: int, rows: Rows) -> int:
     """Write *rows* after the first *length* ones and bring the levels up to date; the new length."""
-    folder.mkdir(parents=True, exist_ok=True)
-    _write(rows_file(folder, number), length * ROW.itemsize, rows.tobytes())
+    try:
+        _write(rows_file(folder, number), length * ROW.itemsize, rows.tobytes())
+    except FileNotFoundError:  # the first of this run
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(rows_file(folder, number), length * ROW.itemsize, rows.tobytes())
     new = length + len(rows)
     for level in range(1, levels_of(new) + 1):
         done, wanted = groups(length, level), groups(new, level)
@@ -68,9 +71,9 @@ def are_whole(folder: Path, lengths: Iterable[tuple[int, int]]) -> bool:
     """Whether the files of these (number, length) columns are as long as they must be."""
     try:
         return all(
-            rows_file(folder, number).stat().st_size >= length * ROW.itemsize
+            os.stat(rows_file(folder, number)).st_size >= length * ROW.itemsize
             and all(
-                level_file(folder, number, level).stat().st_size >= groups(length, level) * GROUP.itemsize
+                os.stat(level_file(folder, number, level)).st_size >= groups(length, level) * GROUP.itemsize
                 for level in range(1, levels_of(length) + 1)
             )
             for number, length in lengths
@@ -128,18 +131,26 @@ def summed(entries: Rows, per: int, points: int) -> Rows:
     return found
 
 
+def last_step(folder: Path, number: int, length: int) -> int:
+    """The step of the last of *length* rows."""
+    return int(_read(rows_file(folder, number), ROW, length - 1, length)["step"][0])
+
+
 def _below(folder: Path, number: int, level: int, start: int, end: int) -> Rows:
     if level == 1:
         return singles(_read(rows_file(folder, number), ROW, start, end)["value"])
     return _read(level_file(folder, number, level - 1), GROUP, start, end)
 
 
-def _read(path: Path, kind: np.dtype[np.void], start: int, end: int) -> Rows:
-    with open(path, "rb") as file:
-        return np.frombuffer(os.pread(file.fileno(), (end - start) * kind.itemsize, start * kind.itemsize), kind)
+def _read(path: str, kind: np.dtype[np.void], start: int, end: int) -> Rows:
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return np.frombuffer(os.pread(fd, (end - start) * kind.itemsize, start * kind.itemsize), kind)
+    finally:
+        os.close(fd)
 
 
-def _write(path: Path, offset: int, data: bytes) -> None:
+def _write(path: str, offset: int, data: bytes) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
     try:
         view = memoryview(data)

@@ -7,6 +7,7 @@ shimmer. Files are memory-mapped: opening costs nothing, and only what is looked
 from __future__ import annotations
 
 import mmap
+import os
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
@@ -19,14 +20,17 @@ Floats = npt.NDArray[np.float64]
 _NONE = np.empty(0, np.float64)
 
 
-def mapped(path: Path, kind: np.dtype[np.void], count: int) -> Rows:
+def mapped(path: str, kind: np.dtype[np.void], count: int) -> Rows:
     """The first *count* entries of a file, read as they are looked at; plain arrays, for `numpy.memmap` makes each
     look-up ten times as slow.
 
     Raises OSError, or ValueError when the file is shorter.
     """
-    with open(path, "rb") as file:
-        return np.frombuffer(mmap.mmap(file.fileno(), count * kind.itemsize, access=mmap.ACCESS_READ), kind, count)
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return np.frombuffer(mmap.mmap(fd, count * kind.itemsize, access=mmap.ACCESS_READ), kind, count)
+    finally:
+        os.close(fd)
 
 
 class ColumnCurve:

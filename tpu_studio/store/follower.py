@@ -250,7 +250,7 @@ class Follower:
                     if metric not in lengths and len(lengths) >= METRICS_AT_MOST:
                         continue
                     number, length = lengths.get(metric, (len(lengths), 0))
-                    rows = _increasing(rows, self._last_step(number, length))
+                    rows = _increasing(rows, self._last_step(metric, number, length))
                     lengths[metric] = (
                         number,
                         columns.append(self._columns, number, length, rows) if len(rows) else length,
@@ -267,12 +267,14 @@ class Follower:
         steps = mapped(columns.rows_file(self._columns, number), columns.ROW, length)["step"]
         return int(np.searchsorted(np.ascontiguousarray(steps), step, side="right"))
 
-    def _last_step(self, number: int, length: int) -> int:
+    def _last_step(self, metric: str, number: int, length: int) -> int:
+        """The step of the last point of a column, from what is shown of it where that is as long."""
         if not length:
             return -(2**62)
-        with open(columns.rows_file(self._columns, number), "rb") as file:
-            file.seek((length - 1) * columns.ROW.itemsize)
-            return int(np.frombuffer(file.read(columns.ROW.itemsize), columns.ROW)["step"][0])
+        curve = self._curves.get(metric)
+        if curve is not None and (curve.number, len(curve)) == (number, length) and (last := curve.last()) is not None:
+            return last[0]
+        return columns.last_step(self._columns, number, length)
 
 
 def _of_worker(path: Path, found: list[Any]) -> list[Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tpu_studio.domain.sentences import say_reason
+from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.wire.claims import is_guarded, read_claim
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.reasons import Reason
@@ -335,3 +337,18 @@ def alive(pid: int) -> bool:
     except (OSError, IndexError):
         return False
     return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel does not group by session")
+def test_the_trainer_gives_way_to_the_window_and_not_only_within_its_own_session(monkeypatch) -> None:
+    monkeypatch.setattr(os, "getpriority", lambda which, who: 7)  # a guardian that was started with --nice 7
+    trainer = Trainer([sys.executable, "-c", "input()"])
+    process = trainer._process
+    try:
+        assert Path(f"/proc/{process.pid}/autogroup").read_text().split()[-2:] == ["nice", "7"]
+    finally:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            assert pipe is not None
+            pipe.close()

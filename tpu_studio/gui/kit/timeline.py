@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QRectF, QSize
@@ -42,7 +42,7 @@ class StageTimeline(Themed, QLabel):
         self.follow_theme()
 
     def set_stages(self, stages: Sequence[Stage]) -> None:
-        stages = tuple(stages)
+        stages = tuple(replace(stage, progress=round(stage.progress, 3)) for stage in stages)  # finer is no pixel
         if stages == self._stages:
             return
         before = self._running(self._stages)
