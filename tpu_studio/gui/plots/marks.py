@@ -138,10 +138,17 @@ def limit(painter: QPainter, frame: Frame, it: Limit) -> QRectF:
 def gap(painter: QPainter, frame: Frame, it: Gap) -> None:
     x, y = frame.px_x(it.x), frame.box.bottom()
     if frame.box.left() <= x <= frame.box.right():
-        pen = QPen(ink("text_3"), 1.5)
-        painter.setPen(pen)
+        painter.setPen(QPen(ink("border_strong"), 1, Qt.PenStyle.DotLine))
+        painter.drawLine(QPointF(x, frame.box.top()), QPointF(x, y))
+        painter.setPen(QPen(ink("text_3"), 1.5))
         for shift in (-2.5, 2.5):
             painter.drawLine(QPointF(x + shift - 2, y + 3), QPointF(x + shift + 2, y - 5))
+        if it.words:
+            face = fonts.font("caption")
+            wide, high = paint.text_width(face, it.words) + 2, QFontMetricsF(face).height()
+            right = x + 5 + wide <= frame.box.right()
+            box = QRectF(x + 5 if right else x - 5 - wide, y - high - 6, wide, high)
+            paint.draw_text(painter, box, it.words, face, ink("text_3"))
 
 
 def dots(painter: QPainter, frame: Frame, drawn: Drawn) -> None:

@@ -125,7 +125,8 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Gap:
-    """Where values are missing, and why: "restarted after the TPU was taken back"."""
+    """Where values are missing, and why: "restarted after the TPU was taken back"; *words*: short, beside the mark."""
 
     x: float
     why: str
+    words: str = ""

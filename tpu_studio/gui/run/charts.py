@@ -191,9 +191,9 @@ class Charts:
             return
         self._gaps = found
         why = "carried on with the next TPU" if state.facts.rented else "carried on from the saved copy"
-        gaps = [Gap(float(step), why) for _, step in found] if axis == "step" else []
-        for plot in (self.loss, self.speed):
-            plot.set_gaps(gaps)
+        again = [Gap(float(step), why, f"attempt {number}") for number, (_, step) in enumerate(found, 2)]
+        for plot in self._wanted:
+            plot.set_gaps(again if axis == "step" else [])
 
     def close(self) -> None:
         """Let go of the curves: their files may be deleted."""
