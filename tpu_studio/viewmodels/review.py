@@ -117,7 +117,8 @@ def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
     if outside:
         words = (
             "Three are set at Google and read back before the machine is asked for. They delete it also when it hangs "
-            "and this computer is off. Without them nothing is rented."
+            "and this computer is off. Without them nothing is rented. They act as the account tpu-studio-stopper, or, "
+            "while the account page has not made it, as the machine's own."
         )
     else:
         words = "None: you chose to go without. A machine that hangs is charged until somebody deletes it."
