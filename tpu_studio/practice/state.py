@@ -6,6 +6,7 @@ processes out of it.
 
 from __future__ import annotations
 
+import copy
 import json
 import sqlite3
 import threading
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+LONG = 10_000  # characters
 
 
 class Database:
@@ -23,6 +25,7 @@ class Database:
         self._lock = threading.RLock()
         self._depth = 0
         self._lasting: list[Callable[[], object]] = []
+        self._long: dict[tuple[str, str], tuple[str, Record]] = {}
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut may
@@ -36,7 +39,7 @@ class Database:
             row = self._connection.execute(
                 "SELECT record FROM records WHERE kind = ? AND name = ?", (kind, name)
             ).fetchone()
-        return None if row is None else json.loads(row[0])
+        return None if row is None else self._parsed(kind, name, row[0])
 
     def put(self, kind: str, name: str, record: Record) -> None:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
@@ -47,6 +50,7 @@ class Database:
         """Whether it was there."""
         with self._lock:
             done = self._connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
+            self._long.pop((kind, name), None)
             return done.rowcount > 0
 
     def list(self, kind: str, prefix: str = "", start: str = "", limit: int = -1) -> list[tuple[str, Record]]:
@@ -57,7 +61,16 @@ class Database:
                 "SELECT name, record FROM records WHERE kind = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?",
                 (kind, low, prefix + "\U0010ffff", limit),
             ).fetchall()
-        return [(name, json.loads(record)) for name, record in rows]
+        return [(name, self._parsed(kind, name, record)) for name, record in rows]
+
+    def _parsed(self, kind: str, name: str, text: str) -> Record:
+        """A long record, as one with a machine's metadata, is parsed once and copied: the ticker reads all of them."""
+        if len(text) < LONG:
+            return dict(json.loads(text))
+        known = self._long.get((kind, name))
+        if known is None or known[0] != text:
+            known = self._long[kind, name] = (text, json.loads(text))
+        return copy.deepcopy(known[1])
 
     def count(self, counter: str) -> int:
         """The next number of a counter, from 1; never the same twice."""

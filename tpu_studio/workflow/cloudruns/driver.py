@@ -36,7 +36,9 @@ PLACES = ("practice", "cloud")
 WATCHED_HOLDS_S = 10.0
 ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready, while watched and otherwise
-POLL_S = (1.0, 15.0)  # watched: with the guardian's 2 s an event is here within 3 s, 95 times in 100
+POLL_S = (1.0, 15.0)  # watched, and otherwise
+RANGE_S = 2.0  # a guardian that is watched writes so often: asked then, an event is here within 3 s, 95 times in 100
+RANGE_LATE_S = 0.4
 HEARTBEAT_EVERY_S = 30.0
 _log = logging.getLogger(__name__)
 
@@ -108,7 +110,7 @@ class Driver:
             return 0.0
         real = wait / watched.side.speed
         if self._is_watched(run):
-            return max(0.1, min(real, POLL_S[0]))
+            return max(0.1, min(real, _pace(time.monotonic() - watched.came_at)))
         return max(0.5, real, POLL_S[1] / watched.side.speed)
 
     def state(self, run: str) -> State:
@@ -254,7 +256,9 @@ class Driver:
             return
         machine = run.state.machine
         if not up_only and machine is not None and machine.asked is not None:
-            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan))
+            soon = self._is_watched(run.folder.name)
+            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan), soon=soon)
+            run.came_at = time.monotonic() if came else run.came_at
             if machine.unclear and not machine.outcome:
                 run.mirror.records(machine.attempt)
             now = run.side.clock.now()
@@ -314,3 +318,10 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
 def _queued(state: State) -> tuple[Phase, str] | None:
     """A wait that is over between two calls is not worth a word."""
     return None if state.phase[0] == Phase.QUEUED.value else (Phase.QUEUED, "submitted")
+
+
+def _pace(since_s: float) -> float:
+    """Seconds to the next turn of a watched run that brought something *since_s* ago: when the next range is due."""
+    if since_s < RANGE_S - RANGE_LATE_S:
+        return RANGE_S - since_s
+    return RANGE_LATE_S if since_s < 3 * RANGE_S else POLL_S[0]

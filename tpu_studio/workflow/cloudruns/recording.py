@@ -40,6 +40,7 @@ class Watched:
     unheard: StudioError | None = None
     bucket_gone: bool = False
     beat_at: float = float("-inf")
+    came_at: float = float("-inf")
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
