@@ -256,9 +256,7 @@ class Driver:
             return
         machine = run.state.machine
         if not up_only and machine is not None and machine.asked is not None:
-            age_s = (run.side.clock.now() - run.words.guard(machine.attempt).spoke) / run.side.speed
-            soon = self._is_watched(run.folder.name) and age_s < 2 * RANGE_S  # else all that there is, to keep up
-            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan), soon=soon)
+            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan))
             run.came_at = time.monotonic() if came else run.came_at
             if machine.unclear and not machine.outcome:
                 run.mirror.records(machine.attempt)

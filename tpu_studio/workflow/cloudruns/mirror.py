@@ -39,7 +39,6 @@ from tpu_studio.workflow.cloudruns.state import Guard
 WATCHING_EVERY_S = 30.0
 DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
 _DIGITS = 12
-_SHORT = 64 << 10  # a guardian that has more to say writes longer ranges than this, one after the other
 _CHUNK = 16 << 20  # twice the longest line that a guardian writes
 _NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
 _log = logging.getLogger(__name__)
@@ -115,22 +114,19 @@ class Mirror:
 
     # ---------------------------------------------------------------------------------------------------------- down
 
-    def pull(self, attempt: int, workers: int, *, catch_up: bool = False, soon: bool = False) -> bool:
+    def pull(self, attempt: int, workers: int, *, catch_up: bool = False) -> bool:
         """New bytes of the attempt's events files; True when some came.
 
         Args:
             catch_up: Also look for what cannot be found by its name: the rest of a torn append, a compacted file.
-            soon: It is called again within a second: after a short range the next is not asked for before that.
         """
         came = False
         for worker in range(workers):
             path = events_file(self.folder, attempt, worker)
-            came |= self._pull_file(events_name(attempt, worker), path, catch_up, soon=soon)
+            came |= self._pull_file(events_name(attempt, worker), path, catch_up)
         return came
 
-    def _pull_file(
-        self, name: str, path: Path, catch_up: bool, at_most: int | None = None, *, soon: bool = False
-    ) -> bool:
+    def _pull_file(self, name: str, path: Path, catch_up: bool, at_most: int | None = None) -> bool:
         came = False
         size = path.stat().st_size if path.exists() else 0
         while at_most is None or size < at_most:
@@ -147,8 +143,6 @@ class Mirror:
                 file.write(data)
                 file.flush()
             size, came = size + len(data), True
-            if soon and not catch_up and len(data) < _SHORT:
-                return came
         _log.warning("%s%s: no desktop writes so much; the rest is left out", self.prefix, name)
         return came
 
