@@ -23,9 +23,8 @@ class ChoicesFile:
         known = self._read().get(account)
         known = known if isinstance(known, dict) else {}
         usual = Choices(region=REGION)
-        texts = {
-            name: str(known[name]) for name in ("project", "region", "bucket", "network", "runner", "stopper") if known.get(name)
-        }
+        names = ("project", "region", "bucket", "network", "runner", "stopper")
+        texts = {name: str(known[name]) for name in names if known.get(name)}
         monthly = known.get("monthly_usd")
         good = isinstance(monthly, (int, float)) and not isinstance(monthly, bool) and 0 < monthly <= 1e9
         usd = float(monthly) if isinstance(monthly, (int, float)) and good else usual.monthly_usd
