@@ -8,6 +8,7 @@
 #   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
 #                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest); out/chaos.json
 #   make pictures  docs/pictures, from the real window
+#   make golden  what the TPU compiler says of our catalogue's memory, for the tests (needs engine --with tpu-compiler)
 #   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu (packaging/README.md)
 #
 # PYTHON=/path/to/python3 chooses the Python that .venv is made with (3.11 to 3.13).
@@ -17,7 +18,7 @@ BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 2
 
-.PHONY: env engine demo app practice test lint pytest bench chaos pictures package clean
+.PHONY: env engine demo app practice test lint pytest bench golden chaos pictures package clean
 
 env: .venv/.made
 
@@ -53,6 +54,9 @@ pytest: env engine
 
 bench: env engine
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+golden: env
+	$(BIN)/python tools/make_golden.py $(ARGS)
 
 # Needs the engine for --real only.
 chaos: env

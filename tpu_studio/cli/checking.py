@@ -97,5 +97,7 @@ def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
         if one.level != "ok":
             lines += note(one)
     where = "this TPU" if made.place in RENTED else "this computer"
+    if made.blocking:
+        return "\n".join(lines)
     lines.append(f"✓ It fits into the memory of {where}." if made.fits else f"✗ It does not fit into {where}.")
     return "\n".join(lines)

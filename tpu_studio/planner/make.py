@@ -267,6 +267,7 @@ class _Draft:
             precision=str(values["training.precision"]),
             data_bytes=in_memory,
             framework=str(values["training.framework"]),
+            chip=self.job["where.place"] != "computer",
         )
 
     def _rematerialize(self) -> None:

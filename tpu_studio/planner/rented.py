@@ -179,7 +179,7 @@ def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, .
 
 def need_bytes(memory: Memory, devices: int) -> int:
     """Of one device in data-parallel training: everything but the batch is there on each."""
-    return memory.weights + memory.optimizer + memory.activations // max(1, devices)
+    return memory.on_device(devices)
 
 
 def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> Estimate:

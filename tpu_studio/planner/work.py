@@ -10,7 +10,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-FLOAT = 4  # bytes of a float32
+FLOAT, HALF = 4, 2  # bytes of a float32, of a bfloat16
+LANES = 128  # a TPU fills the last side of an array up to this
+# How often a tensor of its kind is kept in one block, fitted to the compiler (see `Kept`).
+MLP_SHARE, CNN_SHARE = 1.06, 2.4
+STREAM_SHARE, HEADS_SHARE, SCORES_SHARE = 4.33, 2.26, 1.48
+HALF_SCORES_SHARE = 1.45  # under bfloat16 the softmax stays float32
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Bytes that XLA keeps of one example for the backward pass on a TPU, by number format.
+
+    One term a tensor that is kept; what the formulas leave out is in the shares before them, fitted to the TPU compiler
+    (tests/unit/planner/golden_memory.json, made by tools/make_golden.py).
+    """
+
+    float32: float
+    bfloat16: float
 
 
 @dataclass(frozen=True)
@@ -22,12 +39,14 @@ class Work:
         flops: Floating-point operations of training on one example (of text: one sequence), forward and backward.
         activation_bytes: Memory of what one example leaves behind for the backward pass.
         convolutions: Whether most of the work is convolution, which XLA does slowly on processors.
+        kept: What one example leaves behind on a TPU; None: not known better than *activation_bytes*.
     """
 
     params: int
     flops: float
     activation_bytes: int
     convolutions: bool = False
+    kept: Kept | None = None
 
 
 def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
@@ -40,22 +59,25 @@ def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
     matrices = inputs * width + (layers - 1) * width * width + width * answers
     biases = layers * width + answers
     remembered = inputs + 2 * layers * width + answers  # before and after each activation function
-    return Work(matrices + biases, 6.0 * matrices, FLOAT * 2 * remembered)
+    kept = MLP_SHARE * layers * width  # after each activation function
+    return Work(matrices + biases, 6.0 * matrices, FLOAT * 2 * remembered, kept=Kept(kept * FLOAT, kept * HALF))
 
 
 def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: int) -> Work:
     """Blocks of convolution 3 × 3 without bias, normalisation, ReLU, halving; then the mean and one dense layer."""
     width, cells, incoming = int(options["width"]), size, channels
-    params, multiplies, remembered = 0, 0.0, size * size * channels
+    params, multiplies, remembered, convolved = 0, 0.0, size * size * channels, 0
     for block in range(blocks_that_fit(int(options["blocks"]), size)):
         outgoing = width * 2**block
         params += 9 * incoming * outgoing + 2 * outgoing  # scale and offset of the normalisation
         multiplies += 9.0 * incoming * outgoing * cells * cells
+        convolved += cells * cells * outgoing
         remembered += 3 * cells * cells * outgoing  # after the convolution, the normalisation, the ReLU
         incoming, cells = outgoing, max(1, cells // 2)
     params += incoming * answers + answers
     multiplies += incoming * answers
-    return Work(params, 6.0 * multiplies, FLOAT * 2 * remembered, convolutions=True)
+    kept = Kept(CNN_SHARE * FLOAT * convolved, CNN_SHARE * HALF * convolved)
+    return Work(params, 6.0 * multiplies, FLOAT * 2 * remembered, convolutions=True, kept=kept)
 
 
 def blocks_that_fit(blocks: int, size: int) -> int:
@@ -80,7 +102,20 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     one_block = (34 * tokens * width + 5 * heads * tokens * tokens) * 2
     remembered = layers * tokens * width * FLOAT + one_block if rematerialize else layers * one_block
     recomputed = 4 / 3 if rematerialize else 1.0
-    return Work(params, flops_per_token * tokens * recomputed, remembered + 2 * FLOAT * tokens * vocabulary)
+    heads_filled = tokens * heads * _filled(width // heads)
+    rest, scores = STREAM_SHARE * tokens * width + HEADS_SHARE * heads_filled, heads * tokens * _filled(tokens)
+    one = Kept(FLOAT * (rest + SCORES_SHARE * scores), HALF * rest + FLOAT * HALF_SCORES_SHARE * scores)
+    kept = Kept(layers * one.float32, layers * one.bfloat16)
+    scores_bytes = 2 * FLOAT * tokens * vocabulary
+    remembered += scores_bytes
+    if rematerialize:  # the scores over the vocabulary stand beside one block
+        more = layers * tokens * width * FLOAT + scores_bytes
+        kept = Kept(one.float32 + more, one.bfloat16 + more)
+    return Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
+
+
+def _filled(size: int) -> int:
+    return -(-size // LANES) * LANES
 
 
 @dataclass(frozen=True)
@@ -92,26 +127,56 @@ class Memory:
     activations: int
     data: int
     framework: int
+    gradients: int = 0
+
+    def on_device(self, devices: int) -> int:
+        """Bytes of one device in data-parallel training: everything but the batch is there on each.
+
+        Gradients come as activations go, so the lesser of the two counts half.
+        """
+        activations = self.activations // max(1, devices)
+        more, less = max(self.gradients, activations), min(self.gradients, activations)
+        return self.weights + self.optimizer + more + less // 2
 
     @property
     def total(self) -> int:
-        return self.weights + self.optimizer + self.activations + self.data + self.framework
+        return self.weights + self.optimizer + self.gradients + self.activations + self.data + self.framework
 
 
 FRAMEWORK_BYTES = {"tensorflow": 900 << 20, "jax": 500 << 20}  # resident after import and a first small step, measured
 
 
 def memory(
-    work: Work, *, batch: int, accumulate: int, optimizer: str, precision: str, data_bytes: int, framework: str
+    work: Work,
+    *,
+    batch: int,
+    accumulate: int,
+    optimizer: str,
+    precision: str,
+    data_bytes: int,
+    framework: str,
+    chip: bool = False,
 ) -> Memory:
     """Memory of training: weights and gradients, the optimizer's moments, one part's activations, data, the framework.
 
     AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations only: weights, gradients
-    and moments stay float32.
+    and moments stay float32. On a TPU (*chip*) what XLA keeps is known better for our own models.
     """
     moments = 2 if optimizer == "adamw" else 1
     narrow = 2 if precision == "bfloat16" else 1
     part = max(1, batch // accumulate)
+    if chip and work.kept is not None:
+        if work.convolutions:
+            part = _filled(part)  # examples lie along the last side there
+        each = work.kept.bfloat16 if precision == "bfloat16" else work.kept.float32
+        return Memory(
+            weights=work.params * FLOAT,
+            gradients=work.params * FLOAT,
+            optimizer=work.params * FLOAT * moments,
+            activations=int(each * part),
+            data=data_bytes,
+            framework=FRAMEWORK_BYTES[framework],
+        )
     return Memory(
         weights=work.params * FLOAT * 2,
         optimizer=work.params * FLOAT * moments,

@@ -1,0 +1,26 @@
+"""The memory estimate beside what the TPU compiler said of the same plans (`make golden`)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tools import make_golden
+
+POINTS = json.loads(make_golden.GOLDEN.read_text(encoding="utf-8"))["points"]
+ROWS = [(row, batch) for row in make_golden.GRID for batch in row[-1]]
+
+
+def test_every_point_of_the_grid_was_compiled() -> None:
+    assert list(POINTS) == [make_golden.point_name(row, batch) for row, batch in ROWS]
+
+
+@pytest.mark.parametrize(("row", "batch"), ROWS, ids=[make_golden.point_name(*one) for one in ROWS])
+def test_the_estimate_is_within_fifteen_percent_of_the_compiler(row, batch) -> None:
+    said, memory = POINTS[make_golden.point_name(row, batch)], make_golden.plan_of(row, batch).memory
+    assert memory["by"] == "estimate"
+    assert memory["device_bytes"] == pytest.approx(said["device_bytes"], rel=0.15)
+    if said["device_bytes"] > 1.05 * said["limit_bytes"]:
+        assert not said["fits"]
+        assert not memory["fits"]
