@@ -29,6 +29,8 @@ def start_log(home: Path) -> None:
     handlers: list[logging.Handler] = [terminal]
     try:
         log_file(home).parent.mkdir(parents=True, exist_ok=True)
+        with log_file(home).open("ab"):  # else each line would complain
+            pass
         handlers.append(
             RotatingFileHandler(log_file(home), maxBytes=LARGEST_BYTES, backupCount=1, encoding="utf-8", delay=True)
         )

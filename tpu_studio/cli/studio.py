@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,29 +108,25 @@ class Studio:
 
         `only_reading` then says why.
         """
-        from tpu_studio.store.journal import ClosedJournal
         from tpu_studio.wire.errors import NotReady, RunError
-        from tpu_studio.workflow.runs import Runs
+        from tpu_studio.workflow.readingruns import ReadingRuns
 
         try:
             return self.runs
         except (NotReady, RunError) as error:
             self.only_reading = error
-            return Runs(self.home, places={}, journal=ClosedJournal(error), index=self._reading_index())
+            return ReadingRuns(self.home, error, self._reading_index())
 
     def _reading_index(self) -> Index:
         """The index; where it cannot be had, one in a folder that goes with this command."""
-        from tpu_studio.store.index import Index
+        from tpu_studio.store.index import PassingIndex
         from tpu_studio.wire.errors import RunError
 
         try:
             return self.index
         except RunError:
-            self._closing.enter_context(closing(made := Index(self.home, at=self._temporary())))
+            self._closing.callback((made := PassingIndex(self.home)).close)
             return made
-
-    def _temporary(self) -> Path:
-        return Path(self._closing.enter_context(tempfile.TemporaryDirectory(prefix="tpu-studio-index-")))
 
     def close(self) -> None:
         self._closing.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -92,6 +93,18 @@ class Index:
         if folder.parent == self._home / "runs":
             return folder.name
         return f"elsewhere-{hashlib.sha256(str(folder).encode()).hexdigest()[:16]}"
+
+
+class PassingIndex(Index):
+    """In a temporary folder that goes with it: for a *home* that cannot be written."""
+
+    def __init__(self, home: Path) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="tpu-studio-index-")
+        super().__init__(home, at=Path(self._folder.name))
+
+    def close(self) -> None:
+        super().close()
+        self._folder.cleanup()
 
 
 def summarise(follower: Follower) -> RunSummary:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.errors import NotReady, StudioError
+from tpu_studio.wire.errors import NotReady
 from tpu_studio.workflow.ports import Intent
 
 # Migrations in order; the database's user_version says how many have been applied. Only ever append.
@@ -26,26 +26,6 @@ MIGRATIONS = (
     CREATE INDEX open_intents ON intents (number) WHERE closed IS NULL;
     """,
 )
-
-
-class ClosedJournal:
-    """A journal that cannot be had: who only reads needs none, and nothing can be begun with it.
-
-    Args:
-        error: Why; raised by `open`.
-    """
-
-    def __init__(self, error: StudioError) -> None:
-        self._error = error
-
-    def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int:
-        raise self._error
-
-    def close(self, number: int, outcome: str, at: float) -> None:
-        raise self._error
-
-    def open_intents(self) -> Sequence[Intent]:
-        return ()
 
 
 class JournalFile:

@@ -27,6 +27,19 @@ class Problem:
         return " ".join(part for part in (self.meaning, self.action) if part)
 
 
+def only_reading(error: StudioError) -> Problem:
+    """Why the whole window can only be used to look, and how to get out of it."""
+    said = problem_of(error)
+    return Problem(
+        f"Only looking: {said.title}",
+        "Runs can be shown and exported. Nothing can be started, stopped or deleted until this is mended and TPU "
+        f"Studio is opened again; a run that goes on keeps to its limits. {said.meaning}",
+        said.action,
+        said.details,
+        said.id,
+    )
+
+
 def problem_of(error: BaseException) -> Problem:
     from tpu_studio.domain.sentences import say
 

@@ -57,6 +57,7 @@ class ShellView:
     run_name: str = ""
     request: PlanRequest = PlanRequest()
     notices: tuple[Notice, ...] = ()
+    banner: Problem | None = None  # over every page, for as long as the window is open
 
     @property
     def section(self) -> str:
@@ -154,6 +155,10 @@ class ShellViewModel:
 
     def tell_problem(self, problem: Problem) -> None:
         self.notify(problem.title, problem.text, tone="bad", lasting=True, details=problem.details)
+
+    def warn(self, problem: Problem) -> None:
+        """Say over every page what is wrong with the whole."""
+        self.state.set(replace(self.state.value, banner=problem))
 
     def close_notice(self, number: int) -> None:
         kept = tuple(notice for notice in self.state.value.notices if notice.number != number)

@@ -13,18 +13,20 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QHBoxLayout, QMainWindow, QVBoxLayout, QWidget
 
 from tpu_studio.gui.bridge import Drain
 from tpu_studio.gui.kit.card import Surface
 from tpu_studio.gui.kit.nav import NavItem, Sidebar
 from tpu_studio.gui.kit.theme import controller
+from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.shell.actions import Actions
 from tpu_studio.gui.shell.drops import DropArea
 from tpu_studio.gui.shell.footer import Footer
 from tpu_studio.gui.shell.notices import Notices
 from tpu_studio.gui.shell.pages import PageStack
 from tpu_studio.viewmodels.engine import EngineViewModel
+from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
 from tpu_studio.viewmodels.settings_file import TEXT_SIZES, Settings
@@ -68,6 +70,7 @@ class MainWindow(QMainWindow):
         self._run_shown = ""
         self._request = PlanRequest()
         self._last_word: QWidget | None = None
+        self.banner: QWidget | None = None
         self.first_painted: Callable[[], None] | None = None
         self.closing: Callable[[], None] | None = None
         self.opened_sheet: Callable[[str], None] = lambda name: None  # sheets that need what works behind the window
@@ -93,7 +96,10 @@ class MainWindow(QMainWindow):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.sidebar)
-        row.addWidget(self.stack, 1)
+        self._beside = QVBoxLayout()
+        self._beside.setSpacing(0)
+        self._beside.addWidget(self.stack, 1)
+        row.addLayout(self._beside, 1)
         self.setCentralWidget(ground)
         self.notices = Notices(ground, shell)
         self.drops = DropArea(self, ground, shell)
@@ -145,6 +151,9 @@ class MainWindow(QMainWindow):
                 page.setFocus(Qt.FocusReason.OtherFocusReason)
         self.sidebar.select(view.section if view.section in ("home", "runs", "account") else "")
         self.footer.show_settings(view.section == "settings")
+        if view.banner is not None and self.banner is None:
+            self.banner = _banner(view.banner)
+            self._beside.insertWidget(0, self.banner)
         self.setWindowTitle(f"{view.run_name} – TPU Studio" if view.page == "run" and view.run_name else "TPU Studio")
 
     def _page_of_run(self, run: str) -> QWidget:
@@ -362,6 +371,18 @@ def _tell_that_runs_go_on(window: MainWindow, name: str, count: int) -> QWidget:
     sheet.answer("Close the window", window.close, kind="primary", safe=True)
     sheet.open()
     return sheet
+
+
+def _banner(problem: Problem) -> QWidget:
+    from tpu_studio.gui.kit.rows import Note
+
+    band = Surface()
+    inside = QVBoxLayout(band)
+    inside.setContentsMargins(Space.l, Space.l, Space.l, 0)
+    inside.addWidget(note := Note(problem.title, problem.text, "bad"))
+    note.setAccessibleName(f"{problem.title}. {problem.text}")
+    note.setToolTip(problem.details)
+    return band
 
 
 def _live_word(count: int) -> str:
