@@ -11,13 +11,16 @@ from pathlib import Path
 from tpu_studio.cloud.places import rented_places
 from tpu_studio.local.computer import Computer
 from tpu_studio.local.consents import Consents
-from tpu_studio.local.engine import Engine, engine_root
+from tpu_studio.local.engine import Engine, compiler, engine_root
+from tpu_studio.local.preflight import Preflight
 from tpu_studio.local.stopwatch import Stopwatch
 from tpu_studio.practice import daemon
-from tpu_studio.store.index import Index
+from tpu_studio.store.index import Index, PassingIndex
 from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import NotReady, RunError, StudioError
 from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
 from tpu_studio.workflow.cloudruns.steward import Steward
+from tpu_studio.workflow.readingruns import ClosedJournal, ReadingRuns
 from tpu_studio.workflow.runs import Runs
 
 TRASH_KEPT_S = 7 * 86_400.0
@@ -30,12 +33,15 @@ class Services:
     home: Path
     engine: Engine
     index: Index
-    journal: JournalFile
+    journal: JournalFile | ClosedJournal
     runs: Runs
     consents: Consents
     stopwatch: Stopwatch
     driver: Driver
     steward: Steward
+    compiler: Engine
+    preflight: Preflight
+    only_reading: StudioError | None = None  # why nothing can be begun or changed
 
     def settle(self) -> None:
         """Once at each start: give lost runs their end, and empty what has been in the trash for a week."""
@@ -48,14 +54,29 @@ class Services:
 
 
 def compose(home: Path) -> Services:
-    """Raises NotReady when the journal cannot be used: without one nothing is started."""
-    engine = Engine(engine_root())
-    index = Index(home)
-    journal = JournalFile(home / "journal.db")
+    """In a home that cannot be written, or whose journal cannot be read, for looking only: see `only_reading`."""
+    engine, tpu_compiler = Engine(engine_root()), compiler(engine_root())
+    why: StudioError | None = None
+    journal: JournalFile | ClosedJournal
+    try:
+        journal = JournalFile(home / "journal.db")
+    except NotReady as error:
+        journal, why = ClosedJournal(error), error
+    try:
+        index = Index(home)
+    except RunError as error:
+        index, why = PassingIndex(home), why or error
     driver = Driver(home, places=rented_places(home, lambda: daemon.start_or_join(home)), journal=journal)
-    runs = Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index, driver=driver)
+    runs = (
+        ReadingRuns(home, why, index)
+        if why is not None
+        else Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index, driver=driver)
+    )
     steward = Steward(driver, lambda: unsettled(runs))
-    return Services(home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver, steward)
+    return Services(
+        home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver, steward, tpu_compiler,
+        Preflight(home, engine, tpu_compiler), why,
+    )  # fmt: skip
 
 
 def unsettled(runs: Runs) -> list[str]:

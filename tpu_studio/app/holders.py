@@ -169,10 +169,24 @@ class PlanHolder(Holder):
             self.ask("start", request)
 
     def _show(self, services: Services) -> None:
+        from tpu_studio.app.checks import PlanPreflight
+        from tpu_studio.cloud import colab
         from tpu_studio.gui.plan.page import PlanPage
+        from tpu_studio.viewmodels.colab import ColabViewModel
+        from tpu_studio.viewmodels.engine import EngineViewModel
 
-        self.model.connect(services.runs, services.consents, services.stopwatch)
+        studio, compiler = self._studio, EngineViewModel(self._studio.tasks)
+        compiler.connect(services.compiler)
+        checks = PlanPreflight(services.preflight)
+        self.model.connect(services.runs, services.consents, services.stopwatch, checks, compiler)
+
+        def reported(path: Path) -> None:
+            studio.shell.notify("The report is written", str(path), tone="ok")
+
+        self.model.reported = reported
         page = PlanPage(self.model)
+        page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
+        page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
         self.put(page)
         if self._request is not None:

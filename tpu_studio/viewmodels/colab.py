@@ -72,6 +72,11 @@ class ColabViewModel:
         self.state = Observable(ColabView())
         self._tasks, self._runs, self._write, self._brought = tasks, runs, write, brought
 
+    def begin(self) -> None:
+        """Another plan is to be sent: what was written before is told elsewhere."""
+        if not self.state.value.busy:
+            self.state.set(ColabView())
+
     def make(self, plan: Plan, folder: Path) -> None:
         """Freeze *plan* as a run that waits for its zip and write its notebook into *folder*."""
         if self.state.value.busy:

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels import draft, ownfile, planwhere, planwords, thumbnails
 from tpu_studio.viewmodels.ownfile import Consents, OwnFile
+from tpu_studio.viewmodels.plancheck import PlanChecks, Preflight, described
 from tpu_studio.viewmodels.planform import option_value
 from tpu_studio.viewmodels.planlook import Looks
 from tpu_studio.viewmodels.planstate import ModelChoice, PlanView
 from tpu_studio.viewmodels.plantiming import StepTimes, Stopwatch
+from tpu_studio.viewmodels.planverdict import place_changes, verdict_of
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire.errors import JobError, StudioError
 from tpu_studio.wire.job import Job
@@ -46,8 +48,8 @@ class Launcher(Protocol):
 class PlanViewModel:
     """Commands: `new`, `open_job`, `open_draft`, `open_data`, `set`, `set_text`, `reset`, `apply`, `choose_model`,
     `choose_file`, `choose_data`, `set_column`, `open_section`, `close_section`, `look_again`, `stop_looking`,
-    `measure`, `undo`, `redo`, `save`, `start`, `agree`, `decline`, `create_engine`, and `tick` (ten times a second
-    while it is shown)."""
+    `measure`, `check`, `cancel_check`, `undo`, `redo`, `save`, `save_report`, `start`, `agree`, `decline`,
+    `create_engine`, and `tick` (ten times a second while it is shown)."""
 
     def __init__(
         self,
@@ -61,29 +63,43 @@ class PlanViewModel:
     ) -> None:
         self.state = Observable(PlanView())
         self.started: Callable[[str, str], None] = lambda run, name: None
+        self.reported: Callable[[Path], None] = lambda path: None  # a report lies there
         self._tasks, self._engine, self._clock, self._now = tasks, engine, clock, now
         self._launcher: Launcher | None = None
         self._consents: Consents | None = None
         self._looks = Looks(tasks, look, clock, self._looked, self._not_looked)
         self._times = StepTimes(tasks, self._plan, self._not_timed)
+        self._checks = PlanChecks(tasks, self._check_changed)
         self._edited_at = clock()
         self._past: list[Job] = []
         self._future: list[Job] = []
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
         self._typing = ("", 0.0)  # the field being typed into, and when its last letter came
         self._reviewed: Plan | None = None  # what the open review shows; it is launched, whatever is planned meanwhile
+        self._may_check = False
         self._own_names: set[str] = set()  # names of runs that we gave, not the person
         self._ends = [engine.state.subscribe(self._engine_changed), runs.state.subscribe(self._runs_changed)]
         self._choose()
 
-    def connect(self, launcher: Launcher, consents: Consents, stopwatch: Stopwatch | None) -> None:
-        """Give what is built after the first picture: launching, remembered consents, timing."""
+    def connect(
+        self,
+        launcher: Launcher,
+        consents: Consents,
+        stopwatch: Stopwatch | None,
+        preflight: Preflight | None = None,
+        compiler: EngineViewModel | None = None,
+    ) -> None:
+        """Give what is built after the first picture: launching, remembered consents, timing, the check."""
         self._launcher, self._consents, self._times.stopwatch = launcher, consents, stopwatch
+        if preflight is not None and compiler is not None:
+            self._checks.connect(preflight, compiler)
+            self._may_check = True
 
     def close(self) -> None:
         """End the subscriptions and forget what is under way."""
         for end in self._ends:
             end()
+        self._checks.close()
         self.leave()
 
     def leave(self) -> None:
@@ -296,7 +312,7 @@ class PlanViewModel:
     # ----------------------------------------------------------------------------------------------------------- where
 
     def set_place(self, place: str) -> None:
-        self.apply(planwhere.moved(self.state.value.job, place))
+        self.apply(place_changes(self.state.value.job, place))
 
     def set_generation(self, generation: str) -> None:
         self.apply(planwhere.generation_changes(self.state.value.job, generation))
@@ -382,8 +398,10 @@ class PlanViewModel:
         self._choose()
         view = self.state.value
         if not view.complete or view.look is None or view.look_problem:
-            where = planwhere.where_of(view.job, None, self._today, view.price_trouble)
-            self.state.set(replace(view, plan=None, parts=None, stale=False, where=where, slice_choices=()))
+            where = self._where(None)
+            self.state.set(
+                replace(view, plan=None, parts=None, stale=False, where=where, slice_choices=(), verdict=None)
+            )
             return
         if view.looking:
             self.state.set(replace(view, stale=view.plan is not None))
@@ -398,10 +416,12 @@ class PlanViewModel:
             known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent}
             timing = self._times.of(make_plan(view.job, view.look, advise=False, **known))
             here = None
-            if view.rented:
+            if not view.needs_engine or view.rented:
                 here = self._times.of(make_plan(draft.edited(view.job, HERE), view.look, advise=False, **known))
             plan = make_plan(view.job, view.look, timing=timing, here=here, **known)
             parts = estimate_of(view.job, view.look, timing=timing, model_facts=facts)
+            verdict = verdict_of(view.job, plan)
+            plan = self._as_checked(plan)
         except StudioError as error:
             path = str(error.facts.get("key") or "model.name")
             self.state.set(
@@ -417,11 +437,63 @@ class PlanViewModel:
             if self._times.under_way
             else "none"
         )
-        where = planwhere.where_of(view.job, plan, self._today, view.price_trouble)
+        where = self._where(plan)
         slices = planwhere.choices(view.job, plan, view.look, timing, self._now()) if view.rented else ()
+        check = described(self._checks.view, plan, self._checks.of(plan), self._may_check)
         self.state.set(
-            replace(view, plan=plan, parts=parts, stale=False, timing=word, where=where, slice_choices=slices)
-        )
+            replace(
+                view, plan=plan, parts=parts, stale=False, timing=word, where=where, slice_choices=slices,
+                verdict=verdict, check=check,
+            )
+        )  # fmt: skip
+
+    def _where(self, plan: Plan | None) -> planwhere.WhereView:
+        view = self.state.value
+        if not view.rented:
+            return planwhere.WhereView(str(view.job["where.place"]))
+        return planwhere.where_of(view.job, plan, self._today, view.price_trouble)
+
+    # ------------------------------------------------------------------------------------------------------- the check
+
+    def check(self) -> None:
+        """Check this plan with the TPU compiler; asks first where that must be fetched."""
+        view = self.state.value
+        if view.plan is None or view.stale or view.plan.blocking:
+            self.start()  # which points to what is missing
+        elif view.own is not None and not view.own.agreed:
+            self._draw(asking_consent=True)
+        else:
+            self._checks.start(view.plan)
+
+    def accept_compiler(self) -> None:
+        """Google's licence is accepted: the compiler is fetched, then the plan is checked."""
+        self._checks.agree()
+
+    def check_without_compiler(self) -> None:
+        self._checks.without()
+
+    def decline_compiler(self) -> None:
+        self._checks.decline()
+
+    def cancel_check(self) -> None:
+        self._checks.cancel()
+
+    def _as_checked(self, plan: Plan) -> Plan:
+        """With the TPU compiler's answer where there is one: that very plan is launched."""
+        answer = self._checks.of(plan)
+        if not answer:
+            self._checks.forget_outcome()
+            return plan
+        from tpu_studio.planner.compiled import with_compiler
+
+        return with_compiler(plan, answer)
+
+    def _check_changed(self) -> None:
+        view, check = self.state.value, self._checks.view
+        if check.busy or check.status == "asking" or view.plan is None:
+            self._draw(check=replace(check, offered=self._may_check))
+        else:
+            self._plan()
 
     def prices_changed(self, trouble: str) -> None:
         """Other prices count from now on, or *trouble* says why they do not."""
@@ -454,8 +526,11 @@ class PlanViewModel:
         progress = self._looks.progress
         if progress is not None and self.state.value.looking:
             self._draw(look_slow=progress[0], look_done=progress[1], look_total=progress[2])
+        self._checks.tick()
         if self._clock() - self._edited_at >= PAUSE_S:
             self._time_if_useful()
+            if (plan := self.state.value.plan) is not None and not plan.blocking:
+                self._checks.look_up(plan)
 
     def measure(self) -> None:
         """Time real steps now, also when an earlier try failed or another run is training."""
@@ -466,7 +541,7 @@ class PlanViewModel:
         plan = view.plan
         if plan is None or view.stale or view.looking or view.starting or view.missing[1]:
             return
-        if view.job["where.place"] == "cloud":
+        if not view.needs_engine:
             return  # this computer's steps say nothing of a TPU's
         if not view.engine.ready or (view.running and not asked) or (plan.job.model == "file" and not plan.consent):
             return
@@ -533,6 +608,24 @@ class PlanViewModel:
 
         self._tasks.submit(work, done=lambda _: self._saved(path), failed=self._failed)
 
+    def save_report(self, path: Path) -> None:
+        """Write the plan that stands here as one HTML page."""
+        plan = self.state.value.plan
+        if plan is None:
+            return
+
+        def work() -> None:
+            from tpu_studio.planner.report.page import page
+            from tpu_studio.wire.errors import BadInput
+            from tpu_studio.wire.runfolder import write_atomically
+
+            try:
+                write_atomically(path, page(plan).encode())
+            except OSError as error:
+                raise BadInput("plan-report-unwritable", file=str(path), raw=str(error)) from error
+
+        self._tasks.submit(work, done=lambda _: self.reported(path), failed=self._failed)
+
     def _saved(self, path: Path) -> None:
         view = self.state.value
         self.state.set(replace(view, file=path, saved=view.job))
@@ -549,6 +642,8 @@ class PlanViewModel:
             self.state.set(replace(view, asking_consent=True))
         elif view.needs_engine and view.engine.status in ("missing", "broken", "outdated"):
             self.state.set(replace(view, asking_engine=True))
+        elif view.free_tpu:
+            self._draw(asking_notebook=True, problem=None)
         elif view.rented:
             self._reviewed = view.plan
             self._draw(reviewing=True, problem=None)
@@ -560,6 +655,9 @@ class PlanViewModel:
         if self.state.value.reviewing:
             self._draw(reviewing=False)
             self._launch(self._reviewed)
+
+    def close_notebook(self) -> None:
+        self._draw(asking_notebook=False)
 
     def close_review(self) -> None:
         self._draw(reviewing=False)

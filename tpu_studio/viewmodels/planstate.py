@@ -14,7 +14,9 @@ from tpu_studio.domain import figures
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.ownfile import OwnFile
+from tpu_studio.viewmodels.plancheck import CheckView
 from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
+from tpu_studio.viewmodels.planverdict import Verdict
 from tpu_studio.viewmodels.planwhere import PLACE_WORDS, SliceChoice, WhereView, title_of
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.viewmodels.thumbnails import Thumbnail
@@ -68,6 +70,9 @@ class PlanView:
     reviewing: The review of a rented run is open.
     price_trouble: Why prices are not Google's of today, "" when they are or nobody is signed in.
     running: Names of the runs on this computer that go on.
+    verdict: Whether a TPU is worth it, with the other ways; None without a plan.
+    check: The TPU compiler's check of this plan: asked, under way, its answer.
+    asking_notebook: The sheet that writes the notebook for Colab is open.
     """
 
     job: Job = field(default_factory=draft.empty)
@@ -104,6 +109,9 @@ class PlanView:
     slice_choices: tuple[SliceChoice, ...] = ()
     reviewing: bool = False
     price_trouble: str = ""
+    verdict: Verdict | None = None
+    check: CheckView = field(default_factory=CheckView)
+    asking_notebook: bool = False
 
     # ------------------------------------------------------------------------------------------------ what is there
 
@@ -113,7 +121,12 @@ class PlanView:
 
     @property
     def rented(self) -> bool:
-        return str(self.job["where.place"]) != "computer"
+        return str(self.job["where.place"]) in ("practice", "cloud")
+
+    @property
+    def free_tpu(self) -> bool:
+        """A TPU of Colab, in a notebook."""
+        return str(self.job["where.place"]) == "colab"
 
     @property
     def practice(self) -> bool:
@@ -122,7 +135,7 @@ class PlanView:
     @property
     def needs_engine(self) -> bool:
         """The training engine of this computer does the work: here, and behind a practice machine."""
-        return str(self.job["where.place"]) != "cloud"
+        return str(self.job["where.place"]) in ("computer", "practice")
 
     @property
     def dirty(self) -> bool:
@@ -211,6 +224,8 @@ class PlanView:
                 own = sum(path.startswith(("training.", "data.")) for path in self.job.given & _SETTINGS)
                 return f"{own} of your own" if own else "Recommended"
             case _:
+                if self.free_tpu:
+                    return "Free Colab TPU"
                 place = PLACE_WORDS.get(str(self.job["where.place"]), str(self.job["where.place"]).capitalize())
                 if self.rented and self.plan and self.plan.place != "computer":
                     return f"{place}, {title_of(self.plan.accelerator)}"
@@ -233,7 +248,9 @@ class PlanView:
             return "neutral", "Not yet"
         if self.stale or self.looking:
             return "neutral", "Updating"
-        if self.job["where.place"] == "cloud":
+        if self.plan.memory.get("by") == "tpu-compiler":
+            return "ok", "Checked by the compiler"
+        if not self.needs_engine:
             return "neutral", "From published figures"
         if self.timing == "measuring":
             return "accent", "Timing real steps"
@@ -245,7 +262,7 @@ class PlanView:
     def headline(self) -> str:
         if not self.plan or not self.plan.time_s:
             return "–"
-        if self.plan.price and self.plan.cost_usd:
+        if self.plan.price and self.plan.cost_usd and not self.free_tpu:
             return planwords.money_range(self.plan.cost_usd)
         return planwords.time_range(self.plan.time_s)
 
@@ -260,6 +277,8 @@ class PlanView:
             if not self.plan.price:
                 return f"{lasts}; the price is not known"
             return f"would be the cost; {lasts}" if self.practice else lasts
+        if self.free_tpu:
+            return "on a free Colab TPU (v5e · 1 chip), free of charge"
         if self.plan.price:
             return f"about {planwords.about_time(self.plan.time_s)} on this computer, at a pretended price"
         if self.timing == "failed":
@@ -270,6 +289,8 @@ class PlanView:
     def charge_sentence(self) -> str:
         if self.practice:
             return "Practice: nothing here is real, and nothing is charged."
+        if self.free_tpu:
+            return "Nothing is charged, and no payment is set up."
         if self.rented:
             return "Nothing is charged until the TPU starts."
         if self.job["where.usd_per_hour"]:
@@ -302,7 +323,7 @@ class PlanView:
             )
             return section, blocking[0].title
         if not self.plan.fits:
-            if self.rented:
+            if self.rented or self.free_tpu:
                 return "where", "It does not fit into this TPU"
             return "settings", "It does not fit into memory"
         return "", ""
@@ -311,6 +332,8 @@ class PlanView:
     def start_words(self) -> str:
         if self.starting:
             return "Starting"
+        if self.free_tpu:
+            return "Make the notebook"
         return "Review and start" if self.rented else "Start training"
 
     @property
@@ -319,7 +342,7 @@ class PlanView:
         missing = self.missing[1]
         if missing:
             return f"{missing}."
-        if self.running and not self.beside and not self.rented:
+        if self.running and not self.beside and not self.rented and not self.free_tpu:
             return f"Waits until “{self.running[-1]}” is over. Nothing is charged."
         return self.charge_sentence
 

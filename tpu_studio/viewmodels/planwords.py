@@ -290,12 +290,15 @@ def memory_of(plan: Plan) -> MemoryWords:
     parts = memory.get("parts") or {}
     noun = figures.noun(str(plan.job["data.kind"])).capitalize()
     rented = plan.place != "computer"
+    compiled = memory.get("by") == "tpu-compiler"  # parts of one device, temporaries apart
     named: tuple[tuple[str, float], ...] = (
         ("Program", 0 if rented else parts.get("framework", 0)),
         ("Model", parts.get("weights", 0) + parts.get("optimizer", 0)),
         (
             noun,
-            parts.get("activations", 0) // max(1, plan.devices)
+            parts.get("activations", 0) + parts.get("temporaries", 0) + parts.get("data", 0)
+            if compiled
+            else parts.get("activations", 0) // max(1, plan.devices)
             if rented
             else parts.get("activations", 0) + parts.get("data", 0),
         ),

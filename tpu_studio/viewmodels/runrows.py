@@ -25,6 +25,7 @@ _PHASES = {
     "saving": "Saving",
     "cleaning-up": "Cleaning up",
 }
+FROM_COLAB = "Waiting for Colab"
 _BY_LIMIT = ("time-limit", "money-limit")
 _PLACES = {
     "computer": ("laptop", "This computer"),
@@ -189,6 +190,8 @@ def status_of(known: RunSummary) -> tuple[str, Tone]:
         return "Failed", "bad"
     if known.status == "training":
         return f"Training {figures.share(known.progress, 0)}", "accent"
+    if known.place == "colab" and known.status == "queued":
+        return FROM_COLAB, "accent"
     return _PHASES.get(known.status, known.status or "Starting"), "accent"
 
 

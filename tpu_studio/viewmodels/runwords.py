@@ -13,8 +13,10 @@ from typing import Any, Literal
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import Happened, RunView
 from tpu_studio.domain.sentences import say_notice, say_reason
+from tpu_studio.domain.sentences.colab import WAITING
 from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.planwhere import title_of
+from tpu_studio.viewmodels.runrows import FROM_COLAB
 from tpu_studio.wire import models
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
@@ -370,6 +372,8 @@ def pill(facts: RunFacts, view: RunView) -> tuple[str, Tone]:
         return f"Training {figures.share(view.progress, 0)}", "accent"
     if facts.rented and view.phase is Phase.QUEUED:
         return runrented.queued_words(view), "accent"
+    if facts.place == "colab" and view.phase is Phase.QUEUED:
+        return FROM_COLAB, "accent"
     words = {
         Phase.PLANNED: "Starting",
         Phase.QUEUED: "Waiting its turn",
@@ -463,6 +467,8 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
             detail = str(told.get("detail") or "")
             if facts.rented and told.get("phase") == "queued":
                 return Line(item.t, "clock", runrented.QUEUED.get(detail, "Asking for a TPU"))
+            if detail == "waiting-for-colab":
+                return Line(item.t, "clock", WAITING)
             detail = _DETAILS.get(detail, detail)
             return Line(item.t, icon, f"{text}: {detail}" if detail else text)
         case "first-step":

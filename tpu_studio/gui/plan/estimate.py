@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart, ProgressBar
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Card, Divider, FactRow, Scroll, clear_layout
+from tpu_studio.gui.kit.card import Card, Divider, Scroll, clear_layout
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.plan.compiler_box import CompilerBox
+from tpu_studio.gui.plan.factrow import AskedRow, open_explainer
 from tpu_studio.gui.plan.notes import TallNote, note_of
 from tpu_studio.gui.plan.slider import LimitSlider
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planexplain import Explained, explained
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.wire.plan import Check
 
@@ -86,13 +91,16 @@ class Figures(QWidget):
         known.setContentsMargins(0, 0, 0, 0)
         known.setSpacing(Space.l)
         labels = ("Each chip gets", "Speed", "Setting up, before training", "Training")
-        self.rows = {label: FactRow(label) for label in labels}
+        self.rows = {label: AskedRow(label) for label in labels}
         facts = QVBoxLayout()
         facts.setSpacing(Space.m - 1)
         for row in self.rows.values():
             facts.addWidget(row)
         self.memory = MemoryBar()
-        self.memory_row = FactRow("Memory")
+        self.memory_row = AskedRow("Memory")
+        self.how = Button("How is this worked out?", "link", size="small", icon="circle-question-mark")
+        self.how.clicked.connect(lambda: open_explainer(self.how, self._headline_explained))
+        self._headline_explained: Explained | None = None
         self.fits = Pill("Fits", "ok", icon="check")
         fits = QGridLayout()
         fits.addWidget(self.memory, 0, 0)
@@ -107,6 +115,8 @@ class Figures(QWidget):
         memory.setSpacing(Space.s)
         memory.addWidget(self.memory_row)
         memory.addLayout(fits)
+        self.check = CompilerBox(model)
+        memory.addWidget(self.check)
         known.addLayout(memory)
         known.addLayout(self._notes)
         column = QVBoxLayout(self)
@@ -114,6 +124,7 @@ class Figures(QWidget):
         column.setSpacing(Space.hair)
         column.addWidget(self.headline)
         column.addWidget(self.subline)
+        column.addWidget(self.how, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self.measure, 0, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(Space.m)
         column.addWidget(self._known)
@@ -130,6 +141,7 @@ class Figures(QWidget):
         self.measure.setToolTip(view.timing_failed)
         self.measure.setVisible(rough and view.needs_engine and view.engine.ready and not view.missing[1])
         self._known.setVisible(plan is not None)
+        self.how.setVisible(plan is not None and plan.time_s is not None)
         if plan is None or parts is None:
             self._draw_notes(())
             return
@@ -137,6 +149,9 @@ class Figures(QWidget):
         self.limit.setVisible(limit is not None)
         if limit is not None:
             self.limit.set_limit(limit)
+        why = explained(plan, parts, date.today())
+        self._headline_explained = why.get("headline")
+        self.memory_row.set_explained(why.get("Memory"))
         told = {row.label: row for row in planwords.estimate_rows(plan, parts)}
         for label, shown in self.rows.items():
             shown.setVisible(label in told)
@@ -144,11 +159,13 @@ class Figures(QWidget):
             shown = self.rows[label]
             shown.set_value(row.value)
             shown.setToolTip(row.why)
+            shown.set_explained(why.get(label))
         memory = planwords.memory_of(plan)
-        self.memory_row.label.setText("Memory on each chip" if view.rented else "Memory")
+        self.memory_row.label.setText("Memory on each chip" if plan.place != "computer" else "Memory")
         self.memory_row.set_value(memory.words)
         self.memory.set_memory([MemoryPart(name, share) for name, share in memory.parts], 1.0, memory.words)
         self.fits.set_pill(memory.fits, memory.tone, icon=FITS_ICON[memory.tone])  # type: ignore[arg-type]
+        self.check.draw(view)
         self._draw_notes(view.warnings)
 
     def _draw_notes(self, checks: tuple[Check, ...]) -> None:

@@ -21,12 +21,15 @@ from tpu_studio.gui.kit.rail import Step as RailStep
 from tpu_studio.gui.kit.rail import StepRail
 from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import FOLD_ESTIMATE_BELOW, FOLD_SIDEBAR_BELOW, Space
+from tpu_studio.gui.plan.colab_sheet import ColabSheet
+from tpu_studio.gui.plan.compiler_box import ask_for_compiler
 from tpu_studio.gui.plan.consent import AGREE, ConsentDialog
 from tpu_studio.gui.plan.data_section import DataSection
 from tpu_studio.gui.plan.estimate import EstimateBar, EstimateCard
 from tpu_studio.gui.plan.model_section import ModelSection
 from tpu_studio.gui.plan.review import open_review
 from tpu_studio.gui.plan.settings_section import SettingsSection
+from tpu_studio.gui.plan.verdict_card import VerdictCard
 from tpu_studio.gui.plan.where_section import WhereSection
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.plan import PlanViewModel
@@ -35,6 +38,7 @@ from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.shell import PlanRequest
 
 if TYPE_CHECKING:
+    from tpu_studio.viewmodels.colab import ColabViewModel
     from tpu_studio.wire.plan import Plan
 
 CARD_WIDTH = 344
@@ -50,12 +54,18 @@ class PlanPage(QWidget):
         self._attention = 0
         self._dialog: ConsentDialog | None = None
         self.review: Sheet | None = None
+        self.compiler_sheet: Sheet | None = None
+        self.notebook: ColabSheet | None = None
+        self.colab: ColabViewModel | None = None
+        self.show_run: Callable[[str], None] = lambda run: None
         self.show_commands: Callable[[Plan], None] = lambda plan: None
         self.save = Button("Save as a file…", "quiet", icon="save", hover="Ctrl+S")
         self.save.clicked.connect(self.save_as)
+        self.report = Button("Report…", "quiet", icon="share", hover="The plan as one page, to send or to keep")
+        self.report.clicked.connect(self.save_report)
         self.undo = IconButton("undo-2", "Undo (Ctrl+Z)")
         self.undo.clicked.connect(model.undo)
-        self.header = PageHeader("New run", "", self.undo, self.save)
+        self.header = PageHeader("New run", "", self.undo, self.report, self.save)
 
         self.rail = StepRail(4)
         self.rail.chosen.connect(self.go_to)
@@ -71,7 +81,10 @@ class PlanPage(QWidget):
         sheet = QVBoxLayout(inside)
         sheet.setContentsMargins(2, 2, Space.m, Space.xxl)
         sheet.setSpacing(Space.gap)
-        for section in self.sections.values():
+        self.verdict = VerdictCard(model)
+        for name, section in self.sections.items():
+            if name == "where":
+                sheet.addWidget(self.verdict)
             sheet.addWidget(section)
         sheet.addStretch(1)
         self.scroller = Scroll(inside)
@@ -175,6 +188,17 @@ class PlanPage(QWidget):
         dialog.fileSelected.connect(lambda chosen: self._model.save(Path(chosen)))
         dialog.open()
 
+    def save_report(self) -> None:
+        """The plan that stands here as one HTML page."""
+        view = self._model.state.value
+        name = "".join(letter if letter.isalnum() or letter in "-_ " else "-" for letter in view.name) or "run"
+        folder = view.file.parent if view.file else Path.home()
+        dialog = QFileDialog(self.window(), "Save the report", str(folder / f"{name}-plan.html"), "Web page (*.html)")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix("html")
+        dialog.fileSelected.connect(lambda chosen: self._model.save_report(Path(chosen)))
+        dialog.open()
+
     # -------------------------------------------------------------------------------------------------------- drawing
 
     def _draw(self, view: PlanView) -> None:
@@ -184,12 +208,14 @@ class PlanPage(QWidget):
             else "Choose data and a model; the rest has good defaults. Nothing is charged before you start."
         )
         self.undo.setEnabled(view.may_undo)
+        self.report.setEnabled(view.plan is not None and not view.stale)
         steps = view.steps
         self.rail.set_steps([rail_step(step) for step in steps])
         self.settings_section.show_step(steps[2], self.rail.isHidden())
         self.model_section.draw(view)
         self.data_section.draw(view)
         self.settings_section.draw(view)
+        self.verdict.draw(view)
         self.where_section.draw(view)
         if not self.card.isHidden():
             self.card.draw(view)
@@ -209,6 +235,21 @@ class PlanPage(QWidget):
             self._dialog.answered.connect(self._answered)
             self._dialog.open()
 
+        if view.check.status == "asking" and self.compiler_sheet is None:
+            self.compiler_sheet = ask_for_compiler(self, self._model)
+        elif view.check.status != "asking" and self.compiler_sheet is not None:
+            sheet = self.compiler_sheet
+            self.compiler_sheet = None
+            sheet.close()
+        if view.asking_notebook and self.notebook is None and view.plan is not None and self.colab is not None:
+            folder = view.file.parent if view.file else Path.home()
+            leave = self._model.close_notebook
+            self.notebook = ColabSheet(self, self.colab, view.plan, folder, leave, lambda run: self.show_run(run))
+            self.notebook.open()
+        elif not view.asking_notebook and self.notebook is not None:
+            free = self.notebook
+            self.notebook = None
+            free.close()
         if view.reviewing and self.review is None and view.plan is not None:
             plan, model = view.plan, self._model
             review = review_of(plan, date.today(), view.price_trouble)

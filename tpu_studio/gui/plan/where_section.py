@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.card import Card, Scroll
 from tpu_studio.gui.kit.choose import Segmented, SwitchRow
 from tpu_studio.gui.kit.fields import Field
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import px
+from tpu_studio.gui.kit.theme import px, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.plan.rented_box import RentedBox
+from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.planner.computer import this_computer
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planexplain import greyed_out
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planwhere import PLACES
 
 _ABOUT = {
     "practice": "Every step of renting a TPU, from asking for it to the proof that it is gone. The machine is a "
     "process on this computer: nothing is real, nothing is charged.",
+    "colab": "One v5e chip in your browser, lent by Google for nothing. This app writes a notebook of exactly this "
+    "plan; its zip comes home as a run with curve and model.",
     "cloud": "TPU chips of Google, paid by the second from the moment the machine is there.",
 }
 _PROMISES = {
@@ -32,6 +38,10 @@ _PROMISES = {
         "Everything is removed from the practice cloud at the end",
         "Always, as on Google Cloud: the model and charts are copied here first, and the deletion is proved.",
     ),
+    "colab": (
+        "Nothing is charged, and nothing here is lost",
+        "Always. What was saved before a free session ends is not lost; the notebook goes on from its last copy.",
+    ),
     "cloud": (
         "The TPU is given back at the end, and that is proved",
         "Always. The model and charts are copied to this computer; the results in your bucket stay until you "
@@ -39,6 +49,7 @@ _PROMISES = {
     ),
 }
 EARLY_CHECKS = 5
+FREE = ("colab", "Free Colab")
 
 
 class WhereSection(QWidget):
@@ -47,9 +58,10 @@ class WhereSection(QWidget):
         self._model = model
         self._drawing = False
         self.card = Card(spacing=Space.l)
-        self.place = Segmented(PLACES, "computer", name="Where")
+        self.place = Segmented([*PLACES, FREE], "computer", name="Where")
         self.place.changed.connect(model.set_place)
-        self.title = self.card.title("Where", self.place)
+        self.title = self.card.title("Where")
+        self.card.body.addWidget(self.place)
         computer = this_computer()
         cores = "1 core" if computer.cores == 1 else f"{computer.cores} cores"
         self._here = f"{cores}, {computer.memory_bytes / 2**30:.0f} GB of memory. Free of charge."
@@ -57,6 +69,9 @@ class WhereSection(QWidget):
         self.card.body.addWidget(self.about)
         self.rented = RentedBox(model)
         self.card.body.addWidget(self.rented)
+        self.grey = Button("Why are some greyed out?", "link", size="small", icon="circle-question-mark")
+        self.grey.clicked.connect(self._explain_grey)
+        self.card.body.addWidget(self.grey, 0, Qt.AlignmentFlag.AlignLeft)
         self.framework = Segmented(
             [("", "Recommended"), ("tensorflow", "TensorFlow"), ("jax", "JAX")], name="Framework"
         )
@@ -90,6 +105,7 @@ class WhereSection(QWidget):
         self.rented.setVisible(view.rented)
         if view.rented:
             self.rented.draw(view)
+        self.grey.setVisible(bool(greyed_out(view.where)))
         self.promise.draw(view.where.place)
         chosen = (
             str(job["training.framework"])
@@ -103,7 +119,7 @@ class WhereSection(QWidget):
             self.framework_field.set_help(
                 f"{word}. {why}" if why else "The model is the same in both, and can be taken from one to the other."
             )
-        self.beside_field.setVisible(bool(view.running) and not view.rented)
+        self.beside_field.setVisible(bool(view.running) and not view.rented and not view.free_tpu)
         self.beside_field.label.setText(view.running_words or "Another run is training")
         self.beside.set_value("beside" if view.beside else "wait")
         self.beside_field.set_help(
@@ -119,6 +135,26 @@ class WhereSection(QWidget):
         )
         self.early.explanation.show()
         self._drawing = False
+
+    def _explain_grey(self) -> None:
+        """Each thing that cannot be picked, with its reason."""
+        lines = greyed_out(self._model.state.value.where)
+        by_reason: dict[str, list[str]] = {}
+        for words, why in lines:
+            by_reason.setdefault(why, []).append(words)
+        sheet = Sheet(self, "Why are some greyed out?", "What could not work is not offered.", width=620)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, Space.m, 0)
+        for why, names in by_reason.items():
+            column.addWidget(Text(", ".join(dict.fromkeys(names)), "label-strong"))
+            column.addWidget(Text(why, "secondary", "text_2"))
+            column.addSpacing(Space.m)
+        scroll = Scroll(inside)
+        scroll.setMinimumHeight(min(inside.sizeHint().height(), soft_px(380)))
+        sheet.body.addWidget(scroll, 1)
+        sheet.answer("Close", safe=True)
+        sheet.open()
 
     def _early(self, on: bool) -> None:
         if not self._drawing:

@@ -35,7 +35,7 @@ def page(plan: Plan) -> str:
         title=_e(plan.job.name),
         lead=_e(f"A plan for {_PLACES.get(plan.place, plan.place)}: {_model(plan)} on {_data(plan)}."),
         numbers="".join(_numbers(plan)),
-        answer=_e(_answer(plan)),
+        answer=_e(answer(plan)),
         why=_e(str(plan.verdict.get("why", ""))),
         plot=_section("Time against money", _plot(ways)),
         ways=_section("Where else", _ways(ways)),
@@ -68,7 +68,8 @@ class _Way:
         return mine[0] <= its[0] and mine[1] <= its[1] and mine != its
 
 
-def _answer(plan: Plan) -> str:
+def answer(plan: Plan) -> str:
+    """Whether a TPU is worth it, in a few words."""
     instead = plan.verdict.get("instead")
     if instead is None:
         if not plan.verdict.get("worth_it"):

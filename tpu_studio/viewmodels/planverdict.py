@@ -1,0 +1,128 @@
+"""Whether a TPU is worth it, and the other ways to train the same, as the Plan page shows them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.planwhere import TIERS, moved, title_of
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.plan import Plan, Range
+
+_TIER_WORDS = {key: words.lower() for key, words in TIERS if key != "on-demand"}
+_PLACES = {"computer": "This computer", "colab": "Free Colab"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """One place to train.
+
+    Attributes:
+        best: Nothing else is both quicker and cheaper.
+        planned: What the plan names now.
+        changes: `table.key` → value, to plan it there.
+    """
+
+    key: str
+    name: str
+    time: str
+    cost: str
+    time_s: float
+    usd: float
+    best: bool
+    planned: bool
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """*tone* is ok, accent or warn; *changes* does what is recommended, under *action*; both empty where it is so."""
+
+    answer: str
+    why: str
+    tone: str
+    action: str
+    changes: Mapping[str, Any]
+    ways: tuple[Way, ...]
+
+
+def verdict_of(job: Job, plan: Plan | None) -> Verdict | None:
+    """None until there is a plan that was compared."""
+    if plan is None or not plan.verdict:
+        return None
+    from tpu_studio.planner.report.page import answer
+
+    instead = plan.verdict.get("instead")
+    worth = bool(plan.verdict.get("worth_it"))
+    ways = ways_of(job, plan)
+    changes: Mapping[str, Any] = {}
+    action = ""
+    if instead and instead != "gpu":
+        tier = str(plan.job["where.tier"])
+        fitting = [way for way in ways if _names(way, str(instead))]
+        best = next((way for way in fitting if way.key.endswith(f"/{tier}")), next(iter(fitting), None))
+        if best is not None:
+            changes, action = best.changes, f"Plan it for {_short(best)}"
+    tone = "accent" if instead else "ok" if worth else "warn"
+    return Verdict(answer(plan), str(plan.verdict.get("why", "")), tone, action, changes, ways)
+
+
+def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
+    """The alternatives with a known price, in the plan's order."""
+    told = [(one, Range(**one["time_s"]), Range(**one["cost_usd"])) for one in plan.alternatives
+            if one.get("time_s") and one.get("cost_usd")]  # fmt: skip
+    pairs = [(time.expected, cost.expected) for _, time, cost in told]
+    ways = []
+    for (one, time, cost), (t, usd) in zip(told, pairs, strict=True):
+        place, accelerator, tier = str(one["place"]), str(one["accelerator"]), str(one.get("tier") or "")
+        rents = plan.place if plan.place in ("practice", "cloud") else "cloud"
+        same = accelerator == plan.accelerator and tier == plan.job["where.tier"]
+        name = _PLACES.get(place) or title_of(accelerator)
+        ways.append(
+            Way(
+                key=f"{place}/{accelerator}/{tier}",
+                name=f"{name}, {_TIER_WORDS[tier]}" if tier in _TIER_WORDS else name,
+                time=planwords.time_range(time),
+                cost=planwords.money_range(cost) if cost.expected else "free",
+                time_s=t,
+                usd=usd,
+                best=not any(a <= t and b <= usd and (a, b) != (t, usd) for a, b in pairs),
+                planned=place == plan.place if place in _PLACES else plan.place == rents and same,
+                changes=_changes(job, place, rents, accelerator, tier),
+            )
+        )
+    return tuple(ways)
+
+
+def place_changes(job: Job, place: str) -> Mapping[str, Any]:
+    """What changes with the place; Colab lends one chip, so what was chosen of a rented one goes."""
+    if place == "colab":
+        return {**moved(job, "computer"), "where.place": place, "where.usd_per_hour": None}
+    if job["where.place"] == "colab":
+        return {**moved(job, "computer"), **moved(job, place)}
+    return moved(job, place)
+
+
+def spoken(ways: tuple[Way, ...]) -> str:
+    """The plot in one sentence, for a screen reader."""
+    told = (f"{way.name} {figures.duration(way.time_s)} {figures.money(way.usd)}" for way in ways if way.best)
+    return "Time against money; nothing is both quicker and cheaper than: " + "; ".join(told)
+
+
+def _changes(job: Job, place: str, rents: str, accelerator: str, tier: str) -> Mapping[str, Any]:
+    if place in _PLACES:
+        return place_changes(job, place)
+    return {"where.place": rents, "where.accelerator": accelerator, "where.tier": tier or None, "where.zones": None,
+            "where.usd_per_hour": None}  # fmt: skip
+
+
+def _names(way: Way, instead: str) -> bool:
+    place, accelerator, _ = way.key.split("/")
+    return place == instead or (place == "cloud" and accelerator == instead)
+
+
+def _short(way: Way) -> str:
+    return {"This computer": "this computer", "Free Colab": "free Colab"}.get(way.name, way.name)
