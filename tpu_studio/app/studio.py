@@ -26,7 +26,7 @@ from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.engine import EngineViewModel
 from tpu_studio.viewmodels.home import HomeViewModel
 from tpu_studio.viewmodels.prices import PricesViewModel
-from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.viewmodels.problem import only_reading, problem_of
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
@@ -163,14 +163,17 @@ class Studio:
         waiting, self._when_composed = self._when_composed, []
         for then in waiting:
             then(services)
-        self.tasks.submit(services.settle, done=lambda _: self.runs.look())
-        if self._loop is not None:
-            self._loop.run(services.steward.keep())
+        if services.only_reading is not None:
+            self.shell.warn(only_reading(services.only_reading))
+        else:
+            self.tasks.submit(services.settle, done=lambda _: self.runs.look())
+            if self._loop is not None:
+                self._loop.run(services.steward.keep())
         self._watch_money()
         QTimer.singleShot(IDLE_MS, self.window, self._warm_up)
 
     def _not_composed(self, error: Exception) -> None:
-        """Without a journal or a home folder nothing can be started; what is wrong stands in a lasting notice."""
+        """Not even looking is possible; what is wrong stands in a lasting notice."""
         _log.error("the services could not be built", exc_info=error)
         problem = problem_of(error)
         self.shell.notify(
