@@ -1,4 +1,4 @@
-"""A home that cannot be written, or whose journal is damaged: the window opens, shows what is there, and begins nothing."""
+"""Where nothing can be written or the journal is damaged the window opens, shows what is there, and begins nothing."""
 
 import pytest
 
