@@ -26,6 +26,7 @@ class Database:
         self._depth = 0
         self._lasting: list[Callable[[], object]] = []
         self._long: dict[tuple[str, str], tuple[str, Record]] = {}
+        self._seen: dict[str, list[tuple[str, Record]]] = {}
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut may
@@ -44,14 +45,27 @@ class Database:
     def put(self, kind: str, name: str, record: Record) -> None:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
+            self._seen.pop(kind, None)
             self._connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (kind, name, text))
 
     def delete(self, kind: str, name: str) -> bool:
         """Whether it was there."""
         with self._lock:
+            self._seen.pop(kind, None)
             done = self._connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
             self._long.pop((kind, name), None)
             return done.rowcount > 0
+
+    def peek(self, kind: str) -> list[tuple[str, Record]]:
+        """All of a kind by name, to be read and never changed: shared, and read anew only after a change."""
+        with self._lock:
+            found = self._seen.get(kind)
+            if found is None:
+                rows = self._connection.execute(
+                    "SELECT name, record FROM records WHERE kind = ? ORDER BY name", (kind,)
+                ).fetchall()
+                found = self._seen[kind] = [(name, self._shared(kind, name, text)) for name, text in rows]
+            return found
 
     def list(self, kind: str, prefix: str = "", start: str = "", limit: int = -1) -> list[tuple[str, Record]]:
         """By name (code points), from *start* on (inclusive), at most *limit* (-1: all)."""
@@ -64,13 +78,18 @@ class Database:
         return [(name, self._parsed(kind, name, record)) for name, record in rows]
 
     def _parsed(self, kind: str, name: str, text: str) -> Record:
-        """A long record, as one with a machine's metadata, is parsed once and copied: the ticker reads all of them."""
+        record = self._shared(kind, name, text)
+        return record if len(text) < LONG else copy.deepcopy(record)
+
+    def _shared(self, kind: str, name: str, text: str) -> Record:
+        """A long record, as one with a machine's metadata, is parsed once; a short one is the caller's own."""
         if len(text) < LONG:
             return dict(json.loads(text))
-        known = self._long.get((kind, name))
-        if known is None or known[0] != text:
-            known = self._long[kind, name] = (text, json.loads(text))
-        return copy.deepcopy(known[1])
+        with self._lock:
+            known = self._long.get((kind, name))
+            if known is None or known[0] != text:
+                known = self._long[kind, name] = (text, json.loads(text))
+        return known[1]
 
     def count(self, counter: str) -> int:
         """The next number of a counter, from 1; never the same twice."""
@@ -101,6 +120,7 @@ class Database:
                 self._depth -= 1
                 if outermost:
                     self._connection.execute("ROLLBACK")
+                    self._seen.clear()
                     lasting, self._lasting = self._lasting, []
                     for act in lasting:
                         act()

@@ -11,7 +11,6 @@ server that was killed in between takes it up again.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
@@ -43,11 +42,11 @@ class Life:
     def held(self, project: str) -> list[Record]:
         """What counts against the project's quota: every queued resource whatever its state, and bare nodes."""
         found = []
-        for name, record in self._all(QR):
+        for name, record in self._db.peek(QR):
             if name.startswith(f"projects/{project}/"):
                 one = {"zone": record["zone"], "tier": record["tier"]}
                 found += [{**one, "accelerator": node["accelerator"]} for node in record["wanted"]]
-        for name, node in self._all(NODE):
+        for name, node in self._db.peek(NODE):
             if name.startswith(f"projects/{project}/") and not node["qr"]:
                 found.append({"zone": node["zone"], "accelerator": node["accelerator"], "tier": node["tier"]})
         return found
@@ -204,17 +203,40 @@ class Life:
 
     def advance(self) -> None:
         """Everything that is due by now."""
-        if not self._is_busy():
+        if not self._stirring(QR) and not self._stirring(NODE):
             return
         now = self._clock.now()
         with self._db.transaction():
             moved = True
             while moved:
                 moved = False
-                for name, record in self._all(QR):
-                    moved |= self._move_request(name, record, now)
-                for name, record in self._all(NODE):
-                    moved |= self._move_node(name, record, now)
+                for name in self._stirring(QR):
+                    if (record := self._db.get(QR, name)) is not None:
+                        moved |= self._move_request(name, record, now)
+                for name in self._stirring(NODE):
+                    if (record := self._db.get(NODE, name)) is not None:
+                        moved |= self._move_node(name, record, now)
+
+    def _stirring(self, kind: str) -> list[str]:
+        """Those that may have to be moved; machines that are ready and left alone are none of them."""
+        if kind == QR:
+            states = {name: record["state"] for name, record in self._db.peek(NODE)}
+            return [
+                name
+                for name, record in self._db.peek(QR)
+                if record["state"] not in ("SUSPENDED", "FAILED")
+                and (
+                    record["state"] != "ACTIVE"
+                    or any(states.get(node, "") in ("", "PREEMPTED", "DELETING") for node in record["nodes"])
+                )
+            ]
+        struck = any(record["name"] in ("node-gone", "preempted") for _, record in self._db.peek("fault"))
+        return [
+            name
+            for name, record in self._db.peek(NODE)
+            if record["state"] not in ("STOPPED", "PREEMPTED")
+            and (record["state"] != "READY" or struck or record.get("preempt") or record["stops"])
+        ]
 
     def _move_request(self, name: str, record: Record, now: float) -> bool:
         state, since = record["state"], record["since"]
@@ -373,11 +395,11 @@ class Life:
     def end_all(self) -> None:
         """Every queued resource and node is gone, and every machine with them."""
         with self._db.transaction():
-            now, nodes = self._clock.now(), [name for name, _ in self._all(NODE)]
-            for name, record in list(self._all(NODE)):
+            now, nodes = self._clock.now(), [name for name, _ in self._db.peek(NODE)]
+            for name, record in self._db.list(NODE):
                 record["state"] = "DELETING"
                 self._gone(name, record, now)
-            for name, record in list(self._all(QR)):
+            for name, record in self._db.list(QR):
                 self._db.delete(QR, name)
                 self._operations.finish(record["operation"], now)
         for name in nodes:
@@ -386,7 +408,7 @@ class Life:
 
     def _begin(self) -> None:
         """A machine that died while no server ran (this computer was off) boots again."""
-        for name, record in self._all(NODE):
+        for name, record in self._db.peek(NODE):
             if record["vm"] == "on" and self._cloud.vms is not None and not self._cloud.vms.alive(name):
                 self._note(name, vm="off")
 
@@ -395,7 +417,7 @@ class Life:
         if not self._begun:
             self._begun = True
             self._begin()
-        for name, record in self._all(NODE):
+        for name, record in self._db.peek(NODE):
             state, vm = record["state"], record["vm"]
             if state == "READY":
                 if vm != "on":
@@ -506,16 +528,13 @@ class Life:
 
     # -------------------------------------------------------------------------------------------------------- records
 
-    def _all(self, kind: str) -> Iterator[tuple[str, Record]]:
-        yield from self._db.list(kind)
-
     def _state(self, node: str) -> str:
         """ "" when it is gone."""
         record = self._db.get(NODE, node)
         return str(record["state"]) if record else ""
 
     def _is_busy(self) -> bool:
-        return bool(self._db.list(QR, limit=1) or self._db.list(NODE, limit=1))
+        return bool(self._db.peek(QR) or self._db.peek(NODE))
 
 
 def _wanted(one: Wanted) -> Record:

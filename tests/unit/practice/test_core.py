@@ -56,6 +56,20 @@ def test_a_transaction_is_all_or_nothing_also_when_nested(db: Database):
     assert db.list("thing") == []
 
 
+def test_what_is_only_read_is_kept_until_it_changes_or_is_taken_back(db: Database):
+    db.put("thing", "a", {"long": "x" * 20_000})
+    assert db.peek("thing") is db.peek("thing")
+    changed = db.list("thing")[0][1]
+    changed["long"] = ""
+    assert db.peek("thing")[0][1]["long"]
+    with pytest.raises(RuntimeError), db.transaction():
+        db.put("thing", "b", {})
+        assert [name for name, _ in db.peek("thing")] == ["a", "b"]
+        raise RuntimeError
+    assert [name for name, _ in db.peek("thing")] == ["a"]
+    assert db.delete("thing", "a") and db.peek("thing") == []
+
+
 def test_a_counter_never_gives_a_number_twice(db: Database):
     got: list[int] = []
     threads = [threading.Thread(target=lambda: got.extend(db.count("n") for _ in range(50))) for _ in range(4)]

@@ -168,6 +168,7 @@ class Closing:
         if limits.usd_per_hour is not None:
             self.money(run, limits)
         end = state.end
+        self._records.tidy(run, everything=True)  # a run that is done gets no more turns
         self._records.say(
             run, "phase", phase=Phase.DONE.value, detail="", attempt=run.state.attempt,
             status=end.get("status") if end else None,

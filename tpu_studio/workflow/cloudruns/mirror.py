@@ -39,6 +39,7 @@ from tpu_studio.workflow.cloudruns.state import Guard
 WATCHING_EVERY_S = 30.0
 DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
 _DIGITS = 12
+_LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
 _CHUNK = 16 << 20  # twice the longest line that a guardian writes
 _NO_FILE = (errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.EINVAL, errno.EILSEQ)
 _log = logging.getLogger(__name__)
@@ -114,19 +115,22 @@ class Mirror:
 
     # ---------------------------------------------------------------------------------------------------------- down
 
-    def pull(self, attempt: int, workers: int, *, catch_up: bool = False) -> bool:
+    def pull(self, attempt: int, workers: int, *, catch_up: bool = False, one: bool = False) -> bool:
         """New bytes of the attempt's events files; True when some came.
 
         Args:
             catch_up: Also look for what cannot be found by its name: the rest of a torn append, a compacted file.
+            one: There cannot be more than one range; a large one may have another behind it all the same.
         """
         came = False
         for worker in range(workers):
             path = events_file(self.folder, attempt, worker)
-            came |= self._pull_file(events_name(attempt, worker), path, catch_up)
+            came |= self._pull_file(events_name(attempt, worker), path, catch_up, one=one)
         return came
 
-    def _pull_file(self, name: str, path: Path, catch_up: bool, at_most: int | None = None) -> bool:
+    def _pull_file(
+        self, name: str, path: Path, catch_up: bool, at_most: int | None = None, one: bool = False
+    ) -> bool:  # fmt: skip
         came = False
         size = path.stat().st_size if path.exists() else 0
         while at_most is None or size < at_most:
@@ -143,6 +147,8 @@ class Mirror:
                 file.write(data)
                 file.flush()
             size, came = size + len(data), True
+            if one and len(data) < _LARGE:
+                return came
         _log.warning("%s%s: no desktop writes so much; the rest is left out", self.prefix, name)
         return came
 

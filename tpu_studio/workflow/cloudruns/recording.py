@@ -41,6 +41,8 @@ class Watched:
     bucket_gone: bool = False
     beat_at: float = float("-inf")
     came_at: float = float("-inf")
+    missed_at: float = float("-inf")
+    early_s: float = 0.1
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
