@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import TRAINER, ThisPython
-from tpu_studio.app import compose, studio
+from tpu_studio.app import compose, studio, warming
 from tpu_studio.local.computer import Computer
 
 
@@ -52,6 +52,7 @@ def open_studio(qtbot: QtBot, home: Path, path: str = "") -> Iterator[OpenStudio
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     trainer: list[str] = []
+    warming.import_libraries()  # once: else a page is there only when they have come
 
     def argv(folder: Path, attempt: int) -> Sequence[str]:
         return [sys.executable, str(TRAINER), "train", "--run", str(folder), "--attempt", str(attempt), *trainer]

@@ -7,9 +7,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from tpu_studio.app import warming
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.skeleton import SkeletonRows
@@ -91,7 +92,7 @@ class RunHolder(Holder):
         self._studio.tasks.submit(
             work,
             owner=self,
-            done=lambda found: self._show(services, *found),
+            done=lambda found: self._studio.warming.fetch(warming.RUN, lambda: self._show(services, *found), self),
             failed=lambda error: self.refuse(problem_of(error)),
         )
 
@@ -157,7 +158,7 @@ class PlanHolder(Holder):
         self._request: PlanRequest | None = None
         end = studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble))
         self.destroyed.connect(lambda: end())
-        studio.with_services(self._show)
+        studio.with_services(lambda services: studio.warming.fetch(warming.PLAN, lambda: self._show(services), self))
 
     def start(self, request: PlanRequest) -> None:
         """Begin with the request's job or data, or anew."""
@@ -188,6 +189,9 @@ class PlanHolder(Holder):
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
+        QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
+
+    def _put_plan(self, page: QWidget) -> None:
         self.put(page)
         if self._request is not None:
             self.start(self._request)

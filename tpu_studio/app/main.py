@@ -41,6 +41,7 @@ def main(argv: Sequence[str]) -> int:
     answer = single.hand_over(home, path)
     if answer is single.Answer.TAKEN:
         return 0
+    from tpu_studio.app import warming
     from tpu_studio.app.signals import SignalWatch
     from tpu_studio.app.studio import Studio
 
@@ -50,6 +51,7 @@ def main(argv: Sequence[str]) -> int:
     if first is not None:
         first.listen_with(studio.opened_again)
     watch = SignalWatch(app.quit, app)
+    sys.setswitchinterval(warming.SWITCH_S)
     code = app.exec()
     if first is not None:
         first.close()

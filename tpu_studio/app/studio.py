@@ -15,7 +15,7 @@ import shiboken6
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tpu_studio.app import renewal, trouble
+from tpu_studio.app import renewal, trouble, warming
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.home.page import HomePage
 from tpu_studio.gui.kit import icons, theme
@@ -81,6 +81,7 @@ class Studio:
                 run=self._run_page,
             ),
         )
+        self.warming = warming.Warming(self.tasks, self.window)
         self.window.closing = self._closing
         self.window.opened_sheet = self.open_sheet
         self._money: MoneyWatch | None = None
@@ -170,7 +171,7 @@ class Studio:
             if self._loop is not None:
                 self._loop.run(services.steward.keep())
         self._watch_money()
-        QTimer.singleShot(IDLE_MS, self.window, self._warm_up)
+        QTimer.singleShot(IDLE_MS, self.window, self.warming.begin)
 
     def _not_composed(self, error: Exception) -> None:
         """Not even looking is possible; what is wrong stands in a lasting notice."""
@@ -185,10 +186,6 @@ class Studio:
             action="Try again",
             act=self._start_services,
         )
-
-    def _warm_up(self) -> None:
-        """Import what the other pages need, in the background where that is safe, while nobody waits for it."""
-        self.tasks.submit(_import_pages, done=lambda _: None)
 
     def _closing(self) -> None:
         _write(self._geometry_file, self.window.remember())
@@ -289,13 +286,6 @@ def _read_prices(home: Path) -> Any:
     from tpu_studio.places.pricing import refresh
 
     return refresh(home)
-
-
-def _import_pages() -> None:
-    """Qt-free modules of the other pages: the Plan and Run view-models with the planner and the look at data."""
-    import tpu_studio.data.look
-    import tpu_studio.planner.make
-    import tpu_studio.viewmodels.run  # noqa: F401
 
 
 def _read(path: Path) -> bytes:
