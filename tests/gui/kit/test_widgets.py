@@ -7,6 +7,7 @@ from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
+from tpu_studio.gui.kit import fonts, theme
 from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart, ProgressBar, QuotaBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import PageHeader
@@ -350,6 +351,20 @@ def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbo
     buttons[1].hide()
     buttons[2].hide()
     qtbot.waitUntil(lambda: buttons[0].mapTo(header, buttons[0].rect().topLeft()).x() > 200)
+
+
+def test_a_limit_is_never_cut_off_its_number_grows_smaller_instead(qtbot):
+    theme.controller().set_text_scale(1.5)
+    row = BigNumberRow("Loss", "Speed", "Cost", "Time")
+    row.tile("Cost").set_number("$0.00", "of $0.60")
+    shown(qtbot, row, width=840)
+    QApplication.processEvents()
+    figure = row.tile("Cost")._figure
+    full = figure.extent(*(fonts.font(role, numbers=True) for role in ("big-number", "body")))
+    assert figure.extent(*figure.fitting()) <= figure.width() < full
+    figure.resize(400, figure.height())
+    assert figure.extent(*figure.fitting()) == pytest.approx(full, abs=1)
+    theme.controller().set_text_scale(1.0)
 
 
 def test_the_context_of_a_big_number_has_room_for_two_lines(qtbot):

@@ -6,13 +6,14 @@ import time
 import numpy as np
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QPainter, QPixmap
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from tpu_studio.domain.pyramid import Pyramid
 from tpu_studio.gui.kit.notice import Notice
 from tpu_studio.gui.kit.table import Table
 from tpu_studio.gui.plots import cadence as cadence_module
+from tpu_studio.gui.plots import marks
 from tpu_studio.gui.plots.cadence import cadence
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import MONEY, PLAIN, STEPS, TIME
@@ -181,6 +182,23 @@ def test_a_gap_is_a_gap_with_its_reason(qtbot):
     lines, foot = plot.canvas.reading(150.0)
     assert lines[0].value == "–"
     assert foot == "restarted after the TPU was taken back"
+
+
+@pytest.mark.parametrize("level", [0.02, 0.05, 1.0])
+def test_the_words_of_a_gap_stand_where_no_line_runs(qtbot, level):
+    """Between two measured points too: the curve of unseen data has few of them."""
+    frame_holder = Curve("a", "training", curve_of([0.0, 150.0, 300.0], [0.0, 0.5, 1.0]), kind="line")
+    few = Curve("b", "on unseen", curve_of([0.0, 300.0], [level, level]), kind="points")
+    canvas = loss(qtbot, frame_holder, few).canvas
+    picture = QPixmap(canvas.size())
+    painter = QPainter(picture)
+    box = marks.gap(painter, canvas.frame, Gap(150.0, "attempt 2", "attempt 2"), canvas.drawn)
+    painter.end()
+    assert canvas.frame.box.contains(box)
+    for drawn in canvas.drawn:
+        for x in np.linspace(box.left(), box.right(), 30):
+            y = canvas.frame.px_y(drawn.value_at(canvas.frame.x_at(float(x))))
+            assert not box.top() < y < box.bottom(), drawn.curve.name
 
 
 def test_one_wild_value_does_not_flatten_the_rest(qtbot):

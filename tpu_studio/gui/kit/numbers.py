@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, paint
@@ -41,9 +41,24 @@ class _Figure(Themed, QLabel):
     def minimumSizeHint(self) -> QSize:
         return QSize(int(paint.text_width(fonts.font(self._role), self._number) + 2), self.sizeHint().height())
 
+    def fitting(self) -> tuple[QFont, QFont]:
+        """The faces of number and unit, smaller where both would not fit: a limit cut off says something else."""
+        for share in (1.0, 0.9, 0.8, 0.7, 0.6):
+            face, small = QFont(fonts.font(self._role)), QFont(fonts.font("body", numbers=True))
+            face.setPixelSize(round(face.pixelSize() * share))
+            small.setPixelSize(round(small.pixelSize() * max(share, 0.8)))
+            if self.extent(face, small) <= self.width():
+                break
+        return face, small
+
+    def extent(self, face: QFont, small: QFont) -> float:
+        """Width of number and unit in pixels."""
+        wide = QFontMetricsF(face).horizontalAdvance(self._number)
+        return wide + (Space.m + QFontMetricsF(small).horizontalAdvance(self._unit) if self._unit else 0)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = paint.open_painter(self)
-        face, small = fonts.font(self._role), fonts.font("body", numbers=True)
+        face, small = self.fitting()
         metrics = QFontMetricsF(face)
         base = (self.height() + metrics.capHeight()) / 2
         painter.setFont(face)

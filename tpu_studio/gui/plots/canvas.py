@@ -231,7 +231,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
             return
         taken = [marks.limit(painter, self.frame, it) for it in self.limits]
         for hole in self.gaps:
-            marks.gap(painter, self.frame, hole)
+            marks.gap(painter, self.frame, hole, self.drawn)
         if self.forecast is not None and not self.frame.view.log:
             marks.forecast_words(painter, self.frame, self.forecast, taken)
         for drawn in self.drawn:

@@ -135,20 +135,27 @@ def limit(painter: QPainter, frame: Frame, it: Limit) -> QRectF:
     return QRectF(box.right() - width, box.y(), width, high)
 
 
-def gap(painter: QPainter, frame: Frame, it: Gap) -> None:
+def gap(painter: QPainter, frame: Frame, it: Gap, all_drawn: Sequence[Drawn]) -> QRectF:
+    """A dotted line torn at its foot; its words beside it where the fewest lines run. Returns where those stand."""
     x, y = frame.px_x(it.x), frame.box.bottom()
-    if frame.box.left() <= x <= frame.box.right():
-        painter.setPen(QPen(ink("border_strong"), 1, Qt.PenStyle.DotLine))
-        painter.drawLine(QPointF(x, frame.box.top()), QPointF(x, y))
-        painter.setPen(QPen(ink("text_3"), 1.5))
-        for shift in (-2.5, 2.5):
-            painter.drawLine(QPointF(x + shift - 2, y + 3), QPointF(x + shift + 2, y - 5))
-        if it.words:
-            face = fonts.font("caption")
-            wide, high = paint.text_width(face, it.words) + 2, QFontMetricsF(face).height()
-            right = x + 5 + wide <= frame.box.right()
-            box = QRectF(x + 5 if right else x - 5 - wide, y - high - 6, wide, high)
-            paint.draw_text(painter, box, it.words, face, ink("text_3"))
+    if not frame.box.left() <= x <= frame.box.right():
+        return QRectF()
+    painter.setPen(QPen(ink("border_strong"), 1, Qt.PenStyle.DotLine))
+    painter.drawLine(QPointF(x, frame.box.top()), QPointF(x, y))
+    painter.setPen(QPen(ink("text_3"), 1.5))
+    for shift in (-2.5, 2.5):
+        painter.drawLine(QPointF(x + shift - 2, y + 3), QPointF(x + shift + 2, y - 5))
+    if not it.words:
+        return QRectF()
+    face = fonts.font("caption")
+    wide, high = paint.text_width(face, it.words) + 2, QFontMetricsF(face).height()
+    lines = [frame.places(drawn) for drawn in all_drawn]
+    sides = [left for left in (x + 5, x - 5 - wide) if frame.box.left() <= left <= frame.box.right() - wide]
+    levels = np.linspace(y - high - 6, frame.box.top() + 2, 8)
+    places = [QRectF(left, float(top), wide, high) for top in levels for left in sides or [x + 5]]
+    box = min(places, key=lambda place: _crossed(place, lines))
+    paint.draw_text(painter, box, it.words, face, ink("text_3"))
+    return box
 
 
 def dots(painter: QPainter, frame: Frame, drawn: Drawn) -> None:
@@ -289,3 +296,15 @@ def _hidden(box: QRectF, lines: Sequence[tuple[Floats, Floats]]) -> int:
     """How many points of the lines lie in *box*."""
     inside = ((x > box.left()) & (x < box.right()) & (y > box.top()) & (y < box.bottom()) for x, y in lines)
     return sum(int(points.sum()) for points in inside)
+
+
+def _crossed(box: QRectF, lines: Sequence[tuple[Floats, Floats]]) -> int:
+    """The same, with what runs through *box* between two points."""
+    across = np.linspace(box.left(), box.right(), 12)
+    count = _hidden(box, lines)
+    for x, y in lines:
+        known = np.isfinite(x) & np.isfinite(y)
+        if known.any():
+            level = np.interp(across, x[known], y[known], left=np.nan, right=np.nan)
+            count += int(((level > box.top() - 2) & (level < box.bottom() + 2)).sum())
+    return count
