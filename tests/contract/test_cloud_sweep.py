@@ -19,7 +19,7 @@ import pytest
 from tests.contract.test_cloud_clients import LABELS, QUICK, REF, WANTED, side_of, until
 from tpu_studio.cli.main import main
 from tpu_studio.cloud.commands import script
-from tpu_studio.cloud.connection import bearer, runner_account
+from tpu_studio.cloud.connection import bearer, runner_account, stopper_account
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.prices import live_catalogue
 from tpu_studio.cloud.session import Api, session
@@ -162,6 +162,7 @@ def test_the_verb_tells_and_deletes(
         region=settings.region,
         bucket=settings.bucket,
         runner=runner_account(settings.project),
+        stopper=stopper_account(settings.project),
         endpoints=Endpoints.at(practice.url),
     )
     monkeypatch.setattr(reaching, "reach", lambda place, home: who)

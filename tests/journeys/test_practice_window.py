@@ -135,7 +135,8 @@ def test_from_home_over_the_review_to_a_receipt_that_proves_the_end(qtbot: Any, 
     receipt = json.loads((state.folder / "result" / "receipt.json").read_bytes())
     assert [one["proof"] for one in receipt["made"]] == ["GET by name answered 404"]
     billed = sum(float(line["usd"] or 0.0) for line in practice.cloud.meter.bill())
-    assert 0.95 * billed <= state.view.usd <= billed + 0.02  # a loaded computer sees the end late: a minute's price
+    a_second, a_minute = 0.0004, 0.02  # of this machine's price, at most; a loaded computer sees the end late
+    assert billed - max(0.01 * billed, a_second) <= state.view.usd <= billed + a_minute
     assert machines_of(practice) == []
     qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).over, timeout=60 * SECONDS)
     assert studio.runs.state.value.row(state.run).cost == "$0.00"

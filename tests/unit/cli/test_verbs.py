@@ -65,7 +65,13 @@ class Terminal:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            preexec_fn=hears_ctrl_c,
         )
+
+
+def hears_ctrl_c() -> None:
+    """As a terminal starts it: what runs in the background of a script is deaf to Ctrl-C, and so is what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.fixture
