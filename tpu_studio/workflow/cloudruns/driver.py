@@ -174,15 +174,13 @@ class Driver:
         if run.state.settled:
             self._records.tidy(run, everything=True)
             return 0.0
-        if run.state.opened and not run.caught_up:
-            run.foreign = not run.mirror.owns()
-            if run.foreign:
-                run.mirror.desk_files()
-                self._records.refresh(run)
-            for attempt in range(1, run.state.attempt + 1):
-                run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
-            run.mirror.pull_controls()
-            run.caught_up = not run.foreign
+        if not run.caught_up or not run.state.opened:
+            try:
+                self._catch_up(run)
+            except CloudRefused as error:
+                if run.foreign or (run.state.opened and error.id != "not-found"):
+                    raise
+                _log.info("run %s: without its bucket it is looked after all the same: %s", run.folder.name, error)
         if run.foreign:  # another desktop drives it: here it is only watched
             return POLL_S[0]
         self._try_exchange(run)
@@ -213,6 +211,21 @@ class Driver:
             if pause:
                 return pause
         return 0.5
+
+    def _catch_up(self, run: Watched) -> None:
+        """What this disk has lost of our own records, then what the guardians and other desktops said."""
+        if not run.foreign and run.mirror.restore():
+            self._records.refresh(run)
+        if not run.state.opened:
+            return
+        run.foreign = not run.mirror.owns()
+        if run.foreign:
+            run.mirror.desk_files()
+            self._records.refresh(run)
+        for attempt in range(1, run.state.attempt + 1):
+            run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
+        run.mirror.pull_controls()
+        run.caught_up = not run.foreign
 
     def _decide(self, run: Watched, rules: Rules) -> Action:
         guard = self._guard(run)

@@ -181,6 +181,14 @@ class Mirror:
             if _DESK.fullmatch(name) and name != f"desk-{self._install}":
                 self._pull_file(name, inside(self.folder, f"events/{name}.jsonl"), True, DESK_AT_MOST)
 
+    def restore(self) -> bool:
+        """Our own events that the bucket has and this disk has lost; True when some came. No machine is forgotten."""
+        name = f"desk-{self._install}"
+        path = desk_events_file(self.folder, self._install)
+        self._pushed = self._pushed_so_far(name)
+        size = path.stat().st_size if path.exists() else 0
+        return size < self._pushed and self._pull_file(name, path, True, DESK_AT_MOST)
+
     def result(self) -> int:
         """Download what lies under result/; how many files are there now. Names that lead elsewhere, or that no file
         can have here, are left out."""

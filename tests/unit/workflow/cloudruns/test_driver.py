@@ -318,6 +318,40 @@ def test_without_its_bucket_the_machine_is_deleted(desk: CloudDesk, sky: Sky) ->
     nothing_left(desk)
 
 
+def test_without_its_bucket_a_fresh_process_too_deletes_the_machine(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    desk.die()
+    sky.objects.clear()
+
+    def gone(call: str, done: bool) -> None:
+        if call in ("put", "list") and not done:  # what is read from a bucket that is gone is only not there
+            raise CloudRefused("not-found", raw="no such bucket")
+
+    sky.hook = gone
+    desk.start()
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "bucket-gone"
+    assert receipt(desk)["usd"] > 0
+    nothing_left(desk)
+
+
+def test_records_that_the_disk_has_lost_come_back_and_the_machine_is_not_forgotten(desk: CloudDesk, sky: Sky) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+    desk.die()
+    (mine,) = (desk.folder / "events").glob("desk-*.jsonl")
+    mine.write_bytes(b"")
+    desk.stop(keep=False)
+    desk.start()
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == "discarded"
+    assert [one["name"] for one in receipt(desk)["made"]] == ["ts-digits-k3f7-a1-t1"]
+    nothing_left(desk)
+
+
 def test_a_life_that_passed_while_the_desktop_was_off_is_known_and_paid_once(desk: CloudDesk, sky: Sky) -> None:
     while not sky.nodes:
         desk.turn()
