@@ -145,6 +145,19 @@ def test_a_sweep_finds_all_prices_it_and_deletes_only_ours(start_practice: Start
     }
 
 
+def test_a_machine_that_cannot_be_deleted_keeps_its_outside_stops(start_practice: Start) -> None:
+    practice = start_practice("delete-fails:times=0", speed=60)
+    side = side_of(practice)
+    side.machines["tpu"].create(WANTED)
+    side.stops.set(REF, "b", [side.clock.now() + 36_000])
+    until(lambda: side.machines["tpu"].look(REF), "ready")
+    sweeping = sweep_on(practice)
+    outcome = {item.kind: error for item, error in sweeping.delete(sweeping.look().items)}
+    assert outcome["queued-resource"] is not None
+    assert outcome["task"] is not None
+    assert len(side.stops.of(REF)) == 1
+
+
 def test_a_part_that_cannot_be_looked_at_is_said(start_practice: Start) -> None:
     swept = sweep_on(start_practice("partial-listing:times=0")).look()
     assert "node" in [kind for kind, _ in swept.unclear]

@@ -117,11 +117,28 @@ class Sweep:
         return Swept(items, unclear)
 
     def delete(self, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
-        """Delete what is ours of *items*; each with None once it is proved gone, or with what stood in the way."""
+        """Delete what is ours of *items*; each with None once it is proved gone, or with what stood in the way.
+
+        Outside stops go last, and those of a machine that is not proved gone stay: they are its last net.
+        """
+        ours = [one for one in items if not one.kept]
+        done = self._delete_all([one for one in ours if one.kind != "task"])
+        standing = {item.name: error for item, error in done if error is not None}
+        free: list[Item] = []
+        for task in (one for one in ours if one.kind == "task"):
+            label = task.name.rpartition("/")[2]
+            error = next((why for name, why in standing.items() if label.startswith(f"{name}-")), None)
+            if error is None:
+                free.append(task)
+            else:
+                done.append((task, error))
+        return done + self._delete_all(free)
+
+    def _delete_all(self, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
         done: list[tuple[Item, StudioError | None]] = []
         going: list[Item] = []
         order = ("queued-resource", "node", "instance", "disk", "address", "task")
-        for item in sorted((one for one in items if not one.kept), key=lambda one: order.index(one.kind)):
+        for item in sorted(items, key=lambda one: order.index(one.kind)):
             try:
                 self._delete(item)
                 going.append(item)
