@@ -100,6 +100,7 @@ def practise(driver: Driver, out: Path) -> None:
     from practising import be_ready, leave_behind
 
     from tpu_studio.gui.sweep.sheet import SweepPanel
+    from tpu_studio.places.faults import PracticeFaults
 
     studio, shell = driver.studio, driver.studio.shell
     demo.have_engine(driver)
@@ -137,6 +138,7 @@ def practise(driver: Driver, out: Path) -> None:
     studio.runs.stop(waiting, keep=False)
     driver.wait(lambda: page.model.state.value.view.settled, 180, "The run that waited did not end.")
     assert run != waiting
+    PracticeFaults(studio.home).disarm("stockout-for-ever")
     with leave_behind(driver):
         studio.open_sheet("sweep")
         panel = driver.sheet().findChild(SweepPanel)

@@ -299,3 +299,43 @@ def test_a_project_id_is_one_that_google_takes(name: str):
     made = project_id(name)
     assert 6 <= len(made) <= 30 and made[0].isalpha() and made == made.lower()
     assert all(letter.isascii() and (letter.isalnum() or letter == "-") for letter in made)
+
+
+def test_by_keyboard_each_step_leads_to_the_next_and_never_to_something_else(
+    qtbot: QtBot, page: AccountPage, world: World
+):
+    """The button that was pressed goes away while it is worked at; Return pressed again must not ask for quota."""
+    page.activateWindow()
+    first = row(page, "You are not signed in").button
+    assert first is not None
+    first.setFocus()
+    qtbot.waitUntil(first.hasFocus)
+    qtbot.keyClick(first, Qt.Key.Key_Return)
+    chosen = button_of(sheet(page), "Sign in in the browser")
+    chosen.setFocus()
+    qtbot.keyClick(chosen, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: (button := row(page, "No project is chosen yet").button) is not None and button.hasFocus())
+    page.model.choose_project("flowers-lab")
+    bucket = row(page, "No place for results yet").button
+    assert bucket is not None
+    qtbot.waitUntil(bucket.hasFocus)
+    qtbot.keyClick(bucket, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page.heading.text() == "Everything is ready")
+    assert page.list.hasFocus() or page.list.isAncestorOf(page.window().focusWidget())
+
+
+def test_tab_goes_down_the_list_before_it_goes_to_the_quota(qtbot: QtBot, page: AccountPage, world: World):
+    world.kept = Choices("flowers-lab", "us-west4", "")
+    signed_in(qtbot, page)
+    page.activateWindow()
+    qtbot.waitUntil(lambda: (button := row(page, "No place for results yet").button) is not None and button.isVisible())
+    page.again.setFocus()
+    qtbot.waitUntil(page.again.hasFocus)
+    passed: list[str] = []
+    for _ in range(12):
+        now = page.window().focusWidget()
+        assert now is not None
+        passed.append("quota" if page.quota.isAncestorOf(now) else "list" if page.list.isAncestorOf(now) else "head")
+        qtbot.keyClick(now, Qt.Key.Key_Tab)
+    assert passed[:2] == ["head", "list"] and passed.index("quota") > passed.index("list")
+    assert "list" not in passed[passed.index("quota") : passed.index("head", 1) if "head" in passed[1:] else None]

@@ -20,6 +20,7 @@ from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, Scroll, Strip, clear_layout
 from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.focus import stops, tab_through
 from tpu_studio.gui.kit.rows import CheckRow, Note
 from tpu_studio.gui.kit.states import Skeleton
 from tpu_studio.gui.kit.text import Line, Text
@@ -158,11 +159,17 @@ class AccountPage(QWidget):
             self._draw_rows(view)
         self._draw_people(view)
         self.quota.draw(view)
+        notes = [note.button for note in (self.problem, self.undo) if note.button is not None]
+        tab_through(self.again, [*notes, *stops(self.list.body), *stops(self.quota.body)])
         self._open_what_came(view)
 
     def _draw_rows(self, view: AccountView) -> None:
         focus: QWidget | None = self.window().focusWidget()
-        had = focus.accessibleName() if focus is not None and self.list.isAncestorOf(focus) else ""
+        here = focus is not None and (focus is self.list or self.list.isAncestorOf(focus))
+        had = focus.accessibleName() if focus is not None and here else ""
+        if here:  # while its button is away; Qt would give the focus to whatever comes next
+            self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+        next_step: Button | None = None
         clear_layout(self.rows)
         for row in view.rows:
             icon, tone, word = _LOOK[row.state]
@@ -180,9 +187,11 @@ class AccountPage(QWidget):
                 if not row.primary:
                     shown.button.set_kind("secondary")
                 shown.acted.connect(lambda row=row: self._mend(row))
-                if shown.button.accessibleName() == had:
-                    QTimer.singleShot(0, shown.button, shown.button.setFocus)
+                if shown.button.accessibleName() == had or (next_step is None and row.primary):
+                    next_step = shown.button
             self.rows.addWidget(shown)
+        if here and next_step is not None:
+            QTimer.singleShot(0, next_step, next_step.setFocus)
 
     def _draw_people(self, view: AccountView) -> None:
         prices = self._prices.state.value if self._prices is not None else PricesView()

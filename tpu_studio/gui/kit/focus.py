@@ -7,10 +7,19 @@ focused or not. Controls mix in `RingFocus`; whether the last move came from the
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Iterator
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QCheckBox, QRadioButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QApplication,
+    QCheckBox,
+    QLayout,
+    QRadioButton,
+    QWidget,
+)
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.theme import ink
@@ -181,3 +190,26 @@ def _host_of(widget: QWidget) -> QWidget:
             return inner
         inner, parent = parent, parent.parentWidget()
     return inner
+
+
+def stops(layout: QLayout) -> Iterator[QWidget]:
+    """Everything in *layout* that can have the focus, in the order in which it is laid out."""
+    for number in range(layout.count()):
+        item = layout.itemAt(number)
+        if item is None:
+            continue
+        if (widget := item.widget()) is not None:
+            if widget.focusPolicy() != Qt.FocusPolicy.NoFocus:
+                yield widget
+            inside = widget.layout()
+        else:
+            inside = item.layout()
+        if inside is not None:
+            yield from stops(inside)
+
+
+def tab_through(before: QWidget, parts: Iterable[QWidget]) -> None:
+    """Let Tab lead from *before* through *parts*: what is made late stands at the end of Qt's own order."""
+    for part in parts:
+        QWidget.setTabOrder(before, part)
+        before = part

@@ -55,7 +55,7 @@ class Sheet(QWidget):
         host = over.window()
         super().__init__(host)
         self._host, self._wanted = host, width
-        self._before: QWidget | None = host.focusWidget()
+        self._before = _with_ancestors(host.focusWidget())
         self._safe: Button | None = None
         self._gone = False
         self.closed: Callable[[], None] = lambda: None
@@ -137,8 +137,10 @@ class Sheet(QWidget):
         self._host.removeEventFilter(self)
         controller().changed.disconnect(self._later)
         self.hide()
-        if self._before is not None and shiboken6.isValid(self._before) and self._before.isVisible():
-            self._before.setFocus(Qt.FocusReason.PopupFocusReason)
+        for place in self._before:  # what had the focus may have been drawn anew meanwhile
+            if shiboken6.isValid(place) and place.isVisible():
+                place.setFocus(Qt.FocusReason.PopupFocusReason)
+                break
         self.setParent(None)
         self.deleteLater()
         self.closed()
@@ -196,3 +198,12 @@ class Sheet(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         paint.open_painter(self).fillRect(self.rect(), ink("#000000", 0.5 if controller().theme.dark else 0.28))
+
+
+def _with_ancestors(widget: QWidget | None) -> list[QWidget]:
+    """*widget* and what it lies in, without the window."""
+    found = []
+    while widget is not None and not widget.isWindow():
+        found.append(widget)
+        widget = widget.parentWidget()
+    return found
