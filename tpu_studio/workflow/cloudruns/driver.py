@@ -37,9 +37,6 @@ WATCHED_HOLDS_S = 10.0
 ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready: while watched and silent, and otherwise
 POLL_S = (1.0, 15.0)  # watched, and otherwise
-RANGE_S = 2.0  # a guardian that is watched writes so often: asked then, an event is here within 3 s, 95 times in 100
-RANGE_LATE_S = 0.4  # too early: asked again so long after
-RANGE_EARLY_S = 0.1  # the next range is asked for so much earlier than this one came; doubled until that is too early
 HEARTBEAT_EVERY_S = 30.0
 _log = logging.getLogger(__name__)
 
@@ -111,7 +108,7 @@ class Driver:
             return 0.0
         real = wait / watched.side.speed
         if self._is_watched(run):
-            return max(0.1, min(real, _pace(time.monotonic() - watched.came_at, watched.early_s)))
+            return max(0.1, min(real, watched.rhythm.pause(time.monotonic())))
         return max(0.5, real, POLL_S[1] / watched.side.speed)
 
     def state(self, run: str) -> State:
@@ -187,7 +184,7 @@ class Driver:
         limits = self._limits(run)
         rules = self._rules(run, limits)
         now = run.side.clock.now()
-        speaks = time.monotonic() - run.came_at < 3 * RANGE_S
+        speaks = run.rhythm.speaks(time.monotonic())
         every = LOOK_EVERY_S[0] if self._is_watched(run.folder.name) and not speaks else LOOK_EVERY_S[1]
         if run.words.guard(run.state.attempt).preempted:
             every = 0.0  # it goes within half a minute, and its bill ends then
@@ -271,13 +268,9 @@ class Driver:
             return
         machine = run.state.machine
         if not up_only and machine is not None and machine.asked is not None:
-            on_time = time.monotonic() - run.missed_at < 2 * RANGE_LATE_S
-            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan), one=on_time)
-            if not came:
-                run.missed_at = time.monotonic()
-            else:
-                run.came_at = time.monotonic()
-                run.early_s = RANGE_EARLY_S if on_time else min(2 * run.early_s, RANGE_S / 2)
+            one = run.rhythm.has_just_missed(time.monotonic())
+            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan), one=one)
+            run.rhythm.asked(came, time.monotonic())
             if machine.unclear and not machine.outcome:
                 run.mirror.records(machine.attempt)
             now = run.side.clock.now()
@@ -337,11 +330,3 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
 def _queued(state: State) -> tuple[Phase, str] | None:
     """A wait that is over between two calls is not worth a word."""
     return None if state.phase[0] == Phase.QUEUED.value else (Phase.QUEUED, "submitted")
-
-
-def _pace(since_s: float, early_s: float) -> float:
-    """Seconds to the next turn of a watched run that brought something *since_s* ago: *early_s* before the next range
-    is due as far as is known, for what comes on the first asking may have lain there for a while."""
-    if since_s < RANGE_S - early_s:
-        return RANGE_S - early_s - since_s
-    return RANGE_LATE_S if since_s < 3 * RANGE_S else POLL_S[0]

@@ -17,6 +17,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
+from tpu_studio.workflow.cloudruns.rhythm import Rhythm
 from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
 from tpu_studio.workflow.ports import Journal
 
@@ -40,9 +41,7 @@ class Watched:
     unheard: StudioError | None = None
     bucket_gone: bool = False
     beat_at: float = float("-inf")
-    came_at: float = float("-inf")
-    missed_at: float = float("-inf")
-    early_s: float = 0.1
+    rhythm: Rhythm = field(default_factory=Rhythm)
     stop: tuple[str, float] = ("", 0.0)
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
