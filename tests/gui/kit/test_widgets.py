@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from tpu_studio.gui.kit import fonts, theme
 from tpu_studio.gui.kit.bars import MemoryBar, MemoryPart, ProgressBar, QuotaBar
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import PageHeader
+from tpu_studio.gui.kit.card import PageHeader, Scroll
 from tpu_studio.gui.kit.dialog import Answer, Consequence, Dialog
 from tpu_studio.gui.kit.events import EventLine, EventList
 from tpu_studio.gui.kit.explainer import Explainer, Help
@@ -376,3 +376,26 @@ def test_the_context_of_a_big_number_has_room_for_two_lines(qtbot):
     context = row.tile("Loss").context
     assert context.height() >= context.heightForWidth(context.width())
     assert context.heightForWidth(context.width()) > 1.5 * context.heightForWidth(2000)
+
+
+def test_tab_into_a_scrolled_page_brings_what_it_reaches_into_view(qtbot):
+    outside, inside = Button("Outside"), QWidget()
+    column = QVBoxLayout(inside)
+    buttons = [Button(f"Button {number}") for number in range(30)]
+    for button in buttons:
+        column.addWidget(button)
+    whole = QWidget()
+    around = QVBoxLayout(whole)
+    around.addWidget(outside)
+    around.addWidget(scroll := Scroll(inside))
+    shown(qtbot, whole, width=400)
+    whole.window().resize(400, 300)
+    whole.window().activateWindow()
+    QApplication.processEvents()
+    bar = scroll.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    outside.setFocus()
+    qtbot.waitUntil(outside.hasFocus)
+    assert bar.value() > 200
+    qtbot.keyClick(outside, Qt.Key.Key_Tab)
+    assert buttons[0].hasFocus() and not buttons[0].visibleRegion().isEmpty()

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QLayout,
     QRadioButton,
+    QScrollArea,
     QWidget,
 )
 
@@ -82,6 +83,7 @@ class RingFocus:
             _by_keyboard = False
         assert isinstance(self, QWidget)
         if _by_keyboard:
+            _bring_into_view(self)
             ring_for(self).follow(self, self.ring_radius)
         self.update()
 
@@ -190,6 +192,15 @@ def _host_of(widget: QWidget) -> QWidget:
             return inner
         inner, parent = parent, parent.parentWidget()
     return inner
+
+
+def _bring_into_view(widget: QWidget) -> None:
+    """Qt scrolls by itself only when Tab moves within a scrolled page, not when it comes in from outside."""
+    around = widget.parentWidget()
+    while around is not None:
+        if isinstance(around, QScrollArea):
+            around.ensureWidgetVisible(widget, _OUT, 2 * _OUT)
+        around = around.parentWidget()
 
 
 def stops(layout: QLayout) -> Iterator[QWidget]:

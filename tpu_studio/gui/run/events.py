@@ -11,10 +11,15 @@ from tpu_studio.domain import figures
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.events import EventLine, EventList
+from tpu_studio.gui.kit.focus import RingFocus
 from tpu_studio.viewmodels.runwords import Line
 
 SHOWN = 40
 _TONES = {"neutral": "text_2", "accent": "accent", "ok": "ok", "warn": "warn", "bad": "bad"}
+
+
+class _Scrolled(RingFocus, QScrollArea):
+    """Takes the focus, for its keys."""
 
 
 class EventCard(Card):
@@ -32,7 +37,7 @@ class EventCard(Card):
         column.setContentsMargins(0, 0, 8, 0)
         column.addWidget(self.list)
         column.addStretch(1)
-        scroll = QScrollArea()
+        scroll = _Scrolled()
         scroll.setWidgetResizable(True)
         scroll.setWidget(inner)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

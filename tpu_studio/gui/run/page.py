@@ -99,6 +99,8 @@ class RunPage(QWidget):
         self._columns = 0
 
         self.area = scroll = QScrollArea()
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # no stop of its own; its keys work while the page has the focus
+        self.setFocusProxy(scroll)
         scroll.setWidgetResizable(True)
         scroll.setWidget(inner)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
