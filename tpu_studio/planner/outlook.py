@@ -79,7 +79,7 @@ def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
         changes = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
         cloud = at(changes if keeps else {**HERE, **changes}, False)
     own = None
-    if plan.place == "cloud" and plan.fits and plan.time_s:
+    if plan.place in ("cloud", "practice") and plan.fits and plan.time_s:  # its slice may have several machines
         tier = str(plan.job["where.tier"])
         own = Way("cloud", plan.accelerator, tier, plan.time_s, plan.cost_usd, plan.accelerator)
     elif plan.place == "colab" and plan.fits and plan.time_s:

@@ -46,6 +46,13 @@ def test_a_long_run_of_a_large_model_says_which_slice_and_why():
     assert here["instead"] in there.verdict["why"]
 
 
+@pytest.mark.parametrize("place", ["cloud", "practice"])
+def test_a_slice_of_several_machines_that_holds_the_model_is_not_said_to_be_too_small(place: str):
+    plan = planned(job("small-cnn", "digits", where={"place": place, "accelerator": "v5p-16"}), DIGITS)
+    assert plan.fits
+    assert "fit" not in plan.verdict["why"]
+
+
 def test_work_of_half_an_hour_on_one_chip_that_takes_days_here_belongs_on_free_colab():
     told = planned(job("gpt-mini", "text", training={"steps": 30_000}), PLAYS, SLOW).verdict
     assert told["instead"] == "colab"
