@@ -26,6 +26,8 @@ from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, is_torn
 from tpu_studio.workflow import bringing, decide, desk, trash, zips
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.state import fold
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs, any_plan
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
@@ -33,6 +35,7 @@ from tpu_studio.workflow.systemclock import SystemClock
 
 CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
 WAITING_FOR_COLAB = "waiting-for-colab"
+LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
 
 
 class Runs:
@@ -189,6 +192,9 @@ class Runs:
                 raise
             if any(is_guarded(path) for path in (folder / "claims").glob("a[0-9]*.json")):
                 raise RunError("run-goes-on", run=folder.name) from error
+            since = self._clock.now() - LONGEST_LOAN_S
+            if any((one.asked or 0.0) > since for one in fold(desk_events(folder)).there):
+                raise  # its machine may be there still: put away, nobody would look after it
         intent = self._journal.open("delete", folder.name, {}, self._clock.now())
         try:
             trash.put(folder, self.home / "trash")

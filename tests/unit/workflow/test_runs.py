@@ -17,6 +17,7 @@ from tests.fakes.studio import Studio, loss_points
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Check, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, claim_file
+from tpu_studio.workflow.desk import write_event
 
 
 @pytest.fixture
@@ -320,6 +321,21 @@ def test_a_run_whose_plan_is_damaged_can_be_deleted_and_brought_back(studio: Stu
     assert studio.runs.list() == []
     studio.runs.undo_delete(run)
     assert [row.run for row in studio.runs.list()] == [run]
+
+
+def test_a_damaged_run_whose_machine_may_be_there_is_not_put_away(studio: Studio) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    folder = studio.runs.folder(run)
+    t = time.time()
+    name = f"ts-{run}-a1-t1"
+    write_event(folder, "other234", "intent", t=t, action="create", name=name, zone="us-west4-a", attempt=1)
+    (folder / PLAN).write_text("{")
+    with pytest.raises(RunError, match="plan-unreadable"):
+        studio.runs.delete(run)
+    write_event(folder, "other234", "deleted", t=t + 1, name=name, proof="404")
+    studio.runs.delete(run)
+    assert studio.runs.list() == []
 
 
 def test_a_folder_that_lost_its_plan_is_told_as_damaged_and_can_only_be_deleted(studio: Studio) -> None:

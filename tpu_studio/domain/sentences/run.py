@@ -153,8 +153,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "plan-unreadable": Sentence(
         "The plan of this run cannot be read",
-        f"The file plan.json is damaged. {_UNCHANGED}",
-        "If it was copied from elsewhere, copy the whole folder again.",
+        "The file plan.json is damaged, so nothing can be done with the run here. Its other files are untouched.",
+        "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “What may cost money”.",
     ),
     "plan-missing": Sentence(
         "The plan of this run is missing",
@@ -178,7 +178,11 @@ ERRORS: dict[str, Entry] = {
     "run-busy": lambda f: Sentence(
         f"{_run(f)} is being changed by another window or command", _UNCHANGED, "Try again in a moment."
     ),
-    "run-goes-on": lambda f: Sentence(f"{_run(f)} is still training", _UNCHANGED, "Stop it first."),
+    "run-goes-on": lambda f: Sentence(
+        f"{_run(f)} is still training",
+        "Nothing was changed. If it is on a rented machine, that goes on and is charged for.",
+        "Stop it first.",
+    ),
     "run-is-over": lambda f: Sentence(
         f"{_run(f)} is over already", _UNCHANGED, "Train it further, or start a new one."
     ),
@@ -266,9 +270,10 @@ ERRORS: dict[str, Entry] = {
     ),
     "journal-unreadable": lambda f: Sentence(
         "The notebook of TPU Studio cannot be read",
-        f"{f.file('file', 'journal.db')} holds what was begun and not yet finished; without it nothing is started. "
-        f"{_UNCHANGED}",
-        "Make its folder writable. If the file is damaged, move it away and start again.",
+        f"{f.file('file', 'journal.db')} holds what was begun and not yet finished; without it nothing is started "
+        "or stopped here. Nothing was changed; a rented machine goes on and is charged for.",
+        "Make its folder writable. If the file is damaged, move it away and start again. “What may cost money” shows "
+        "what is rented.",
     ),
     "journal-newer": Sentence(
         "This folder was last used by a newer version of TPU Studio",
