@@ -56,7 +56,7 @@ def doctor(arguments: Arguments, output: Output) -> int:
             "checks": [_as_json(one) for one in results],
             "quota": [_quota_json(row) for row in rows],
         },
-        _as_text(results, rows, choices),
+        _as_text(results, rows, choices, arguments.on),
     )
     return 0 if ready else NOT_READY
 
@@ -147,15 +147,16 @@ def _quota_json(row: Allowance) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _as_text(results: Any, rows: list[Allowance], choices: Choices) -> str:
+def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> str:
     lines = []
+    where = "--on practice " if on == "practice" else ""  # a hint that is typed as it stands changes no real project
     for result in results:
         said = _as_json(result)
         lines.append(f"{_MARK[result.state]} {said['title']}: {said['text']}")
         if result.state == "fail" or (result.state == "optional" and result.fix in _KNOWN and said["action"]):
             ways = {"sign-in": "--use-gcloud, --sign-in FILE or --key FILE", "choose-project": "--project ID"}
             asked = f"--fix {result.fix}" if result.fix in _KNOWN else ways.get(result.fix, "")
-            way = f"  (tpu-studio doctor {asked})" if asked else ""
+            way = f"  (tpu-studio doctor {where}{asked})" if asked else ""
             lines.append(f"    {said['action']}{way}")
     usable = [row for row in rows if row.left]
     near = [row for row in usable if row.zone.startswith(choices.region)] or usable

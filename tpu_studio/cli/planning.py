@@ -315,6 +315,14 @@ def as_text(made: Plan) -> str:
     return "\n".join(lines)
 
 
+def _beyond(seconds: float, price: Mapping[str, Any]) -> str:
+    """What lies beyond the cap: how long at most, and for how much where the price is known."""
+    from tpu_studio.domain import figures
+
+    most = figures.money(price["usd_per_hour"] * seconds / 3600.0) if price.get("usd_per_hour") else ""
+    return f"{most} ({figures.duration(seconds)})" if most else figures.duration(seconds)
+
+
 def _rented_rows(made: Plan) -> list[list[str]]:
     """What is rented, at what price, how the bill is capped, and what happens at the end."""
     from tpu_studio.domain import figures
@@ -324,10 +332,10 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     if price.get("as_of"):
         rate += f" (as of {price['as_of']})"
     cap = f"{figures.money(limits['money_usd'])}, and up to " if limits.get("money_usd") else "none, and "
-    cap += f"{figures.duration(float(limits['margin_s']))} of margin"
+    cap += f"{_beyond(float(limits['margin_s']), price)} more if the machine hangs and has to be stopped from outside"
     if limits.get("margin_boot_s"):
-        unborn = figures.duration(float(limits["margin_boot_s"]))
-        cap += f" ({unborn} if it hangs before it has begun while this computer is off)"
+        unborn = _beyond(float(limits["margin_boot_s"]), price)
+        cap += f"; {unborn} if it hangs before it has begun and this computer is off"
     nets = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
     nets += ", Google's own limit" if "platform" in limits.get("stops", ()) else ""
     spot = " Taken back, it waits at $0 an hour until this computer is on." if made.job["where.tier"] == "spot" else ""

@@ -224,9 +224,8 @@ def _agree(made: Plan, arguments: Arguments, output: Output) -> None:
     output.say(as_text(made))
     if made.place == "practice" or arguments.yes:
         return
-    cap = made.limits.get("money_usd")
     if output.as_json or not output.ask("Rent it?"):
-        raise BadInput("needs-yes", usd=cap)
+        raise BadInput("needs-yes", usd=made.limits.get("money_usd"))
 
 
 def _line(run_id: str, view: RunView) -> dict[str, Any]:

@@ -168,8 +168,8 @@ ERRORS: dict[str, Entry] = {
     # No usable credentials.
     "signed-out": Sentence(
         "You are not signed in to Google",
-        "Nothing was charged. A run that goes on ends at its limits, also while you are signed out.",
-        "Sign in on the account page.",
+        "So nothing was looked at or changed. A run that goes on is charged until it ends, at its limits at the latest.",
+        "Sign in on the account page, or with “tpu-studio doctor --use-gcloud”.",
     ),
     "reauth-needed": Sentence(
         "Google wants you to sign in again",
@@ -199,7 +199,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "needs-yes": lambda f: Sentence(
         "A rented machine is started only after a yes",
-        f"The plan costs {_usd(f, 'usd') or 'an unknown sum'} at most. Nothing was started, and nothing was charged.",
+        f"The plan stops at {_usd(f, 'usd') or 'its time limit'}; what a machine that hangs may cost beyond that stands at "
+        "“Cap”. Nothing was started, and nothing was charged.",
         "Look at the plan, then add --yes.",
     ),
     "commands-need-a-cloud": Sentence(
