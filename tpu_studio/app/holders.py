@@ -155,6 +155,7 @@ class PlanHolder(Holder):
         self._studio = studio
         self.model = PlanViewModel(studio.tasks, studio.engine, studio.runs)
         self.model.started = self._started
+        self.model.open_account = lambda: studio.shell.go("account")
         self._request: PlanRequest | None = None
         end = studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble))
         self.destroyed.connect(lambda: end())

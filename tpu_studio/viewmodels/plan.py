@@ -63,6 +63,7 @@ class PlanViewModel:
     ) -> None:
         self.state = Observable(PlanView())
         self.started: Callable[[str, str], None] = lambda run, name: None
+        self.open_account: Callable[[], None] = lambda: None
         self.reported: Callable[[Path], None] = lambda path: None  # a report lies there
         self._tasks, self._engine, self._clock, self._now = tasks, engine, clock, now
         self._launcher: Launcher | None = None
@@ -678,6 +679,13 @@ class PlanViewModel:
 
     def dismiss(self) -> None:
         self._draw(problem=None)
+
+    def answer_problem(self) -> None:
+        """The button of the problem beside Start: to the Account page where signing in helps, else only away."""
+        problem = self.state.value.problem
+        self.dismiss()
+        if problem is not None and problem.signing_in_helps:
+            self.open_account()
 
     def _launch(self, reviewed: Plan | None = None) -> None:
         view, launcher = self.state.value, self._launcher

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from tpu_studio.wire.errors import StudioError
 
+SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone"})
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -25,6 +27,11 @@ class Problem:
     @property
     def text(self) -> str:
         return " ".join(part for part in (self.meaning, self.action) if part)
+
+    @property
+    def signing_in_helps(self) -> bool:
+        """The Account page mends it: nobody is signed in to Google, or no longer."""
+        return self.id in SIGNED_OUT
 
 
 def only_reading(error: StudioError) -> Problem:

@@ -27,7 +27,7 @@ from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.shell import PlanRequest
-from tpu_studio.wire.errors import DataError, RunError
+from tpu_studio.wire.errors import DataError, RunError, SignedOut
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -454,6 +454,21 @@ def test_a_launch_that_fails_is_told_above_the_button(qtbot: QtBot, page: PlanPa
     qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
     assert page.card.start.problem.isVisible()
     assert page.card.start.problem.title.text() == "The disk is full"
+
+
+def test_who_is_not_signed_in_comes_to_the_account_page_with_one_click(qtbot: QtBot, page: PlanPage, world: World):
+    opened: list[str] = []
+    world.model.open_account = lambda: opened.append("account")
+    world.launch_trouble = SignedOut("signed-out")
+    world.model.choose_data("digits", None)
+    for width, box in ((1300, page.card.start), (900, page.bar)):
+        as_wide_as(page, width)
+        qtbot.mouseClick(box.button, Qt.MouseButton.LeftButton)
+        assert box.problem.isVisible() and box.problem.button is not None
+        assert box.problem.button.text() == "Sign in"
+        qtbot.mouseClick(box.problem.button, Qt.MouseButton.LeftButton)
+        assert not box.problem.isVisible()
+    assert opened == ["account", "account"]
 
 
 def test_the_limit_is_moved_with_the_arrow_keys(qtbot: QtBot, page: PlanPage, world: World):

@@ -21,9 +21,16 @@ from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planexplain import Explained, explained
 from tpu_studio.viewmodels.planstate import PlanView
+from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.wire.plan import Check
 
 FITS_ICON = {"ok": "check", "warn": "triangle-alert", "bad": "circle-x"}
+
+
+def _tell(note: TallNote, problem: Problem) -> None:
+    note.set_words(problem.title, problem.text)
+    if note.button is not None:
+        note.button.setText("Sign in" if problem.signing_in_helps else "Close")
 
 
 class StartBox(QWidget):
@@ -37,7 +44,7 @@ class StartBox(QWidget):
         self.bar = ProgressBar(name="Training engine")
         self.bar_words = Text("", "caption", "text_2", numbers=True)
         self.problem = TallNote("", "", "bad", "Close")
-        self.problem.acted.connect(model.dismiss)
+        self.problem.acted.connect(model.answer_problem)
         self.button = Button("Start training", "primary", size="main", icon="play", hover="Ctrl+Enter")
         self.button.stretch()
         self.button.clicked.connect(model.start)
@@ -66,7 +73,7 @@ class StartBox(QWidget):
             self.bar_words.setText(words)
         self.problem.setVisible(view.problem is not None)
         if view.problem is not None:
-            self.problem.set_words(view.problem.title, view.problem.text)
+            _tell(self.problem, view.problem)
         self.button.setText(view.start_words)
         self.button.setEnabled(not view.starting and not engine.doing)
         self.note.setText(view.start_note)
@@ -221,7 +228,7 @@ class EstimateBar(Card):
         self.scroller.setMinimumHeight(280)
         self.scroller.hide()
         self.problem = TallNote("", "", "bad", "Close")
-        self.problem.acted.connect(model.dismiss)
+        self.problem.acted.connect(model.answer_problem)
         self.problem.hide()
         self.engine = TallNote("", "", "accent", "Create it & start")
         self.engine.acted.connect(model.create_engine)
@@ -255,7 +262,7 @@ class EstimateBar(Card):
         self.button.setEnabled(not view.starting and not view.engine.doing)
         self.problem.setVisible(view.problem is not None)
         if view.problem is not None:
-            self.problem.set_words(view.problem.title, view.problem.text)
+            _tell(self.problem, view.problem)
         engine = view.engine
         self.engine.setVisible((view.asking_engine and not engine.doing) or engine.bar is not None)
         if engine.bar is not None:
