@@ -101,12 +101,13 @@ def extend(
     ]
     controls = [record for record in controls if record]
     if seen.alive and not seen.over:
+        _refuse_spent(seen, money_usd, hours)
         return tuple(SendControl(record) for record in controls)
     if seen.alive and seen.rented:
         raise RunError("run-busy", run=seen.run)
     if not seen.has_checkpoint:
         raise RunError("no-checkpoint", run=seen.run, reason=seen.reason)
-    _refuse_spent(seen, money_usd)
+    _refuse_spent(seen, money_usd, hours)
     return NewAttempt(seen.attempt + 1, tuple(controls))
 
 
@@ -123,7 +124,7 @@ def resume(seen: Seen, *, hours: float | None = None, money_usd: float | None = 
         raise RunError("run-goes-on", run=seen.run)
     if seen.over and seen.reason in (Reason.COMPLETED.value, Reason.EARLY_STOPPED.value):
         raise RunError("run-complete", run=seen.run)
-    _refuse_spent(seen, money_usd)
+    _refuse_spent(seen, money_usd, hours)
     used = seen.used_s / 3600.0
     limit = hours
     if limit is None and seen.limit_hours is not None and used >= 0.95 * seen.limit_hours:
@@ -153,10 +154,13 @@ def _check_limits(hours: float | None, money_usd: float | None) -> None:
             check(BY_PATH[path], value)
 
 
-def _refuse_spent(seen: Seen, money_usd: float | None) -> None:
+def _refuse_spent(seen: Seen, money_usd: float | None, hours: float | None) -> None:
+    """A limit below what is used already would end the run at once, and its model might not be written."""
     cap = seen.limit_usd if money_usd is None else money_usd
     if cap is not None and seen.usd >= cap:
-        raise RunError("money-spent", run=seen.run, usd=seen.usd, money_usd=cap)
+        raise RunError("money-spent", run=seen.run, usd=seen.usd, money_usd=cap, rented=seen.rented)
+    if hours is not None and seen.used_s >= hours * 3600.0:
+        raise RunError("time-spent", run=seen.run, used_s=seen.used_s, hours=hours)
 
 
 def _grown_hours(seen: Seen, epochs: float) -> float | None:

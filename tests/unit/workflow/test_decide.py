@@ -61,6 +61,14 @@ def test_money_never_grows_by_itself() -> None:
     assert action.controls == ({"verb": "limits", "money_usd": 3.0},)
 
 
+def test_a_limit_below_what_is_used_already_is_refused_and_ends_no_run_that_trains() -> None:
+    costly = replace(RUNNING, usd=0.08, limit_usd=0.42, rented=True)
+    assert refusal(decide.extend, costly, 1, money_usd=0.01) == "money-spent"
+    assert refusal(decide.extend, costly, 1, hours=0.1) == "time-spent"
+    assert refusal(decide.resume, replace(LOST, over=True, reason="time-limit"), hours=0.5) == "time-spent"
+    assert decide.extend(costly, 1, money_usd=0.09, hours=0.6)
+
+
 def test_a_run_that_reached_its_time_limit_is_granted_the_hours_of_the_plan_again() -> None:
     timed_out = replace(ENDED, reason="time-limit", used_s=3600)
     assert decide.resume(timed_out).controls == ({"verb": "limits", "hours": 2.0},)

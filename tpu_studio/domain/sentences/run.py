@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire.reasons import Reason
 
 _KEPT = "Nothing was charged. The last saved copy of the model is safe."
+_AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last saved copy of the model is safe."
 _RESUME = "Press “Resume” to go on from the last saved copy."
+
+
+def model_from_before(f: Facts) -> str:
+    """The model that an earlier stop kept (`kept_step`), or ""."""
+    return f"The model of step {f.text('kept_step')} from before is still on this computer." if "kept_step" in f else ""
 
 
 def _without_model(f: Facts, title: str) -> Sentence | None:
     """For an end at which no model could be saved; what was copied until then is still there."""
     if f.raw("result") is not False:
         return None
+    if before := model_from_before(f):
+        return Sentence(f"{title} before a new model was written", f"Nothing was charged. {before}", "Try it, or resume.")
     return Sentence(
         f"{title} before a model was written",
         "Nothing was charged. A copy that was saved before is safe.",
@@ -218,9 +227,14 @@ ERRORS: dict[str, Entry] = {
         "Training further needs at least a little more", _UNCHANGED, "Give the number of times through the data to add."
     ),
     "money-spent": lambda f: Sentence(
-        f"{_run(f)} has used up its cost limit",
-        f"The price is pretended: nothing is charged. {_KEPT}",
-        "Raise the limit first.",
+        f"{_run(f)} has cost as much as that limit already",
+        f"{'' if f.raw('rented') else 'The price is pretended: nothing is charged. '}{_AS_IT_WAS}",
+        "Give a higher cost limit: it counts from the run's beginning.",
+    ),
+    "time-spent": lambda f: Sentence(
+        f"{_run(f)} has trained longer than that already",
+        f"It has used {_lasted(f, 'used_s')}. {_AS_IT_WAS}",
+        "Give a longer time: it counts from the run's beginning.",
     ),
     "disk-full": lambda f: Sentence("The disk is full", f"{_room(f)}{_UNCHANGED}", "Free some space and try again."),
     "folder-unwritable": lambda f: Sentence(
@@ -304,3 +318,8 @@ def _room(f: Facts) -> str:
     if isinstance(f.raw("need_bytes"), (int, float)):
         return f"{f.bytes('need_bytes')} are needed, {f.bytes('free_bytes', 'less')} are free. "
     return ""
+
+
+def _lasted(f: Facts, name: str) -> str:
+    seconds = f.raw(name)
+    return figures.duration(float(seconds)) if isinstance(seconds, (int, float)) else "more time"
