@@ -178,6 +178,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say_reason
     from tpu_studio.wire.reasons import Reason
+    from tpu_studio.wire.runfolder import model_from_before
 
     view = following.view
     lines = [
@@ -194,8 +195,9 @@ def _as_text(row: RunSummary, following: Any) -> str:
     lines.append(["Folder", str(row.folder)])
     text = table(lines)
     if view.end is not None:
+        facts = {**view.end.facts, **model_from_before(row.folder)}
         try:
-            text += f"\n{say_reason(Reason(view.end.reason), view.end.facts, place=row.place, usd=row.usd)}"
+            text += f"\n{say_reason(Reason(view.end.reason), facts, place=row.place, usd=row.usd)}"
         except ValueError:  # a reason of a newer version
             text += f"\n{view.end.reason}"
         if raw := str(view.end.facts.get("raw") or ""):

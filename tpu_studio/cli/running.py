@@ -13,7 +13,7 @@ from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import PLAN
+from tpu_studio.wire.runfolder import PLAN, model_from_before
 
 POLL_S = 0.2
 RENTED = ("practice", "cloud")
@@ -305,7 +305,8 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
     cause = view.end.facts.get("error")
     place = loads((folder / PLAN).read_bytes()).place
     try:
-        said = say_reason(Reason(view.end.reason), view.end.facts, place=place, usd=view.usd)
+        facts = {**view.end.facts, **model_from_before(folder)}
+        said = say_reason(Reason(view.end.reason), facts, place=place, usd=view.usd)
     except ValueError:  # a reason of a newer version
         said = Sentence(f"It ended: {view.end.reason}")
     if isinstance(cause, str) and place not in RENTED:  # the reason is a kind of trouble; this is the trouble itself

@@ -23,6 +23,7 @@ from tpu_studio.wire.job import Job
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import model_from_before
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
 STALE_AFTER_S = 15.0
@@ -129,7 +130,8 @@ class RunPageState:
         reason = self._reason
         if reason is None:
             return Sentence("It ended", self.view.end.reason, "")
-        return say_reason(reason, self.view.end.facts, place=self.facts.place, usd=self.view.usd)
+        facts = {**self.view.end.facts, **model_from_before(self.folder)}
+        return say_reason(reason, facts, place=self.facts.place, usd=self.view.usd)
 
     @property
     def silent_s(self) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 PLAN = "plan.json"
 OWNER = "owner.json"
@@ -53,6 +55,17 @@ def checkpoint_folder(run: Path, step: int) -> Path:
 
 def result_folder(run: Path) -> Path:
     return run / "result"
+
+
+def model_from_before(run: Path) -> dict[str, Any]:
+    """``kept_step`` of the model in *run*'s result, for words about an end at which none was written; {} if none."""
+    result = result_folder(run)
+    try:
+        if not (result / "model.keras").is_file():
+            return {}
+        return {"kept_step": int(json.loads((result / "model.json").read_bytes())["trained"]["steps"])}
+    except (OSError, ValueError, KeyError, TypeError):  # no readable card: then nothing is promised
+        return {}
 
 
 def write_atomically(path: Path, data: bytes) -> None:

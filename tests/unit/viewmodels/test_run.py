@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,25 @@ def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watche
     assert state.over and state.pill == ("Finished", "ok")
     assert "98.7% of unseen pictures" in state.finding
     assert state.may_extend and not state.may_stop and not state.may_resume
+
+
+def test_a_resumed_run_that_wrote_no_model_says_that_the_one_from_before_is_there(
+    page: RunViewModel, watched: Watched, tmp_path: Path
+):
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "model.keras").write_bytes(b"weights")
+    (tmp_path / "result" / "model.json").write_text('{"format": 1, "trained": {"steps": 400}}')
+    watched.tell(
+        *training(), event("end", t=195, status="stopped", reason="money-limit", steps=807, facts={"result": False})
+    )
+    page.open()
+    state = page.state.value
+    for place in ("computer", "practice"):
+        ended = replace(state, folder=tmp_path, facts=replace(state.facts, place=place)).ending
+        assert ended is not None and ended.title == "The cost limit was reached before a new model was written"
+        assert "The model of step 400 from before is still on this computer." in ended.meaning
+        without = replace(state, folder=tmp_path / "other", facts=replace(state.facts, place=place)).ending
+        assert without is not None and without.title == "The cost limit was reached before a model was written"
 
 
 def test_a_killed_run_says_why_and_may_be_resumed(page: RunViewModel, watched: Watched, verbs: Verbs):

@@ -7,6 +7,7 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 from __future__ import annotations
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.run import model_from_before
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
@@ -353,6 +354,8 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
         return said
     if reason is Reason.DISCARDED:
         kept = "No copy of the model was kept; the run's records stay in the bucket, and the receipt has their size."
+    elif f.raw("result") is False and (before := model_from_before(f)):
+        kept = f"No new model was written. {before}"
     elif f.raw("result") is False:
         kept = "No model was written. A copy that was saved before is in the bucket."
     elif reason.status is Status.FAILED:
