@@ -471,6 +471,17 @@ def test_who_is_not_signed_in_comes_to_the_account_page_with_one_click(qtbot: Qt
     assert opened == ["account", "account"]
 
 
+def test_the_estimates_badge_has_room_for_its_words_from_the_first_picture(page: PlanPage, world: World):
+    as_wide_as(page, 1240)
+    world.model.choose_data("digits", None)
+    QApplication.processEvents()
+    pill = page.card.pill
+    for timing, words in (("none", "Rough"), ("measuring", "Timing real steps")):
+        page.card.draw(replace(world.view, timing=timing))
+        assert pill.text() == words and pill.width() == pill.sizeHint().width()
+        assert pill.geometry().right() < page.card.width()
+
+
 def test_the_limit_is_moved_with_the_arrow_keys(qtbot: QtBot, page: PlanPage, world: World):
     as_wide_as(page, 1300)
     world.model.choose_data("text", Path("/plays.txt"))

@@ -211,7 +211,10 @@ class EstimateCard(Card):
 
     def draw(self, view: PlanView) -> None:
         tone, word = view.pill
-        self.pill.set_pill(word, tone, dot=tone == "accent")  # type: ignore[arg-type]
+        if self.pill.text() != word:
+            self.pill.set_pill(word, tone, dot=tone == "accent")  # type: ignore[arg-type]
+            self.body.invalidate()
+            self.body.activate()  # at once: a longer word is never painted in the room of the one before
         self.figures.draw(view)
         self.start.draw(view)
 
