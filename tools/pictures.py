@@ -59,6 +59,7 @@ def main(argv: list[str]) -> int:
 
 def photograph(driver: Driver, out: Path) -> None:
     import demo
+    import pictures_plan
 
     studio, shell = driver.studio, driver.studio.shell
     demo.have_engine(driver)
@@ -69,6 +70,8 @@ def photograph(driver: Driver, out: Path) -> None:
     planned(driver, "sign-digits")
     driver.linger(2)
     both(driver, out, "plan")
+    pictures_plan.photograph(driver, out)
+    planned(driver, "sign-digits")
     live = start(driver)
     shell.open_run(finished[1], "diamonds")
     page = opened(driver)

@@ -66,7 +66,8 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
         yield from proposals(plan, needs, limit)
     elif needs > TIGHT_SHARE * limit:
         yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)
-    if compiled["fits"] and best and best > int(plan.job["training.global_batch"]):
+    batch = int(plan.job["training.global_batch"])
+    if compiled["fits"] and best and batch < best < plan.steps_per_epoch * batch:  # a batch needs that many examples
         yield _check("batch-can-grow", "info", {"largest_batch": best}, {"training.global_batch": best})
 
 

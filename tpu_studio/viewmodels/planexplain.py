@@ -31,7 +31,7 @@ def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
     told = {
         "Each chip gets": Explained(
             "What each chip gets in a step",
-            f"{figures.count(batch)} {noun} in a step ÷ {plan.devices} = {figures.figure(batch / plan.devices)}",
+            f"{figures.count(batch)} {noun} in a step ÷ {plan.devices} = {_each(batch, plan.devices)}",
             "Counted: the batch of this plan, shared out over the slice.",
         ),
         "Setting up, before training": Explained(
@@ -102,3 +102,7 @@ def _compiled(plan: Plan) -> bool:
 
 def _short(seconds: float) -> str:
     return f"{figures.figure(seconds * 1000, 2)} ms" if seconds < 1 else f"{figures.figure(seconds, 2)} s"
+
+
+def _each(batch: int, devices: int) -> str:
+    return figures.count(batch // devices) if batch % devices == 0 else figures.figure(batch / devices)

@@ -77,6 +77,11 @@ def test_room_for_more_is_told() -> None:
     assert next(check.fix for check in made.checks if check.id == "batch-can-grow") == {"training.global_batch": 128}
 
 
+def test_room_for_more_than_there_is_to_learn_from_is_no_advice() -> None:
+    answer = {"compiler": "ready", "traced": TRACED, "compiled": ACCEPTED, "largest_batch": {"largest_batch": 639_584}}
+    assert "batch-can-grow" not in ids(with_compiler(rented(), answer))
+
+
 def test_a_compiler_that_broke_down_leaves_the_estimate_and_says_so() -> None:
     answer = {"compiler": "ready", "traced": TRACED, "ended": {"id": "check-compiler-crashed", "facts": {}}}
     made = with_compiler(rented(), answer)

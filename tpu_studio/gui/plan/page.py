@@ -5,6 +5,7 @@ Wide: rail, sheet and card side by side. Narrower: the rail goes, then the estim
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -242,7 +243,8 @@ class PlanPage(QWidget):
             self.compiler_sheet = None
             sheet.close()
         if view.asking_notebook and self.notebook is None and view.plan is not None and self.colab is not None:
-            folder = view.file.parent if view.file else Path.home()
+            beside = view.file.parent if view.file else Path.home()
+            folder = beside if os.access(beside, os.W_OK) else Path.home()  # an installed example's takes no notebook
             leave = self._model.close_notebook
             self.notebook = ColabSheet(self, self.colab, view.plan, folder, leave, lambda run: self.show_run(run))
             self.notebook.open()

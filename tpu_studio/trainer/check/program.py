@@ -117,6 +117,8 @@ class _Check:
             unit = self.target.devices * int(self.plan.job["training.accumulate"])
             guess = compiling.first_guess(compiler, first, limit, unit)
             self._say({"answer": "largest-batch", "guess": guess})
+            if first.fits and guess >= self.plan.steps_per_epoch * self.batch:
+                return  # all of the data fits at once: its size is the limit, not the memory
             try:
                 best, tried = compiling.largest_batch(compiler, first, limit, unit)
             except RuntimeError as error:
