@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import errno
 import secrets
+import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -416,7 +417,9 @@ class Runs:
 
     def new_id(self, name: str) -> str:
         """An id for a run of a job of that name; nothing is made."""
-        letters = "".join(c if c.isascii() and c.isalnum() else " " for c in name.lower())
+        plain = unicodedata.normalize("NFKD", name.lower()).replace("ß", "ss")  # an accent is a letter of its own now
+        plain = "".join(c for c in plain if not unicodedata.combining(c))
+        letters = "".join(c if c.isascii() and c.isalnum() else " " for c in plain)
         slug = "-".join(letters.split())[:40].strip("-")
         return f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
 

@@ -387,3 +387,10 @@ def test_the_claim_names_the_install_that_drives_the_run(studio: Studio) -> None
     owner = json.loads((studio.runs.folder(run) / OWNER).read_text())
     assert owner["install"] == (studio.home / "install-id").read_text().strip()
     assert claim_file(studio.runs.folder(run), 1).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "id"), [("Früchte & Käse", "fruchte-kase"), ("Straße", "strasse"), ("Ångström ✋", "angstrom"), ("手", "run")]
+)
+def test_an_id_keeps_the_letters_of_a_name(studio: Studio, name: str, id: str) -> None:
+    assert studio.runs.new_id(name).rpartition("-")[0] == id
