@@ -390,7 +390,8 @@ def test_the_claim_names_the_install_that_drives_the_run(studio: Studio) -> None
 
 
 @pytest.mark.parametrize(
-    ("name", "id"), [("Früchte & Käse", "fruchte-kase"), ("Straße", "strasse"), ("Ångström ✋", "angstrom"), ("手", "run")]
+    ("name", "id"),
+    [("Früchte & Käse", "fruchte-kase"), ("Straße", "strasse"), ("Ångström ✋", "angstrom"), ("手", "run")],
 )
 def test_an_id_keeps_the_letters_of_a_name(studio: Studio, name: str, id: str) -> None:
     assert studio.runs.new_id(name).rpartition("-")[0] == id
