@@ -142,7 +142,11 @@ class Play:
 
     def look(self) -> None:
         """What can be seen of the cloud from outside; faults that are due are armed."""
-        for path in (self.folder / "practice" / "machines").glob("*/w0/vm/*/run/events/a*-w000.jsonl"):
+        try:
+            told = list((self.folder / "practice" / "machines").glob("*/w0/vm/*/run/events/a*-w000.jsonl"))
+        except FileNotFoundError:  # a disk went while it was looked through
+            told = []
+        for path in told:
             if path.name not in self.kept:
                 kept = self.folder / f"vm-{path.name}"
                 try:
