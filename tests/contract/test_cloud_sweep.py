@@ -158,9 +158,39 @@ def test_a_machine_that_cannot_be_deleted_keeps_its_outside_stops(start_practice
     assert len(side.stops.of(REF)) == 1
 
 
-def test_a_part_that_cannot_be_looked_at_is_said(start_practice: Start) -> None:
-    swept = sweep_on(start_practice("partial-listing:times=0")).look()
-    assert "node" in [kind for kind, _ in swept.unclear]
+def test_a_zone_that_no_list_shows_is_said_and_its_machine_keeps_its_outside_stops(start_practice: Start) -> None:
+    practice = start_practice("partial-listing:times=0", speed=60)  # the lists lack the zone of REF
+    side = side_of(practice)
+    other = replace(WANTED, ref=Ref("ts-seen-a1-t1", "us-central1-a"), request_id="3" * 8 + WANTED.request_id[8:])
+    gone = Ref("ts-gone-a1-t1", REF.zone)
+    for wanted in (WANTED, other):
+        side.machines["tpu"].create(wanted)
+    for ref in (REF, other.ref, gone):
+        side.stops.set(ref, "b", [side.clock.now() + 36_000])
+    until(lambda: side.machines["tpu"].look(other.ref), "ready")
+    sweeping = sweep_on(practice)
+
+    swept = sweeping.look()
+    assert {"queued-resource", "node"} <= {kind for kind, _ in swept.unclear}
+    assert {item.name for item in swept.items if item.kind == "node"} == {other.ref.name}
+
+    outcome = sweeping.delete(swept.items)
+
+    assert [error.id for _, error in outcome if error is not None] == ["precondition"]
+    assert len(side.stops.of(REF)) == 1
+    assert not side.stops.of(other.ref) and not side.stops.of(gone)
+    assert side.machines["tpu"].look(other.ref) is None
+
+
+def test_a_task_in_our_queue_that_calls_something_else_stays(start_practice: Start) -> None:
+    practice = start_practice()
+    project, endpoint = practice.cloud.settings.project, Endpoints.at(practice.url).tasks
+    target = {"tpu": f"{practice.url}/v2/projects/another#"}
+    elsewhere = TaskStops(session(bearer(practice.token)), endpoint, project, runner_account(project), target)
+    elsewhere.set(REF, "b", [side_of(practice).clock.now() + 36_000])
+    sweeping = sweep_on(practice)
+    outcome = {item.kind: error for item, error in sweeping.delete(sweeping.look().items)}
+    assert outcome["task"] is not None and outcome["task"].id == "precondition"
 
 
 def test_the_verb_tells_and_deletes(
@@ -179,11 +209,17 @@ def test_the_verb_tells_and_deletes(
         endpoints=Endpoints.at(practice.url),
     )
     monkeypatch.setattr(reaching, "reach", lambda place, home: who)
-    side_of(practice).machines["tpu"].create(WANTED)
+    machines = side_of(practice).machines["tpu"]
+    machines.create(WANTED)
+    until(lambda: machines.look(REF), "ready")
     assert main(["sweep", "--on", "practice", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {item["kind"] for item in told["items"]} >= {"queued-resource", "bucket"}
     assert set(told["items"][0]) >= {"kind", "name", "zone", "ours", "usd_per_hour", "usd_per_month"}
+    hourly = sum(item["usd_per_hour"] for item in told["items"])
+    assert told["total"] == told["ours"] == {"usd_per_hour": hourly, "usd_per_month": 730 * hourly, "unknown": 0}
+    assert main(["sweep", "--on", "practice"]) == 0
+    assert f"Together: ${hourly:.4g} an hour" in capsys.readouterr().out
     assert main(["sweep", "--on", "practice", "--json", "--delete"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {(item["kind"], item["outcome"]) for item in told["items"]} == {

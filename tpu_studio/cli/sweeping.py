@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
+from tpu_studio.domain import figures
 from tpu_studio.domain.sentences import say
 
 FAILED = 1
@@ -34,14 +36,15 @@ def sweep(arguments: Arguments, output: Output) -> int:
             row["outcome"] = outcome.get((item.kind, item.name, item.zone), "kept")
         rows.append(row)
     unclear = [{"kind": kind, "id": error.id, "facts": error.facts} for kind, error in swept.unclear]
-    output.answer({"items": rows, "unclear": unclear}, _as_table(rows))
+    total, ours = swept.total(), swept.total(ours=True)
+    output.answer({"items": rows, "unclear": unclear, "total": total, "ours": ours}, _as_table(rows, total, ours))
     for kind, error in swept.unclear:
         output.say(f"Whether there is any {kind} could not be found out. {say(error).title}.")
     failed = [row for row in rows if row.get("outcome") not in (None, "deleted", "kept")]
     return FAILED if unclear or failed else 0
 
 
-def _as_table(rows: list[dict[str, Any]]) -> str:
+def _as_table(rows: list[dict[str, Any]], total: Mapping[str, float], ours: Mapping[str, float]) -> str:
     if not rows:
         return "Nothing is there that costs money."
     lines = [["", "kind", "name", "zone", "state", "$/h"]]
@@ -49,4 +52,12 @@ def _as_table(rows: list[dict[str, Any]]) -> str:
         usd = "unknown" if row["usd_per_hour"] is None else f"{row['usd_per_hour']:.4g}"
         state = row.get("outcome") or row["state"]
         lines.append(["ours" if row["ours"] else "", row["kind"], row["name"], row["zone"], state, usd])
-    return table(lines, right=(5,))
+    return f"{table(lines, right=(5,))}\n\n{_sum('Together', total)} {_sum('Of that ours', ours)}"
+
+
+def _sum(what: str, costs: Mapping[str, float]) -> str:
+    """What was there when it was looked at, before any deletion."""
+    unknown = int(costs["unknown"])
+    things = "1 thing" if unknown == 1 else f"{unknown} things"
+    more = f", and {things} of a price that is not known" if unknown else ""
+    return f"{what}: ${costs['usd_per_hour']:.4g} an hour, {figures.money(costs['usd_per_month'])} a month{more}."

@@ -7,7 +7,7 @@ the request id make an insert repeatable; its operation tells of a stock-out or 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -134,24 +134,25 @@ def instances(api: Api, project: str, labels: Mapping[str, str]) -> list[tuple[s
 
 def aggregated(
     api: Api, project: str, kind: str, query: Mapping[str, Any] | None = None
-) -> list[tuple[str, dict[str, Any]]]:
-    """(zone or region, item) of ``aggregated/<kind>``. Raises CloudUnclear when a zone did not answer."""
-    found: list[tuple[str, dict[str, Any]]] = []
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(zone or region, item) of ``aggregated/<kind>``. Raises CloudUnclear, last, when a zone did not answer."""
+    missing: set[str] = set()
     asked = dict(query or {"maxResults": 500})
     for _ in range(200):
         page = api.get(f"/compute/v1/projects/{segment(project)}/aggregated/{kind}", asked)
-        missing = [str(one) for one in page.get("unreachables") or ()]
+        missing.update(str(one) for one in page.get("unreachables") or ())
         for scope, held in (page.get("items") or {}).items():
             warned = held.get("warning") or {}
             if warned.get("code") not in (None, "NO_RESULTS_ON_PAGE"):
-                missing.append(scope)
-            found += [(scope.rpartition("/")[2], one) for one in held.get(kind) or ()]
-        if missing:
-            raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
+                missing.add(scope)
+            yield from ((scope.rpartition("/")[2], one) for one in held.get(kind) or ())
         if not page.get("nextPageToken"):
             break
         asked["pageToken"] = page["nextPageToken"]
-    return found
+    else:
+        raise errors.make("unreadable-reply", {"raw": f"more than 200 pages of {kind}"})
+    if missing:
+        raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
 
 
 def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
@@ -20,6 +21,10 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 QUEUE = "tpu-studio"
 _RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
 _NAME = re.compile(r"^(?P<machine>.+)-(?P<kind>[bln])-(?P<n>\d+)-(?P<at>\d{9,})$")
+_TARGET = re.compile(
+    r"/projects/(?P<project>[^/]+)/(?:locations|zones)/(?P<zone>[^/]+)/(?P<kind>queuedResources|nodes|instances)"
+    r"/(?P<name>[^/]+)$"
+)
 _MOST_NAMES = 20
 
 
@@ -74,6 +79,18 @@ class TaskStops:
                     raise
             if self._task(name) is not None:
                 raise errors.make("server-error", {"raw": "the task is still there", "name": name})
+
+    def machine_of(self, name: str) -> Ref | None:
+        """What the task *name* would delete; None: the task is gone. Raises CloudRefused: it calls nothing of ours."""
+        task = self._task(name)
+        if task is None:
+            return None
+        url = str((task.get("httpRequest") or {}).get("url", ""))
+        found = _TARGET.search(urlsplit(url).path)
+        if found is None or unquote(found["project"]) != self._project:
+            raise errors.make("precondition", {"name": name, "raw": f"what it calls is no machine of ours: {url}"})
+        backend = "compute" if found["kind"] == "instances" else "tpu"
+        return Ref(unquote(found["name"]), unquote(found["zone"]), backend)
 
     def queue(self, region: str) -> str:
         return f"projects/{self._project}/locations/{region}/queues/{QUEUE}"

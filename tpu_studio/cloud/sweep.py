@@ -17,7 +17,7 @@ from tpu_studio.cloud.prices import ADDRESS_USD_PER_HOUR, DISK_USD_PER_GB_MONTH,
 from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
 from tpu_studio.cloud.stops import QUEUE, TaskStops
 from tpu_studio.domain.catalogue import Catalogue, catalogue
-from tpu_studio.wire.errors import BadInput, CloudRefused, StudioError
+from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Machines, Ref
 
 HOURS_PER_MONTH = 730.0
@@ -68,6 +68,12 @@ class Swept:
     def ours(self) -> list[Item]:
         return [item for item in self.items if item.ours]
 
+    def total(self, *, ours: bool = False) -> dict[str, float | int]:
+        """What all of it (*ours*: ours of it) costs together, and how many things have a price that is not known."""
+        told = [item.usd_per_hour for item in (self.ours if ours else self.items)]
+        usd = sum(one for one in told if one is not None)
+        return {"usd_per_hour": usd, "usd_per_month": usd * HOURS_PER_MONTH, "unknown": told.count(None)}
+
 
 class Sweep:
     """Args:
@@ -105,7 +111,8 @@ class Sweep:
         ]  # fmt: skip
         for kind, part in parts:
             try:
-                items += part()
+                for item in part():  # what was found before a place that does not answer counts
+                    items.append(item)
             except CloudRefused as error:
                 if error.id != "service-disabled":  # a service that is off holds nothing
                     unclear.append((kind, error))
@@ -119,20 +126,40 @@ class Sweep:
     def delete(self, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
         """Delete what is ours of *items*; each with None once it is proved gone, or with what stood in the way.
 
-        Outside stops go last, and those of a machine that is not proved gone stay: they are its last net.
+        Outside stops go last, and only those whose machine is proved gone, seen in this sweep or not: they are the
+        last net of a machine that no list shows.
         """
         ours = [one for one in items if not one.kept]
         done = self._delete_all([one for one in ours if one.kind != "task"])
-        standing = {item.name: error for item, error in done if error is not None}
+        standing = {(item.name, item.zone): error for item, error in done if error is not None}
+        looked: dict[Ref, StudioError | None] = {}
         free: list[Item] = []
         for task in (one for one in ours if one.kind == "task"):
-            label = task.name.rpartition("/")[2]
-            error = next((why for name, why in standing.items() if label.startswith(f"{name}-")), None)
+            error = self._still_needed(task, standing, looked)
             if error is None:
                 free.append(task)
             else:
                 done.append((task, error))
         return done + self._delete_all(free)
+
+    def _still_needed(
+        self, task: Item, standing: Mapping[tuple[str, str], StudioError], looked: dict[Ref, StudioError | None]
+    ) -> StudioError | None:
+        """Why an outside stop has to stay; None: what it would delete is not there, by its name (404)."""
+        from tpu_studio.cloud import errors
+
+        try:
+            ref = self._stops.machine_of(task.name)
+            if ref is None:
+                return None  # it has fired meanwhile
+            if ref not in looked:
+                there = self._machines[ref.backend].look(ref) is not None
+                raw = "the machine is there, and this is its stop from outside"
+                why = standing.get((ref.name, ref.zone)) or errors.make("precondition", {"name": task.name, "raw": raw})
+                looked[ref] = why if there else None
+            return looked[ref]
+        except StudioError as error:
+            return error
 
     def _delete_all(self, items: Sequence[Item]) -> list[tuple[Item, StudioError | None]]:
         done: list[tuple[Item, StudioError | None]] = []
@@ -160,15 +187,20 @@ class Sweep:
             yield Item("queued-resource", name, zone, _ours(labels), 0.0, state, str(labels.get("run-id", "")))
 
     def _nodes(self) -> Iterator[Item]:
-        tiers = {}
-        for one in self._everywhere("queuedResources"):
-            for spec in (one.get("tpu") or {}).get("nodeSpec") or ():
-                flex = one.get("provisioningModel") == "FLEX_START"
-                tiers[spec.get("nodeId")] = "spot" if "spot" in one else "flex-start" if flex else "on-demand"
+        tiers, all_known = {}, True
+        try:
+            for one in self._everywhere("queuedResources"):
+                for spec in (one.get("tpu") or {}).get("nodeSpec") or ():
+                    flex = one.get("provisioningModel") == "FLEX_START"
+                    tiers[spec.get("nodeId")] = "spot" if "spot" in one else "flex-start" if flex else "on-demand"
+        except (CloudRefused, CloudUnclear):
+            all_known = False  # the requests' own part says so
         for one in self._everywhere("nodes"):
             labels, state, zone = one.get("labels") or {}, str(one.get("state", "")), _zone(one)
             told = one.get("schedulingConfig") or {}
-            tier = tiers.get(_name(one)) or ("spot" if told.get("spot") or told.get("preemptible") else "on-demand")
+            tier = "spot" if told.get("spot") or told.get("preemptible") else tiers.get(_name(one))
+            if tier is None:
+                tier = "on-demand" if all_known or not one.get("queuedResource") else ""  # "": it may be flex-start
             usd = 0.0 if state in _NOT_BILLED else self._rate(str(one.get("acceleratorType", "")), zone, tier)
             yield Item("node", _name(one), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
 
@@ -202,12 +234,20 @@ class Sweep:
 
     def _our_tasks(self) -> Iterator[Item]:
         locations = self._tasks.pages(f"/v2/projects/{segment(self._project)}/locations", "locations")
+        silent: StudioError | None = None
         for region in sorted(str(one.get("locationId", "")) for one in locations):
-            for name in self._stops.all(region):
+            try:
+                names = self._stops.all(region)
+            except (CloudRefused, CloudUnclear) as error:
+                silent = error
+                continue
+            for name in names:
                 run = name.rpartition("/")[2]
                 yield Item("task", name, region, f"/queues/{QUEUE}/" in name, 0.0, "set", run)
+        if silent is not None:
+            raise silent
 
-    def _everywhere(self, kind: str) -> list[dict[str, Any]]:
+    def _everywhere(self, kind: str) -> Iterator[dict[str, Any]]:
         from tpu_studio.cloud.tpu import everywhere
 
         return everywhere(self._tpu, self._project, kind)
@@ -236,7 +276,10 @@ class Sweep:
             return None
         query = {"fields": "items(size),nextPageToken", "maxResults": 1000}
         path = f"/storage/v1/b/{segment(str(bucket.get('name')))}/o"
-        size = sum(int(one.get("size") or 0) for one in self._storage.pages(path, "items", query))
+        try:
+            size = sum(int(one.get("size") or 0) for one in self._storage.pages(path, "items", query))
+        except (CloudRefused, CloudUnclear):
+            return None  # that it is there is what counts
         return size / 1e9 * price / HOURS_PER_MONTH
 
     # ------------------------------------------------------------------------------------------------- deleting

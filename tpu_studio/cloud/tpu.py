@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -252,20 +252,21 @@ class TpuMachines:
 _OPEN = object()
 
 
-def everywhere(api: Api, project: str, kind: str) -> list[dict[str, Any]]:
-    """All ``nodes`` or ``queuedResources`` of a project. Raises CloudUnclear when a zone did not answer."""
-    found: list[dict[str, Any]] = []
+def everywhere(api: Api, project: str, kind: str) -> Iterator[dict[str, Any]]:
+    """All ``nodes`` or ``queuedResources`` of a project. Raises CloudUnclear, last, when a zone did not answer."""
+    missing: set[str] = set()
     query: dict[str, Any] = {"pageSize": 500}
     for _ in range(200):
         page = api.get(f"/v2/projects/{segment(project)}/locations/-/{kind}", query)
-        found += page.get(kind) or []
-        if page.get("unreachable"):
-            missing = sorted(map(str, page["unreachable"]))
-            raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": missing})
+        yield from page.get(kind) or ()
+        missing.update(map(str, page.get("unreachable") or ()))
         if not page.get("nextPageToken"):
             break
         query["pageToken"] = page["nextPageToken"]
-    return found
+    else:
+        raise errors.make("unreadable-reply", {"raw": f"more than 200 pages of {kind}"})
+    if missing:
+        raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
 
 
 def request_body(wanted: Wanted, project: str) -> dict[str, Any]:
