@@ -155,10 +155,14 @@ class PlanHolder(Holder):
         self._studio = studio
         self.model = PlanViewModel(studio.tasks, studio.engine, studio.runs)
         self.model.started = self._started
-        self.model.open_account = lambda: studio.shell.go("account")
+        self.model.open_account = self._open_account
         self._request: PlanRequest | None = None
-        end = studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble))
-        self.destroyed.connect(lambda: end())
+        self._kept = 0  # the notice that leads back from the Account page
+        for end in (
+            studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
+            studio.home_model.state.subscribe(lambda view: self.model.account_changed(view.account_missing)),
+        ):
+            self.destroyed.connect(lambda _=None, end=end: end())
         studio.with_services(lambda services: studio.warming.fetch(warming.PLAN, lambda: self._show(services), self))
 
     def start(self, request: PlanRequest) -> None:
@@ -191,6 +195,21 @@ class PlanHolder(Holder):
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
+
+    def _open_account(self) -> None:
+        """To the account at Google; a notice leads back, for “New run” would begin anew."""
+        shell = self._studio.shell
+        if self._studio.account.state.value.place != "cloud":
+            self._studio.account.show("cloud")
+        shell.go("account")
+        shell.close_notice(self._kept)
+        self._kept = shell.notify(
+            "Your plan is kept",
+            "Come back to it when the account is ready.",
+            action="Back to the plan",
+            act=lambda: shell.go("plan"),
+            lasting=True,
+        )
 
     def _put_plan(self, page: QWidget) -> None:
         self.put(page)

@@ -86,7 +86,8 @@ class MoneyWatch:
     def _account_changed(self, view: AccountView) -> None:
         if view.place != "cloud" or view.checking:
             return
-        self._studio.home_model.account_looked(len(view.needed) - view.passed if view.rows else None)
+        left = len(view.needed) - view.passed if view.rows else None
+        self._studio.home_model.account_looked(left, [row.id for row in view.needed if row.state == "fail"])
         seen = (view.who, view.choices)
         if seen != self._seen:
             self._seen = seen

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from tpu_studio.domain import figures
@@ -56,6 +57,20 @@ class CloudKnown:
     monthly_usd: float | None = None
 
 
+NEEDED = {
+    "project": "Choose a project first",
+    "billing": "Turn billing on first",
+    "services": "Turn Google's services on first",
+    "permissions": "Get the permissions first",
+    "network": "Make a network first",
+    "bucket": "Make a place for results first",
+    "runner": "Make the machine's account first",
+    "outside-stop": "Set up the outside stop first",
+}
+"""Checks of the account without which no launch works, as a button says it. Quota and an organisation's rules depend on
+the area that is asked, so only Google's answer counts there."""
+
+
 @dataclass(frozen=True)
 class Way:
     """A way to run besides this computer: its readiness line, its button and where that leads, and what it costs."""
@@ -76,6 +91,7 @@ class HomeView:
     runs: RunsView = field(default_factory=RunsView)
     known: CloudKnown = CloudKnown()
     left: int | None = None
+    failing: tuple[str, ...] = ()
     from_usd: float | None = None
 
     @property
@@ -97,6 +113,16 @@ class HomeView:
         if not self.known.project or not self.known.prepared:
             return Way("circle-alert", "warn", "Signed in · not set up yet", "Finish setting up", "account", pill)
         return Way("circle-check", "ok", f"Ready · {self.known.project}", "Train on a Cloud TPU", "plan", pill)
+
+    @property
+    def account_missing(self) -> str:
+        """What is known to keep Google from lending a TPU, the first of it as a button says it; "" when nothing is."""
+        if not self.known.signed_in:
+            return "Sign in to Google first"
+        first = next((NEEDED[check] for check in self.failing if check in NEEDED), "")
+        if first or self.left is not None:
+            return first
+        return NEEDED["project"] if not self.known.project else NEEDED["bucket"] if not self.known.prepared else ""
 
     @property
     def ready_line(self) -> tuple[str, str, str]:
@@ -141,9 +167,10 @@ class HomeViewModel:
         view = self.state.value
         self.state.set(replace(view, known=known, from_usd=from_usd or view.from_usd))
 
-    def account_looked(self, left: int | None) -> None:
-        """The account page has looked: how many things are left to do, None where that is not known."""
-        self.state.set(replace(self.state.value, left=left))
+    def account_looked(self, left: int | None, failing: Sequence[str] = ()) -> None:
+        """The account page has looked: how many things are left to do, None where that is not known, and the ids of
+        the checks that failed."""
+        self.state.set(replace(self.state.value, left=left, failing=tuple(failing)))
 
 
 def lowest_usd_per_hour() -> float | None:

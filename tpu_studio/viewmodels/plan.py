@@ -502,6 +502,10 @@ class PlanViewModel:
         if self.state.value.rented:
             self._plan()
 
+    def account_changed(self, missing: str) -> None:
+        """What the account at Google still needs before anything is rented, "" when nothing is known to be missing."""
+        self._draw(account_missing=missing)
+
     @property
     def _today(self) -> date:
         return date.fromtimestamp(self._now())
@@ -656,6 +660,11 @@ class PlanViewModel:
         if self.state.value.reviewing:
             self._draw(reviewing=False)
             self._launch(self._reviewed)
+
+    def leave_review_for_account(self) -> None:
+        """The review said what the account needs first; the plan stays as it is."""
+        self.close_review()
+        self.open_account()
 
     def close_notebook(self) -> None:
         self._draw(asking_notebook=False)

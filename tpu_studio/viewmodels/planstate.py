@@ -73,6 +73,7 @@ class PlanView:
     verdict: Whether a TPU is worth it, with the other ways; None without a plan.
     check: The TPU compiler's check of this plan: asked, under way, its answer.
     asking_notebook: The sheet that writes the notebook for Colab is open.
+    account_missing: What is known to keep Google from lending a TPU, as a button says it; "" when nothing is.
     """
 
     job: Job = field(default_factory=draft.empty)
@@ -112,6 +113,7 @@ class PlanView:
     verdict: Verdict | None = None
     check: CheckView = field(default_factory=CheckView)
     asking_notebook: bool = False
+    account_missing: str = ""
 
     # ------------------------------------------------------------------------------------------------ what is there
 
@@ -329,6 +331,11 @@ class PlanView:
         return "", ""
 
     @property
+    def blocked(self) -> str:
+        """What the account at Google still needs before this plan can be rented; "" when nothing is known to be."""
+        return self.account_missing if str(self.job["where.place"]) == "cloud" else ""
+
+    @property
     def start_words(self) -> str:
         if self.starting:
             return "Starting"
@@ -344,6 +351,8 @@ class PlanView:
             return f"{missing}."
         if self.running and not self.beside and not self.rented and not self.free_tpu:
             return f"Waits until “{self.running[-1]}” is over. Nothing is charged."
+        if self.blocked:
+            return f"{self.blocked}; the review leads there."
         return self.charge_sentence
 
     @property

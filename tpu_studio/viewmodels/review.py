@@ -44,9 +44,11 @@ class Review:
     charge: str
     warning: str
     verb: str
+    blocked: bool = False
 
 
-def review_of(plan: Plan, today: date, price_trouble: str = "") -> Review:
+def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "") -> Review:
+    """*missing*: what the account needs first, as a button says it; pressing it leads there, and nothing is rented."""
     practice = plan.place == "practice"
     part = catalogue().slice(plan.accelerator)
     zones = [str(zone) for zone in plan.job["where.zones"] or ()]
@@ -83,7 +85,8 @@ def review_of(plan: Plan, today: date, price_trouble: str = "") -> Review:
         if practice
         else "Charging begins when the machine is there, not while you wait, and ends when it is deleted.",
         warning="" if plan.price else "The price is not known: only your limit and the time limit end it.",
-        verb="Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train",
+        verb=missing or ("Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train"),
+        blocked=bool(missing),
     )  # fmt: skip
 
 

@@ -46,6 +46,20 @@ def test_a_machine_that_is_not_proved_gone_has_a_lasting_notice_until_it_is(stud
     assert notices(studio) == []
 
 
+def test_the_plan_is_kept_while_its_account_is_put_right(studio, qtbot):
+    studio.shell.new_run_at("cloud")
+    plan = studio.window.page("plan")
+    qtbot.waitUntil(lambda: plan.model.state.value.job["where.place"] == "cloud", timeout=10_000)
+    plan.model.choose_data("digits", None)
+    qtbot.waitUntil(lambda: plan.model.state.value.blocked == "Sign in to Google first", timeout=10_000)
+    plan.model.open_account()
+    assert studio.shell.state.value.page == "account"
+    notice = studio.shell.state.value.notices[-1]
+    assert notice.act is not None
+    notice.act()
+    assert studio.shell.state.value.page == "plan" and plan.model.state.value.complete
+
+
 def test_a_sweep_at_the_start_tells_what_no_run_needs(studio, qtbot, monkeypatch: pytest.MonkeyPatch):
     left = sweep_row(Item("node", "ts-old-aaaa-a1-t1", "us-west4-a", True, 1.2, "READY"), ())
     monkeypatch.setattr(money, "_left", lambda home, going_on: [left])

@@ -317,6 +317,25 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
     assert page.review is None
 
 
+def test_signed_out_the_review_leads_to_the_account_and_rents_nothing(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    world.model.account_changed("Sign in to Google first")
+    rented(page, world, "practice")
+    assert "Sign in" not in page.card.start.note.text()  # the practice cloud needs no account
+    page.where_section.place.segment("cloud").click()
+    assert page.card.start.note.text().startswith("Sign in to Google first")
+    asked: list[str] = []
+    world.model.open_account = lambda: asked.append("account")
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert "Nothing can be rented before" in words_in(sheet_of(page))
+    press(qtbot, sheet_of(page), "Sign in to Google first")
+    assert asked == ["account"] and world.launched == [] and page.review is None
+    world.model.account_changed("")
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert len(world.launched) == 1
+
+
 ROW = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
        "usd_per_chip_hour": 0.9, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
 

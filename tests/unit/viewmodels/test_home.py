@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.viewmodels.test_runs import DONE, LIVE, WAITING
 from tpu_studio.viewmodels.engine import Bar, EngineView, EngineViewModel
-from tpu_studio.viewmodels.home import Computer, HomeView, HomeViewModel, this_computer
+from tpu_studio.viewmodels.home import CloudKnown, Computer, HomeView, HomeViewModel, this_computer
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.workflow.background import InlineTasks
@@ -52,6 +52,24 @@ def test_changes_of_the_engine_and_the_runs_reach_home():
     engine.state.set(EngineView("ready"))
     runs.state.set(RunsView((row_of(DONE),)))
     assert home.state.value.engine.ready and home.state.value.recent[0].name == "digits"
+
+
+SIGNED_IN = CloudKnown(True, "ada@example.org", "flowers-lab", prepared=True)
+
+
+@pytest.mark.parametrize(
+    ("view", "words"),
+    [
+        (HomeView(HERE), "Sign in to Google first"),
+        (HomeView(HERE, known=CloudKnown(True)), "Choose a project first"),
+        (HomeView(HERE, known=CloudKnown(True, project="flowers-lab")), "Make a place for results first"),
+        (HomeView(HERE, known=SIGNED_IN), ""),
+        (HomeView(HERE, known=SIGNED_IN, left=2, failing=("quota", "billing")), "Turn billing on first"),
+        (HomeView(HERE, known=SIGNED_IN, left=1, failing=("quota",)), ""),  # another area may still lend one
+    ],
+)
+def test_what_the_account_needs_first_is_what_is_known_and_no_more(view, words):
+    assert view.account_missing == words
 
 
 def test_the_shipped_examples_are_offered():

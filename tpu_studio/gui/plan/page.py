@@ -254,9 +254,13 @@ class PlanPage(QWidget):
             free.close()
         if view.reviewing and self.review is None and view.plan is not None:
             plan, model = view.plan, self._model
-            review = review_of(plan, date.today(), view.price_trouble)
+            review = review_of(plan, date.today(), view.price_trouble, view.blocked)
             self.review = open_review(
-                self, review, model.start_reviewed, model.close_review, lambda: self.show_commands(plan)
+                self,
+                review,
+                model.leave_review_for_account if review.blocked else model.start_reviewed,
+                model.close_review,
+                lambda: self.show_commands(plan),
             )
         elif not view.reviewing and self.review is not None:
             sheet = self.review

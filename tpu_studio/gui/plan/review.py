@@ -26,11 +26,14 @@ def open_review(
     leave: Callable[[], None],
     commands: Callable[[], None] = lambda: None,
 ) -> Sheet:
-    """*start* launches exactly what is shown and closes the sheet; *leave* is called whenever it closes; *commands*
-    shows the same launch as a script."""
+    """*start* launches exactly what is shown (or leads to what is missing) and closes the sheet; *leave* is called
+    whenever it closes; *commands* shows the same launch as a script."""
     sheet = Sheet(over, review.title, review.sentence, width=WIDTH)
     if review.practice:
         sheet.body.addWidget(Note(PRACTICE, "", "accent", icon="flask-conical"))
+    if review.blocked:
+        words = "Nothing can be rented before. The Account page leads through it, and this plan waits for you."
+        sheet.body.addWidget(Note(review.verb, words, "warn"))
     inside = QWidget()
     column = QVBoxLayout(inside)
     column.setContentsMargins(0, 0, Space.m, 0)
