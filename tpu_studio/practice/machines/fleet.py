@@ -11,7 +11,6 @@ import contextlib
 import hmac
 import http.client
 import json
-import os
 import secrets
 import shutil
 import subprocess
@@ -24,7 +23,6 @@ from typing import Any
 
 import psutil
 
-import tpu_studio
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.machines import image, processes, progress, shapes
 from tpu_studio.practice.machines import machine as machines
@@ -232,14 +230,11 @@ class Fleet:
         )  # fmt: skip
 
     def _spawn(self, folder: Path) -> subprocess.Popen[bytes]:
-        source = str(Path(tpu_studio.__file__).resolve().parent.parent)
-        left_out = (processes.TAG, "PYTHONPATH", "PYTHONHOME")
-        env = {name: text for name, text in os.environ.items() if name not in left_out}
         with open(folder / "supervisor.log", "ab") as log:
             return subprocess.Popen(
                 [*supervisor_program(), str(folder)],
                 cwd=folder,
-                env=env | {"PYTHONPATH": source},
+                env=image.supervisor_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

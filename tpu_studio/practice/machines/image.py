@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import tpu_studio
 from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines.machine import Machine
 from tpu_studio.practice.machines.processes import TAG
@@ -27,6 +28,7 @@ READY = "ready.json"
 NICE = 10
 _NO_INDEX = "http://127.0.0.1:9/simple"  # the discard port: refused at once
 _KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TZ", "SSL_CERT_FILE", "SYSTEMROOT")
+_SUPERVISOR_KEPT = (*_KEPT, "PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 def unsupported() -> str:
@@ -70,9 +72,13 @@ def ready_environment(machine: Machine) -> dict[str, Any] | None:
 
 
 def _engine_python() -> Path | None:
-    root = Path(os.environ.get("TPU_STUDIO_ENGINE") or home_folder() / "engine").expanduser().absolute()
+    root = _engine_root()
     python = root / "main" / "bin" / "python"
     return python if (root / "engine.json").is_file() and python.exists() else None
+
+
+def _engine_root() -> Path:
+    return Path(os.environ.get("TPU_STUDIO_ENGINE") or home_folder() / "engine").expanduser().absolute()
 
 
 def frameworks(machine: Machine) -> dict[str, str]:
@@ -82,6 +88,13 @@ def frameworks(machine: Machine) -> dict[str, str]:
         "XLA_FLAGS": f"--xla_force_host_platform_device_count={machine.devices}",
         "CUDA_VISIBLE_DEVICES": "-1",
     }
+
+
+def supervisor_environment() -> dict[str, str]:
+    """The whole environment of a supervisor, a process of the machine too: no secret and no proxy of a person's."""
+    told = {name: os.environ[name] for name in _SUPERVISOR_KEPT if name in os.environ}
+    source = str(Path(tpu_studio.__file__).resolve().parent.parent)
+    return told | {"PYTHONPATH": source, "TPU_STUDIO_ENGINE": str(_engine_root())}
 
 
 def environment(machine: Machine, folder: Path, worker: int, *, metadata_port: int, coordinator: int) -> dict[str, str]:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
+
 from tests.fakes.vm_image import DAEMONS, DEAF, IDLE, SAVES_ON_TERM, machine_spec
 from tests.unit.practice.machines.conftest import Begin, World, eventually, runs
 from tpu_studio.practice.machines import machine as machines
@@ -37,6 +39,21 @@ def test_the_startup_script_runs_in_a_world_of_its_own(world: World, monkeypatch
     assert "modules of the app False" in said
     assert '"XLA_FLAGS": "--xla_force_host_platform_device_count=8"' in said
     assert world.fleet.alive(spec.resource), "a startup script that ends does not switch the machine off"
+
+
+def test_no_process_of_a_machine_has_what_the_app_was_started_with(world: World, monkeypatch) -> None:
+    for name in ("PLANTED_SECRET", "HTTPS_PROXY", "AWS_SECRET_ACCESS_KEY", "TPU_STUDIO_HOME"):
+        monkeypatch.setenv(name, f"hunter2-{name}")
+    spec = machine_spec("n1", IDLE)
+
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+
+    state = world.fleet.state(spec.resource)
+    assert state is not None
+    every = [psutil.Process(state.pid), *world.members(spec.resource)]
+    assert len(every) >= 2
+    assert "hunter2" not in repr([process.environ() for process in every])
 
 
 def test_kill_ends_daemons_in_sessions_of_their_own_without_any_environment(world: World) -> None:
