@@ -21,10 +21,12 @@ from tpu_studio.planner.throughput.model import (
     GROUP_SPREAD,
     NORMAL_80,
     SCATTER_KIND,
+    Array,
     Parameters,
     evaluate,
     matrices,
     own_scatter,
+    unmeasured,
 )
 from tpu_studio.planner.throughput.terms import TERMS, Sized, size
 from tpu_studio.planner.throughput.workload import parse
@@ -102,27 +104,57 @@ def fit(rows: Sequence[Row]) -> Parameters:
     return Parameters(groups, values, np.asarray(np.linalg.inv(curvature), dtype=np.float64))
 
 
-HELD = 0.79  # of the rows left out, one by one, that shall lie in their range
+HELD = 0.79  # of the rows left out, one by one or family by family, that shall lie in their range
 
 
 def calibrate(rows: Sequence[Row], parameters: Parameters) -> Parameters:
     """Set ``scatter`` so that `HELD` of the *rows*, each predicted without itself, lie in their 80 % range.
 
     Leaving one out is taken from the fit's own curvature (each row's leverage) rather than by fitting again. The range
-    is the one that `predict` states, which knows nothing of how good the row's source is.
+    is the one that `predict` states, which knows nothing of how good the row's source is. ``scatter_unseen`` does the
+    same for rows predicted by fits that saw nothing of their family: what is stated of a new family is mostly doubt
+    about corrections, which turn out smaller than they might be.
     """
-    sizes, members = matrices([row.sized for row in rows], parameters.groups)
-    predicted, slopes = evaluate(parameters.values, sizes, members)
-    target = -np.log([row.mfu for row in rows])
+    left, spread = _errors(rows, parameters)
     noise = np.array([row.noise for row in rows])
-    spread = np.einsum("ij,jk,ik->i", slopes, parameters.covariance, slopes)
-    left = target - predicted
     weights = (FREEDOM + 1) / (FREEDOM + (left / noise) ** 2)
     leverage = np.clip(spread * weights / noise**2, 0.0, 0.95)
-    alone = np.abs(left) / (1 - leverage)
+    alone = _ratios(rows, left / (1 - leverage), spread / (1 - leverage))
+    return replace(parameters, scatter=_held(alone), scatter_unseen=_held(_families_apart(rows)))
+
+
+def _families_apart(rows: Sequence[Row]) -> Array:
+    """Error over the stated half range of each scored row, by a fit to the other families' rows."""
+    found = [np.zeros(0)]
+    for family in sorted({row.sized.family for row in rows}):
+        hidden = [row for row in rows if row.sized.family == family]
+        others = [row for row in rows if row.sized.family != family]
+        if others:
+            fitted = fit(others)
+            left, spread = _errors(hidden, fitted)
+            doubt = spread + np.array([unmeasured(row.sized, fitted) for row in hidden])
+            found.append(_ratios(hidden, left, doubt))
+    return np.concatenate(found)
+
+
+def _errors(rows: Sequence[Row], parameters: Parameters) -> tuple[Array, Array]:
+    """Measured less predicted log(1 / MFU) of each row, and the variance of the prediction."""
+    sizes, members = matrices([row.sized for row in rows], parameters.groups)
+    predicted, slopes = evaluate(parameters.values, sizes, members)
+    spread = np.einsum("ij,jk,ik->i", slopes, parameters.covariance, slopes)
+    return -np.log([row.mfu for row in rows]) - predicted, spread
+
+
+def _ratios(rows: Sequence[Row], left: Array, variance: Array) -> Array:
+    """|error| over the stated half range before any factor, of the scored rows."""
     own = np.array([own_scatter(row.sized, of_rate=row.rated) for row in rows])
-    stated = NORMAL_80 * np.sqrt(own**2 + spread / (1 - leverage))
-    scored = np.array([row.scored for row in rows])
-    ratio = np.sort((alone / stated)[scored])
-    place = min(len(ratio) - 1, int(np.ceil(HELD * (len(ratio) + 1))) - 1)
-    return replace(parameters, scatter=float(ratio[place]))
+    ratio = np.abs(left) / (NORMAL_80 * np.sqrt(own**2 + variance))
+    return np.asarray(ratio[[row.scored for row in rows]], dtype=np.float64)
+
+
+def _held(ratios: Array) -> float:
+    """The factor that `HELD` of *ratios* stay below; 1 where there are none."""
+    if not len(ratios):
+        return 1.0
+    place = min(len(ratios) - 1, int(np.ceil(HELD * (len(ratios) + 1))) - 1)
+    return float(np.sort(ratios)[place])

@@ -46,12 +46,14 @@ class Parameters:
     values: Logarithms of the coefficients, then the corrections.
     covariance: How sure they are.
     scatter: Factor on the stated uncertainty that makes the 80 % range hold (`fit.calibrate`).
+    scatter_unseen: The same where no row of the workload's family was measured.
     """
 
     groups: tuple[tuple[str, str], ...]
     values: Array
     covariance: Array
     scatter: float = 1.0
+    scatter_unseen: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,11 @@ def unmeasured(sized: Sized, parameters: Parameters) -> float:
     return sum(spread**2 for group, spread in GROUP_SPREAD.items() if (group, getattr(sized, group)) not in known)
 
 
+def factor(sized: Sized, parameters: Parameters) -> float:
+    """On the stated uncertainty: another one where the family was never measured."""
+    return parameters.scatter if ("family", sized.family) in parameters.groups else parameters.scatter_unseen
+
+
 def predict(sized: Sized, parameters: Parameters) -> Prediction:
     sizes, members = matrices([sized], parameters.groups)
     totals, slopes = evaluate(parameters.values, sizes, members)
@@ -115,7 +122,7 @@ def predict(sized: Sized, parameters: Parameters) -> Prediction:
     expected = min(math.exp(-float(totals[0])), 0.95 * most)
 
     def around(middle: float, own: float) -> tuple[float, float]:
-        half = NORMAL_80 * parameters.scatter * math.sqrt(own**2 + variance)
+        half = NORMAL_80 * factor(sized, parameters) * math.sqrt(own**2 + variance)
         return middle * math.exp(-half), middle * math.exp(half)
 
     low, high = around(expected, own_scatter(sized, of_rate=False))
@@ -162,6 +169,7 @@ def to_json(parameters: Parameters) -> dict[str, Any]:
             for (group, member), value in zip(parameters.groups, parameters.values[count:], strict=True)
         ],
         "scatter": _short(parameters.scatter),
+        "scatter_unseen_family": _short(parameters.scatter_unseen),
         "covariance": [[_short(value, 5) for value in row] for row in parameters.covariance.tolist()],
     }  # fmt: skip
 
@@ -175,6 +183,7 @@ def from_json(record: Mapping[str, Any]) -> Parameters:
         np.array(logs + [one["value"] for one in corrections]),
         np.array(record["covariance"], dtype=float),
         float(record["scatter"]),
+        float(record["scatter_unseen_family"]),
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner.throughput import Throughput, Workload, estimate
 from tpu_studio.planner.throughput.fit import calibrate, fit, rows_of
-from tpu_studio.planner.throughput.model import evaluate, from_json, matrices, predict, shipped, to_json
+from tpu_studio.planner.throughput.model import evaluate, factor, from_json, matrices, predict, shipped, to_json
 from tpu_studio.planner.throughput.terms import TERMS, size
 from tpu_studio.wire.resources import resource_path
 
@@ -171,3 +171,13 @@ def test_a_group_that_was_never_measured_gets_a_wider_range(rows):
     sized = size(LLAMA, catalogue())
     narrow, wide = predict(sized, seen).mfu, predict(sized, unseen).mfu
     assert wide.high / wide.low > narrow.high / narrow.low
+
+
+def test_a_family_that_was_never_measured_has_a_factor_of_its_own(rows):
+    """Found by leaving whole families out; without other families there is nothing to find it from."""
+    fitted = calibrate(rows, fit(rows))
+    assert factor(size(RESNET, catalogue()), fitted) == fitted.scatter
+    assert factor(size(replace(LLAMA, family="mlp"), catalogue()), fitted) == fitted.scatter_unseen
+    assert 0 < fitted.scatter_unseen != fitted.scatter
+    alone = [row for row in rows if row.sized.family == "resnet"]
+    assert calibrate(alone, fit(alone)).scatter_unseen == 1.0
