@@ -1,6 +1,6 @@
 """Write resources/engine/lock.txt: every file the training engine may install, with its sha256 and size.
 
-Run by hand when a version changes; `--of tpu-compiler` writes that environment's lock instead:
+Run by hand when a version changes; `--of tpu-compiler` or `--of tf-tpu-compiler` writes that environment's lock:
 
     python tools/lock_engine.py python3.11 python3.12 python3.13
 
@@ -21,6 +21,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LISTS = ROOT / "resources" / "engine"
 PINS = ROOT / "constraints" / "engine.txt"
+NAMES = {
+    "engine": "The training engine",
+    "tpu-compiler": "The environment of the TPU compiler",
+    "tf-tpu-compiler": "The environment that lowers TensorFlow for a TPU",
+}
 HEADER = """\
 # {what}, file by file. Written by tools/lock_engine.py; do not edit.
 # Linux x86-64, CPython {pythons}. "sizes": bytes of the file to download, for each Python.
@@ -31,7 +36,7 @@ def main() -> int:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("pythons", nargs="+", help="one interpreter for each Python version")
     options.add_argument("--wheels", type=Path, default=ROOT / "build" / "engine-wheels")
-    options.add_argument("--of", choices=("engine", "tpu-compiler"), default="engine")
+    options.add_argument("--of", choices=tuple(NAMES), default="engine")
     given = options.parse_args()
     before = "" if given.of == "engine" else f"{given.of}."
     wanted, lock = LISTS / f"{before}wanted.txt", LISTS / f"{before}lock.txt"
@@ -50,8 +55,7 @@ def main() -> int:
             print(f"{version} lacks {sorted(others - set(files))}", file=sys.stderr)
         print("The versions differ between the Pythons: pin them in constraints/engine.txt.", file=sys.stderr)
         return 1
-    what = "The training engine" if given.of == "engine" else "The environment of the TPU compiler"
-    lock.write_text(lock_text(locked, what), encoding="utf-8")
+    lock.write_text(lock_text(locked, NAMES[given.of]), encoding="utf-8")
     print(f"{lock}: {len(requirements.pop())} packages for {', '.join(sorted(locked))}")
     return 0
 

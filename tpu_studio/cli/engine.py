@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -22,53 +22,61 @@ _STEPS = {"preparing": "Getting ready", "downloading": "Downloading", "installin
 def engine(arguments: Arguments, output: Output) -> int:
     """Exit code 4 when the engine is not ready afterwards and nothing else was asked for."""
     with studio() as services:
-        found, name = services.engine, "training engine"
-        if arguments.extra:
-            found, name = _extra(services, arguments), "TPU compiler"
+        found = _extra(services, arguments) if arguments.extra else services.engine
         if arguments.path:
             output.answer({"path": str(found.root)}, str(found.root))
             return 0
         if arguments.install:
-            _install(found, output, arguments.wheels, name)
+            _install(found, output, arguments.wheels)
         elif arguments.repair:
             with cancelling() as cancelled:
                 replaced = found.repair(lambda progress: _tell(output, progress), cancelled, arguments.wheels)
             output.say(f"Replaced: {', '.join(replaced)}." if replaced else "Nothing was wrong.")
         elif arguments.remove:
             found.remove()
-            output.say(f"The {name} is deleted. Runs and their models stay.")
+            output.say(f"The {found.spec.title} is deleted. Runs and their models stay.")
         state = found.state()
-        output.answer({"path": str(found.root), **state.to_json()}, _as_text(str(found.root), state))
+        answer: dict[str, Any] = {"path": str(found.root), **state.to_json()}
+        text = _as_text(str(found.root), state)
+        if not arguments.extra:
+            beside = {one.spec.name: one for one in services.extras}
+            answer["extras"] = {name: {"path": str(one.root), **one.state().to_json()} for name, one in beside.items()}
+            text += "\n\n" + _extras_as_text(beside.values())
+        output.answer(answer, text)
         return 0 if state.is_ready or arguments.remove else 4
 
 
 def install(services: Studio, output: Output, wheels: Any = None) -> None:
     """Raises NotReady with what is in the way; ``engine-cancelled`` after Ctrl-C."""
-    _install(services.engine, output, wheels, "training engine")
+    _install(services.engine, output, wheels)
 
 
-def _install(found: Engine, output: Output, wheels: Any, name: str) -> None:
+def _install(found: Engine, output: Output, wheels: Any) -> None:
+    from tpu_studio.domain import figures
+
+    title = found.spec.title
+    if not found.state().is_ready:
+        output.say(f"The {title} will take about {figures.size(found.spec.installed_bytes)} in {found.root}.")
     with cancelling() as cancelled:
         found.install(lambda progress: _tell(output, progress), cancelled, wheels)
-    output.say(f"The {name} is ready.")
+    output.say(f"The {title} is ready.")
 
 
 def _extra(services: Studio, arguments: Arguments) -> Engine:
     """The environment that ``--with`` names.
 
     Raises:
-        NotReady: ``tpu-compiler-licence`` when it is to be fetched and its licence was not accepted,
-            ``tf-tpu-compiler-later``.
+        NotReady: ``tpu-compiler-licence`` when it is to be fetched and its licence was not accepted.
     """
     from tpu_studio.local.engine.spec import LICENCE
     from tpu_studio.wire.errors import NotReady
 
-    if arguments.extra != "tpu-compiler":
-        raise NotReady("tf-tpu-compiler-later")
+    found = next(one for one in services.extras if one.spec.name == arguments.extra)
     fetches = arguments.install or arguments.repair
-    if fetches and not arguments.accept_licence and not services.compiler.state().is_ready:
-        raise NotReady("tpu-compiler-licence", licence=LICENCE)
-    return services.compiler
+    if fetches and not arguments.accept_licence and not found.state().is_ready:
+        size = found.spec.installed_bytes
+        raise NotReady("tpu-compiler-licence", licence=LICENCE, what=arguments.extra, needed_bytes=size)
+    return found
 
 
 @contextmanager
@@ -111,7 +119,20 @@ def _as_text(root: str, state: Any) -> str:
         rows.append(["Size", figures.size(state.size_bytes)])
     rows += [
         [name, state.versions[name]]
-        for name in ("tensorflow", "tensorflow-cpu", "jax", "libtpu", "keras")
+        for name in ("tensorflow-tpu", "tensorflow-cpu", "jax", "libtpu", "keras")
         if name in state.versions
     ]
+    return table(rows)
+
+
+def _extras_as_text(extras: Iterable[Engine]) -> str:
+    """What stands beside the engine, and the words that install or remove it."""
+    from tpu_studio.cli.output import table
+    from tpu_studio.domain import figures
+
+    rows = []
+    for one in extras:
+        state = one.state()
+        size = f", {figures.size(state.size_bytes)}" if state.size_bytes else ""
+        rows.append([f"--with {one.spec.name}", f"{one.spec.title}: {state.status}{size}"])
     return table(rows)

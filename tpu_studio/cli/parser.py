@@ -189,7 +189,8 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--remove", action="store_true", help="delete it")
     engine.add_argument(
         "--with", dest="extra", choices=("tpu-compiler", "tf-tpu-compiler"),
-        help="the TPU compiler instead, in an environment of its own (1.4 GB): what `check` compiles with",
+        help="the TPU compiler instead (1.4 GB), or what lowers TensorFlow for it (2 GB more), each in an environment"
+        " of its own: what `check` compiles with",
     )
     engine.add_argument("--accept-licence", action="store_true", help="accept Google's terms for libtpu, the compiler")
     engine.add_argument("--wheels", type=Path, metavar="FOLDER", help="install from this folder instead of the network")
@@ -238,6 +239,9 @@ def parser() -> argparse.ArgumentParser:
     predict = verb("predict", "Ask the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
     _run(predict)
     predict.add_argument("items", nargs="*", metavar="ITEM", help="pictures, folders of pictures, tables, text files")
+    predict.add_argument(
+        "--samples", type=int, default=0, metavar="N", help="N pictures of the run's own data that were kept aside"
+    )
     predict.add_argument(
         "--row", action="append", default=[], metavar="column=value", help="one row of a table, a column at a time"
     )

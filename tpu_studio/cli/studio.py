@@ -44,6 +44,18 @@ class Studio:
         return compiler(engine_root())
 
     @cached_property
+    def tf_compiler(self) -> Engine:
+        """What lowers TensorFlow for a TPU."""
+        from tpu_studio.local.engine import engine_root, tf_compiler
+
+        return tf_compiler(engine_root())
+
+    @property
+    def extras(self) -> tuple[Engine, ...]:
+        """The environments beside the training engine."""
+        return self.compiler, self.tf_compiler
+
+    @cached_property
     def preflight(self) -> Preflight:
         from tpu_studio.local.preflight import Preflight
 

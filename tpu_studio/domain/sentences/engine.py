@@ -6,7 +6,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 _SAFE = "Nothing was charged. Your runs and models are untouched."
-_NAMES = {"tpu-compiler": "TPU compiler"}
+_NAMES = {"tpu-compiler": "TPU compiler", "tf-tpu-compiler": "TPU compiler for TensorFlow"}
 
 
 def _needed(f: Facts) -> str:
@@ -92,15 +92,16 @@ _ENGINE: dict[str, Entry] = {
         f"It checks a training for a TPU on this computer before anything is rented. {_SAFE}",
         "Install it with: tpu-studio engine --install --with tpu-compiler --accept-licence.",
     ),
+    "tf-tpu-compiler-not-ready": Sentence(
+        "The TPU compiler for TensorFlow is not ready",
+        f"It checks a TensorFlow training for a TPU on this computer before anything is rented. {_SAFE}",
+        "Install it with: tpu-studio engine --install --with tf-tpu-compiler --accept-licence.",
+    ),
     "tpu-compiler-licence": lambda f: Sentence(
         "The TPU compiler is Google's, and its licence has not been accepted",
-        f"libtpu comes under the {f.text('licence', 'Google Cloud Platform Terms of Service')}. Nothing was downloaded. {_SAFE}",
+        f"libtpu comes under the {f.text('licence', 'Google Cloud Platform Terms of Service')}. With all it needs it takes"
+        f" {f.bytes('needed_bytes') if 'needed_bytes' in f else '1.4 GB'}. Nothing was downloaded. {_SAFE}",
         "Read them; to accept them and install it, add --accept-licence.",
-    ),
-    "tf-tpu-compiler-later": Sentence(
-        "The TPU compiler for TensorFlow is not there yet",
-        f"Checks of TensorFlow jobs answer from the estimate, and say so. {_SAFE}",
-        'Use framework = "jax", which the TPU compiler checks: --with tpu-compiler.',
     ),
     "place-not-available": lambda f: Sentence(
         f"“{f.text('place', 'This place')}” comes with a later version",

@@ -5,12 +5,13 @@
     engine.install(progress, cancelled) does nothing when a healthy engine is there
     engine.python()                     the interpreter a trainer is started with
     compiler(engine_root())             the same for the TPU compiler, in a folder of its own beside it
+    tf_compiler(engine_root())          the same for what lowers TensorFlow for a TPU
 
 Used by the computer place (to start trainers), the Settings page and the `engine` verb. The window's own
 process never imports a framework. Why it is built this way: docs/decisions/0001-engine-environment.md.
 """
 
-from tpu_studio.local.engine.engine import Engine, compiler, engine_root
+from tpu_studio.local.engine.engine import Engine, compiler, engine_root, extra, tf_compiler
 from tpu_studio.local.engine.progress import Cancelled, Progress, ProgressSink, Step
 from tpu_studio.local.engine.spec import EngineSpec
 from tpu_studio.local.engine.state import EngineState, Status
@@ -26,4 +27,6 @@ __all__ = [
     "Step",
     "compiler",
     "engine_root",
+    "extra",
+    "tf_compiler",
 ]

@@ -26,7 +26,7 @@ from tpu_studio.local.engine.lock import Lock, read_lock
 from tpu_studio.local.engine.pip import Pip, free_bytes, no_disk
 from tpu_studio.local.engine.progress import Cancelled, Progress, ProgressSink
 from tpu_studio.local.engine.pythons import SystemPython, find_python
-from tpu_studio.local.engine.spec import COMPILER, EngineSpec, compiler_spec, shipped_spec
+from tpu_studio.local.engine.spec import COMPILER, EXTRAS, TF_COMPILER, EngineSpec, shipped_spec
 from tpu_studio.local.engine.state import EngineState, Paths, installed_versions, read_state, write_record
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.homes import home_folder
@@ -44,7 +44,17 @@ def engine_root() -> Path:
 
 def compiler(root: Path) -> Engine:
     """The TPU compiler's environment beside the training engine in *root*; neither needs the other."""
-    return Engine(root / COMPILER, compiler_spec())
+    return extra(root, COMPILER)
+
+
+def tf_compiler(root: Path) -> Engine:
+    """What lowers TensorFlow for a TPU, beside the training engine in *root*."""
+    return extra(root, TF_COMPILER)
+
+
+def extra(root: Path, name: str) -> Engine:
+    """The environment *name* of `spec.EXTRAS`, in a folder of its own in *root*."""
+    return Engine(root / name, EXTRAS[name]())
 
 
 class Engine:
@@ -61,15 +71,20 @@ class Engine:
             return EngineState("installing")
         return read_state(self.paths, read_lock(self._spec.lock))
 
+    @property
+    def spec(self) -> EngineSpec:
+        return self._spec
+
     def python(self) -> Path:
         """The interpreter to start trainers with.
 
         Raises:
-            NotReady: `engine-not-ready`, `tpu-compiler-not-ready` (facts: status, problem, folder).
+            NotReady: `engine-not-ready`, or that of the environment: `tpu-compiler-not-ready` (facts: status, problem,
+                folder).
         """
         state = self.state()
         if not state.is_ready:
-            id = "engine-not-ready" if self._spec.name == "engine" else "tpu-compiler-not-ready"
+            id = f"{self._spec.name}-not-ready"
             raise NotReady(id, status=state.status, problem=state.problem, folder=str(self.root))
         return self.paths.python
 

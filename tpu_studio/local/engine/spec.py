@@ -17,7 +17,9 @@ class EngineSpec:
         needed_bytes: Free space asked for before anything is fetched: 2.1 GB installed, 0.5 GB of wheels until
             then, 0.5 GB in pip's cache.
         python: Interpreter to build with, and no other; empty: the first fit one of this system.
-        name: What its errors are about: engine, or tpu-compiler.
+        name: What its errors are about: engine, or one of `EXTRAS`.
+        title: What people call it.
+        installed_bytes: About what it takes on disk, told before it is fetched.
     """
 
     lock: Path
@@ -25,6 +27,8 @@ class EngineSpec:
     needed_bytes: int = 3_200_000_000
     python: str = ""
     name: str = "engine"
+    title: str = "training engine"
+    installed_bytes: int = 2_100_000_000
 
 
 def shipped_spec() -> EngineSpec:
@@ -41,8 +45,26 @@ def compiler_spec() -> EngineSpec:
         resource_path("engine", "tpu-compiler.self_test.py"),
         needed_bytes=2_400_000_000,
         name=COMPILER,
+        title="TPU compiler",
+        installed_bytes=1_400_000_000,
+    )
+
+
+def tf_compiler_spec() -> EngineSpec:
+    """The environment that lowers TensorFlow for a TPU: that of a TPU VM, with Google's libtpu; 2 GB installed.
+
+    Install it only for a person who has accepted Google's terms for libtpu.
+    """
+    return EngineSpec(
+        resource_path("engine", "tf-tpu-compiler.lock.txt"),
+        resource_path("engine", "tf-tpu-compiler.self_test.py"),
+        needed_bytes=3_200_000_000,
+        name=TF_COMPILER,
+        title="TPU compiler for TensorFlow",
     )
 
 
 COMPILER = "tpu-compiler"
+TF_COMPILER = "tf-tpu-compiler"
+EXTRAS = {COMPILER: compiler_spec, TF_COMPILER: tf_compiler_spec}
 LICENCE = "Google Cloud Platform Terms of Service (https://cloud.google.com/terms)"
