@@ -61,6 +61,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
         "place": made.place,
         "framework": made.framework,
         "accelerator": made.accelerator,
+        "batch": int(made.job["training.global_batch"]),
         "fits": made.fits,
         "memory": memory | {"parts": dict(made.memory.get("parts") or {})},
         "checks": [
