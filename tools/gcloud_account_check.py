@@ -9,22 +9,17 @@ right. The suite runs a few of these (tests/contract/test_gcloud_account.py).
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from gcloud_check import COMMAND_S, Gcloud
-from gcloud_storage_check import environment
+from gcloud_runner import COMMAND_S, Gcloud, Part, check, environment
 
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
 BILLING = "0A1B2C-3D4E5F-678901"
 RUNNER = "tpu-studio-runner@practice-project.iam.gserviceaccount.com"
@@ -130,34 +125,18 @@ def policies_and_networks(gcloud: Gcloud) -> None:
     assert gcloud("compute", "networks", "list", "--format=value(name)").split() == ["default"]
 
 
-def main() -> int:
-    if shutil.which("gcloud") is None:
-        print("gcloud is not installed")
-        return 1
-    failed = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        with Practice(Settings(folder / "practice", machines=False, speed=20.0)) as practice:
-            gcloud = Gcloud(folder, practice)
-            parts: dict[str, Callable[[], None]] = {
-                "services": lambda: services(gcloud),
-                "projects": lambda: projects(gcloud),
-                "billing": lambda: billing(gcloud),
-                "quota": lambda: quotas(gcloud),
-                "service accounts and key files": lambda: accounts(gcloud, folder, practice),
-                "Cloud Tasks": lambda: tasks(gcloud),
-                "policies, networks": lambda: policies_and_networks(gcloud),
-            }
-            for name, part in parts.items():
-                began = time.monotonic()
-                try:
-                    part()
-                    print(f"ok      {name}  ({time.monotonic() - began:.0f} s)")
-                except (AssertionError, ValueError, KeyError, IndexError) as error:
-                    failed += 1
-                    print(f"FAILED  {name}: {error}")
-    return 1 if failed else 0
+def parts(practice: Practice, folder: Path) -> list[Part]:
+    gcloud = Gcloud(folder, practice)
+    return [
+        ("services", lambda: services(gcloud)),
+        ("projects", lambda: projects(gcloud)),
+        ("billing", lambda: billing(gcloud)),
+        ("quota", lambda: quotas(gcloud)),
+        ("service accounts and key files", lambda: accounts(gcloud, folder, practice)),
+        ("Cloud Tasks", lambda: tasks(gcloud)),
+        ("policies, networks", lambda: policies_and_networks(gcloud)),
+    ]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check(parts, speed=20.0))

@@ -8,56 +8,20 @@ right. The suite runs a few of these (tests/contract/test_gcloud_tpu.py); storag
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from gcloud_storage_check import environment
+from gcloud_runner import Gcloud, Part, check
 
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
-COMMAND_S = 120.0  # seconds a command may take
-PATIENCE_S = 60.0
 ZONE = "--zone=us-west4-a"
 VM = ("compute", "tpus", "tpu-vm")
 QUEUED = ("compute", "tpus", "queued-resources")
 NODE = ("--accelerator-type=v5litepod-4", "--runtime-version=v2-alpha-tpuv5-lite")
-
-
-class Gcloud:
-    """`gcloud …` against one practice cloud."""
-
-    def __init__(self, folder: Path, practice: Practice) -> None:
-        self._env = environment(folder, practice.url, practice.token, practice.cloud.settings.project)
-
-    def __call__(self, *arguments: str, fails: bool = False) -> str:
-        """stdout; with *fails* stderr. Raises AssertionError with gcloud's own words when it ended otherwise."""
-        done = subprocess.run(
-            ["gcloud", *arguments], env=self._env, capture_output=True, text=True, timeout=COMMAND_S, check=False
-        )
-        if (done.returncode != 0) != fails:
-            told = f"exit {done.returncode}\n{done.stdout}{done.stderr}"
-            raise AssertionError(f"gcloud {' '.join(arguments)}: {told}")
-        return done.stderr if fails else done.stdout
-
-    def read(self, *arguments: str) -> Any:
-        return json.loads(self(*arguments, "--format=json"))
-
-    def until(self, wanted: str, *arguments: str) -> None:
-        """Until the command prints *wanted*."""
-        give_up = time.monotonic() + PATIENCE_S
-        while (seen := self(*arguments).strip()) != wanted:
-            assert time.monotonic() < give_up, f"{seen} instead of {wanted}"
 
 
 def lists(gcloud: Gcloud) -> None:
@@ -131,32 +95,16 @@ def account(gcloud: Gcloud) -> None:
     assert "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI" in ids, ids
 
 
-def main() -> int:
-    if shutil.which("gcloud") is None:
-        print("gcloud is not installed")
-        return 1
-    failed = 0
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        with Practice(Settings(folder / "practice", machines=False, speed=4.0)) as practice:
-            gcloud = Gcloud(folder, practice)
-            parts: list[tuple[str, Callable[[], None]]] = [
-                ("lists", lambda: lists(gcloud)),
-                ("queued resources", lambda: queued_resources(gcloud)),
-                ("nodes", lambda: nodes(gcloud)),
-                ("refusals", lambda: refusals(gcloud, practice)),
-                ("services, billing, projects, quota", lambda: account(gcloud)),
-            ]
-            for name, part in parts:
-                began = time.monotonic()
-                try:
-                    part()
-                    print(f"ok      {name}  ({time.monotonic() - began:.0f} s)")
-                except (AssertionError, ValueError, KeyError, IndexError) as error:
-                    failed += 1
-                    print(f"FAILED  {name}: {error!r}")
-    return 1 if failed else 0
+def parts(practice: Practice, folder: Path) -> list[Part]:
+    gcloud = Gcloud(folder, practice)
+    return [
+        ("lists", lambda: lists(gcloud)),
+        ("queued resources", lambda: queued_resources(gcloud)),
+        ("nodes", lambda: nodes(gcloud)),
+        ("refusals", lambda: refusals(gcloud, practice)),
+        ("services, billing, projects, quota", lambda: account(gcloud)),
+    ]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check(parts, speed=4.0))

@@ -11,43 +11,18 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from gcloud_runner import Part, check, environment
 
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
 COMMAND_S = 300.0  # seconds a command may take
-
-
-def environment(folder: Path, url: str, token: str, project: str) -> dict[str, str]:
-    """What makes gcloud talk to the practice cloud at *url* only, with nothing of the person's own configuration."""
-    config = folder / "gcloud"
-    config.mkdir(parents=True, exist_ok=True)
-    token_file = config / "token"
-    token_file.write_text(token)
-    services = ("TPU", "SERVICEUSAGE", "CLOUDBILLING", "CLOUDRESOURCEMANAGER", "CLOUDQUOTAS", "IAM", "ORGPOLICY")
-    return {
-        **{key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")},
-        "CLOUDSDK_CONFIG": str(config),
-        "CLOUDSDK_CORE_PROJECT": project,
-        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
-        "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "true",
-        "CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK": "true",
-        "CLOUDSDK_CORE_DISABLE_FILE_LOGGING": "true",
-        "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(token_file),
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE": f"{url}/storage/v1/",
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{url}/compute/v1/",
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDTASKS": f"{url}/cloudtasks/",
-        **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{service}": f"{url}/" for service in services},
-    }
 
 
 class Gcloud:
@@ -167,29 +142,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--megabytes", type=int, default=100, help="size of the large file")
     megabytes = parser.parse_args().megabytes
-    if shutil.which("gcloud") is None:
-        print("gcloud is not installed")
-        return 1
-    with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch)
-        with Practice(Settings(folder / "practice", machines=False)) as practice:
-            gcloud, bucket = Gcloud(folder, practice), f"gs://{practice.cloud.settings.bucket}"
-            parts: list[tuple[str, Callable[[], None]]] = [
-                ("small files", lambda: small_files(gcloud, bucket, folder)),
-                ("folders, rsync, gzip", lambda: folders(gcloud, bucket, folder)),
-                ("buckets", lambda: buckets(gcloud, bucket, folder)),
-                (f"a file of {megabytes} MiB", lambda: large_file(gcloud, bucket, folder, megabytes)),
-            ]
-            failed = 0
-            for name, part in parts:
-                began = time.monotonic()
-                try:
-                    part()
-                    print(f"ok      {name}  ({time.monotonic() - began:.0f} s)")
-                except AssertionError as error:
-                    failed += 1
-                    print(f"FAILED  {name}: {error}")
-    return 1 if failed else 0
+
+    def parts(practice: Practice, folder: Path) -> list[Part]:
+        gcloud, bucket = Gcloud(folder, practice), f"gs://{practice.cloud.settings.bucket}"
+        return [
+            ("small files", lambda: small_files(gcloud, bucket, folder)),
+            ("folders, rsync, gzip", lambda: folders(gcloud, bucket, folder)),
+            ("buckets", lambda: buckets(gcloud, bucket, folder)),
+            (f"a file of {megabytes} MiB", lambda: large_file(gcloud, bucket, folder, megabytes)),
+        ]
+
+    return check(parts)
 
 
 if __name__ == "__main__":

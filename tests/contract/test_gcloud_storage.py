@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tools import gcloud_storage_check as tool
 from tpu_studio.practice.main import Practice
-
-TOOL = Path(__file__).resolve().parents[2] / "tools" / "gcloud_storage_check.py"
 
 pytestmark = [
     pytest.mark.slow,
@@ -20,19 +16,7 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def tool() -> Any:
-    spec = importlib.util.spec_from_file_location("gcloud_storage_check", TOOL)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["gcloud_storage_check"] = module
-    path = list(sys.path)
-    spec.loader.exec_module(module)
-    sys.path[:] = path
-    return module
-
-
-def test_gcloud_puts_lists_reads_and_removes(tool: Any, practice: Practice, tmp_path: Path) -> None:
+def test_gcloud_puts_lists_reads_and_removes(practice: Practice, tmp_path: Path) -> None:
     gcloud, bucket = tool.Gcloud(tmp_path, practice), f"gs://{practice.cloud.settings.bucket}"
     for name in ("a.txt", "deep/b.txt"):
         (tmp_path / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
