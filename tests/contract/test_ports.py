@@ -196,7 +196,7 @@ def test_who_opens_lines_and_says_nothing_takes_no_more_than_his_share(
 ) -> None:
     """Slowloris: lines have a largest number, and the first that is free serves the next caller."""
     practice = start_practice()
-    monkeypatch.setattr(ports, "CONNECTIONS", 8)
+    monkeypatch.setattr(practice.server, "at_once", 8)
     address = ("127.0.0.1", practice.server.server_port)
     before = threading.active_count()
     held = [socket.create_connection(address, timeout=20) for _ in range(30)]

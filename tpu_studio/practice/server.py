@@ -14,19 +14,18 @@ from __future__ import annotations
 import io
 import json
 import re
-import socket
 import sys
-import threading
 import time
 import traceback
 from collections.abc import Iterator
 from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import Message
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import IO, Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tpu_studio.domain.loopback import LoopbackServer
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
@@ -53,20 +52,17 @@ _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 
 
-class PracticeServer(ThreadingHTTPServer):
+class PracticeServer(LoopbackServer):
     """Attributes:
     used_at: Monotonic time of the last request, for the detached server's patience.
     """
 
-    daemon_threads = True
     request_queue_size = 128
 
     def __init__(self, cloud: Cloud, router: Router, port: int = 0) -> None:
         self.cloud, self.router = cloud, router
         self.used_at = time.monotonic()
-        self._open: set[socket.socket] = set()
-        self._guard = threading.Lock()
-        super().__init__(("127.0.0.1", port), _Handler)
+        super().__init__(port, _Handler, CONNECTIONS)
         cloud.url = f"http://127.0.0.1:{self.server_port}"
 
     @property
@@ -79,29 +75,8 @@ class PracticeServer(ThreadingHTTPServer):
     def stop(self) -> None:
         """Close the port and every connection; requests in progress end first or break."""
         self.shutdown()
-        with self._guard:
-            left = list(self._open)
-        for connection in left:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # closed by the other side in this moment
+        self.hang_up()
         self.server_close()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._guard:
-            full = len(self._open) >= CONNECTIONS
-            if not full:
-                self._open.add(request)
-        if full:
-            super().shutdown_request(request)
-        else:
-            super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._guard:
-            self._open.discard(request)
-        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], OSError):  # a client that hangs up is no news

@@ -1,43 +1,33 @@
-"""The practice cloud's memory: JSON records by kind and name in one SQLite file (WAL), safe against SIGKILL.
-
-One connection and one re-entrant lock: a transaction is a critical section for the whole server, so keep network and
-processes out of it.
-"""
+"""The practice cloud's memory: JSON records by kind and name in one SQLite file (WAL), safe against SIGKILL."""
 
 from __future__ import annotations
 
 import copy
 import json
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tpu_studio.practice.transactions import SqliteFile
 
 Record = dict[str, Any]
 LONG = 10_000  # characters
 
 
-class Database:
+class Database(SqliteFile):
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.RLock()
-        self._depth = 0
+        super().__init__(path)
         self._lasting: list[Callable[[], object]] = []
         self._long: dict[tuple[str, str], tuple[str, Record]] = {}
         self._seen: dict[str, list[tuple[str, Record]]] = {}
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut may
-        self._connection.execute(
+        self._db.execute(
             "CREATE TABLE IF NOT EXISTS records "
             "(kind TEXT, name TEXT, record TEXT, PRIMARY KEY (kind, name)) WITHOUT ROWID"
         )
 
     def get(self, kind: str, name: str) -> Record | None:
         with self._lock:
-            row = self._connection.execute(
+            row = self._db.execute(
                 "SELECT record FROM records WHERE kind = ? AND name = ?", (kind, name)
             ).fetchone()
         return None if row is None else self._parsed(kind, name, row[0])
@@ -46,13 +36,13 @@ class Database:
         text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
             self._seen.pop(kind, None)
-            self._connection.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (kind, name, text))
+            self._db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", (kind, name, text))
 
     def delete(self, kind: str, name: str) -> bool:
         """Whether it was there."""
         with self._lock:
             self._seen.pop(kind, None)
-            done = self._connection.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
+            done = self._db.execute("DELETE FROM records WHERE kind = ? AND name = ?", (kind, name))
             self._long.pop((kind, name), None)
             return done.rowcount > 0
 
@@ -61,7 +51,7 @@ class Database:
         with self._lock:
             found = self._seen.get(kind)
             if found is None:
-                rows = self._connection.execute(
+                rows = self._db.execute(
                     "SELECT name, record FROM records WHERE kind = ? ORDER BY name", (kind,)
                 ).fetchall()
                 found = self._seen[kind] = [(name, self._shared(kind, name, text)) for name, text in rows]
@@ -71,7 +61,7 @@ class Database:
         """By name (code points), from *start* on (inclusive), at most *limit* (-1: all)."""
         low = max(prefix, start)
         with self._lock:
-            rows = self._connection.execute(
+            rows = self._db.execute(
                 "SELECT name, record FROM records WHERE kind = ? AND name >= ? AND name < ? ORDER BY name LIMIT ?",
                 (kind, low, prefix + "\U0010ffff", limit),
             ).fetchall()
@@ -106,30 +96,11 @@ class Database:
         act()
         self._lasting.append(act)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing, alone; may be nested."""
-        with self._lock:
-            outermost = self._depth == 0
-            if outermost:
-                self._connection.execute("BEGIN IMMEDIATE")
-            self._depth += 1
-            try:
-                yield
-            except BaseException:
-                self._depth -= 1
-                if outermost:
-                    self._connection.execute("ROLLBACK")
-                    self._seen.clear()
-                    lasting, self._lasting = self._lasting, []
-                    for act in lasting:
-                        act()
-                raise
-            self._depth -= 1
-            if outermost:
-                self._connection.execute("COMMIT")
-                self._lasting = []
+    def _committed(self) -> None:
+        self._lasting = []
 
-    def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+    def _taken_back(self) -> None:
+        self._seen.clear()
+        lasting, self._lasting = self._lasting, []
+        for act in lasting:
+            act()

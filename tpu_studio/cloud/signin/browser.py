@@ -15,18 +15,18 @@ import hmac
 import html
 import json
 import secrets
-import socket
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import TIMEOUT, once, plain_session
+from tpu_studio.domain.loopback import LoopbackServer
 from tpu_studio.wire.errors import CloudUnclear, SignedOut
 
 SCOPES = (
@@ -103,9 +103,7 @@ def sign_in(
             "response_type": "code",
             "scope": " ".join(SCOPES),
             "state": state,
-            "code_challenge": base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest())
-            .rstrip(b"=")
-            .decode(),
+            "code_challenge": _challenge(verifier),
             "code_challenge_method": "S256",
             "access_type": "offline",
             "prompt": "consent",
@@ -185,42 +183,9 @@ def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
     return once(ask)
 
 
-class _Server(ThreadingHTTPServer):
-    """A thread for each of a few connections; whoever comes when all are taken is hung up on."""
-
-    daemon_threads = True
-
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        super().__init__(address, handler)
-        self._open: set[Any] = set()
-        self._guard = threading.Lock()
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._guard:
-            full = len(self._open) >= _AT_ONCE
-            if not full:
-                self._open.add(request)
-        if full:
-            super().shutdown_request(request)
-        else:
-            super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._guard:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
+class _Server(LoopbackServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that hangs up is no news, and nothing of a request belongs into a log."""
-
-    def hang_up(self) -> None:
-        with self._guard:
-            left = list(self._open)
-        for connection in left:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                continue  # closed by the other side in this moment
 
 
 class _Waiting:
@@ -240,7 +205,7 @@ class _Waiting:
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing: the address holds the code."""
 
-        self._server = _Server(("127.0.0.1", 0), Handler)
+        self._server = _Server(0, Handler, _AT_ONCE)
         self._host = f"127.0.0.1:{self._server.server_port}"
         self.address = f"http://{self._host}/"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), name="sign-in", daemon=True)

@@ -14,7 +14,6 @@ import base64
 import hashlib
 import json
 import secrets
-import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +22,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import google_crc32c
+
+from tpu_studio.practice.transactions import SqliteFile
 
 Facts = dict[str, Any]
 BLOCK = 1 << 20  # bytes read or written at a time
@@ -85,7 +86,7 @@ class UploadEnded(Exception):
     """Finished, cancelled or unknown: it has no content that could grow."""
 
 
-class ObjectStore:
+class ObjectStore(SqliteFile):
     """Thread-safe. *now* gives practice seconds since 1970."""
 
     def __init__(self, folder: Path, now: Callable[[], float]) -> None:
@@ -93,49 +94,22 @@ class ObjectStore:
         for number in range(256):
             (self._content / f"{number:02x}").mkdir(parents=True, exist_ok=True)
         self._now = now
-        self._lock = threading.RLock()
-        self._depth = 0
         self._dropped: list[str] = []  # contents that the transaction has let go
-        self._db = sqlite3.connect(folder / "index.db", isolation_level=None, check_same_thread=False, timeout=10)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")  # a killed process loses nothing; a power cut may
+        super().__init__(folder / "index.db")
         self._db.executescript(_TABLES)
         self._digests: dict[str, Digest] = {}  # of growing uploads, so that each byte is hashed once
         self._growing: dict[str, threading.Lock] = {}
         self._sweep()
 
-    def close(self) -> None:
-        with self._lock:
-            self._db.close()
+    def _committed(self) -> None:
+        """Contents that nobody needs any more go."""
+        dropped, self._dropped = self._dropped, []
+        for content in dropped:
+            if not self._is_used(content):
+                self.discard(content)
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing, alone; may be nested. Contents that nobody needs any more go after the commit."""
-        with self._lock:
-            outermost = self._depth == 0
-            if outermost:
-                self._db.execute("BEGIN IMMEDIATE")
-            self._depth += 1
-            try:
-                yield
-            except BaseException:
-                self._depth -= 1
-                if outermost:
-                    self._db.execute("ROLLBACK")
-                    self._dropped.clear()
-                raise
-            self._depth -= 1
-            if outermost:
-                try:
-                    self._db.execute("COMMIT")
-                except BaseException:
-                    self._db.execute("ROLLBACK")
-                    self._dropped.clear()
-                    raise
-                dropped, self._dropped = self._dropped, []
-                for content in dropped:
-                    if not self._is_used(content):
-                        self.discard(content)
+    def _taken_back(self) -> None:
+        self._dropped.clear()
 
     # ------------------------------------------------------------------------------------------------- buckets
 
