@@ -41,7 +41,7 @@ class Studio:
         self,
         run: str,
         until: Callable[[RunSummary], bool] = lambda row: row.over and not row.alive,
-        seconds: float = 30.0,
+        seconds: float = 120.0,
     ) -> RunSummary:
         """The run's row as soon as it is as wanted; by default, over."""
         deadline = time.monotonic() + seconds

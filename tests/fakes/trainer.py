@@ -31,6 +31,9 @@ class Commands:
         self.gone = False
         self.extended = 0
         self.counted: set[int] = set()
+        self.answers = False
+        self.written, self.asked = threading.Condition(), 0
+        self.answered = 0
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -40,9 +43,24 @@ class Commands:
                 self.stop = bool(command["keep"])
             elif command["verb"] == "gone":
                 self.gone = True
+            elif command["verb"] == "answers":
+                self.answers = True
+            elif command["verb"] == "written":
+                with self.written:
+                    self.answered = command["number"]
+                    self.written.notify_all()
             elif command["verb"] == "extend" and command["number"] not in self.counted:
                 self.extended += int(command["epochs"] * STEPS_PER_EPOCH)
         os._exit(9)
+
+    def wait_until_written(self) -> None:
+        """All that was said is on the guardian's disk, if it is one that says so."""
+        if not self.answers:
+            return
+        self.asked += 1
+        say("written", number=self.asked)
+        with self.written:
+            self.written.wait_for(lambda: self.answered >= self.asked, 60.0)
 
 
 def say(kind: str, **fields: object) -> None:
@@ -60,10 +78,11 @@ def last_checkpoint(run: Path) -> int | None:
     return int(found[-1]) if found else None
 
 
-def save(run: Path, step: int) -> None:
+def save(run: Path, step: int, commands: Commands) -> None:
     folder = run / "checkpoints" / f"{step:08d}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "state.safetensors").write_bytes(b"state" * 2000)
+    commands.wait_until_written()
     (folder / "COMMITTED").write_text("")
     say("checkpoint", step=step, path=f"checkpoints/{step:08d}", seconds=0.01)
 
@@ -148,21 +167,21 @@ def main() -> int:
         say("metric", step=[step], loss=[1.0 / step])
         if step % arguments.save_every == 0:
             try:
-                save(run, step)
+                save(run, step, commands)
             except OSError as error:
                 outcome("failed", "disk-full" if error.errno == 28 else "folder-unwritable", step, raw=str(error))
                 return 3
         if step in happens:
             do(happens[step], step)
     if commands.gone:
-        save(run, step)
+        save(run, step, commands)
         outcome("failed", "guardian-gone", step)
         return 3
     if commands.stop is False:
         outcome("stopped", "discarded", step)
         return 0
     say("phase", phase="saving", detail="")
-    save(run, step)
+    save(run, step, commands)
     time.sleep(arguments.result_s)
     (run / "result").mkdir(exist_ok=True)
     (run / "result" / "model.keras").write_bytes(b"model" * 100)

@@ -44,6 +44,7 @@ APP = textwrap.dedent("""
 def studio(tmp_path: Path) -> Iterator[Studio]:
     made = Studio(tmp_path / "home", "--steps", "120", "--step-s", "0.01")
     yield made
+    go(made)
     for row in made.runs.list():
         if row.alive and not row.over:
             made.runs.stop(row.run, keep=False)
@@ -51,7 +52,16 @@ def studio(tmp_path: Path) -> Iterator[Studio]:
     made.close()
 
 
-def wait_until(true: Callable[[], object], seconds: float = 20.0) -> None:
+def until_told(studio: Studio, step: int) -> str:
+    """For a trainer that has made *step* and waits for `go`: no test need be quicker than it is."""
+    return f"{step}:hold={studio.home / 'go'}"
+
+
+def go(studio: Studio) -> None:
+    (studio.home / "go").touch()
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "waited in vain"
@@ -77,8 +87,9 @@ def lives(pid: int) -> bool:
 
 @pytest.mark.parametrize("after_steps", [1, 15, 40])
 def test_the_app_is_killed_and_the_run_goes_on_for_whoever_watches_next(studio: Studio, after_steps: int) -> None:
+    hold = until_told(studio, after_steps)
     app = subprocess.Popen(
-        [sys.executable, "-c", APP, str(studio.home), "--steps", "120", "--step-s", "0.01"],
+        [sys.executable, "-c", APP, str(studio.home), "--steps", "120", "--step-s", "0.01", "--at", hold],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
@@ -91,6 +102,7 @@ def test_the_app_is_killed_and_the_run_goes_on_for_whoever_watches_next(studio: 
     app.stdout.close()
     assert is_guarded(claim_file(studio.runs.folder(run), 1))
     assert list(studio.runs.reconcile()) == []
+    go(studio)
     row = studio.wait(run)
     assert (row.status, row.step) == ("finished", 120)
     assert studio.points(run) == loss_points(1, 120)
@@ -115,13 +127,14 @@ def test_the_follower_is_killed_at_any_instant_and_the_next_one_has_every_point_
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
 def test_the_guardian_is_killed_the_trainer_ends_and_resume_makes_one_curve(studio: Studio) -> None:
-    studio.trainer = ["--steps", "60", "--step-s", "0.02", "--save-every", "5"]
+    studio.trainer = ["--steps", "60", "--step-s", "0.02", "--save-every", "5", "--at", until_told(studio, 13)]
     run = studio.runs.launch(plan(steps=60))
     studio.wait(run, lambda row: row.step > 12)
     guardian = guardian_of(studio, run)
     trainer = trainer_of(guardian)
     os.kill(guardian, signal.SIGKILL)
-    wait_until(lambda: not lives(trainer), 5)
+    wait_until(lambda: not lives(trainer))
+    go(studio)
     assert list(studio.runs.reconcile()) == [run]
     assert list(studio.runs.reconcile()) == []
     row = studio.runs.summary(run)
@@ -132,11 +145,33 @@ def test_the_guardian_is_killed_the_trainer_ends_and_resume_makes_one_curve(stud
     assert studio.points(run) == loss_points(1, 60)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
+def test_killed_before_it_could_write_what_it_was_told_the_guardian_leaves_no_copy_beyond_the_curve(
+    studio: Studio,
+) -> None:
+    studio.trainer = ["--steps", "60", "--step-s", "0.01", "--save-every", "5", "--at", until_told(studio, 8)]
+    run = studio.runs.launch(plan(steps=60))
+    studio.wait(run, lambda row: row.step > 7)
+    guardian = guardian_of(studio, run)
+    os.kill(guardian, signal.SIGSTOP)
+    go(studio)
+    copies = studio.runs.folder(run) / "checkpoints"
+    wait_until(lambda: any(not (path / "COMMITTED").exists() for path in copies.iterdir()))
+    os.kill(guardian, signal.SIGKILL)
+    wait_until(lambda: list(studio.runs.reconcile()) == [run])
+    studio.runs.resume(run)
+    row = studio.wait(run, lambda row: row.over and row.attempt == 2)
+    assert (row.status, row.step) == ("finished", 60)
+    assert studio.points(run) == loss_points(1, 60)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the trainer by /proc")
 def test_the_trainer_is_killed_and_started_again_from_its_last_copy(studio: Studio) -> None:
+    studio.trainer += ["--at", until_told(studio, 13)]
     run = studio.runs.launch(plan(steps=120))
     studio.wait(run, lambda row: row.step > 12)
     os.kill(trainer_of(guardian_of(studio, run)), signal.SIGKILL)
+    go(studio)
     row = studio.wait(run)
     assert (row.status, row.step, row.attempt) == ("finished", 120, 1)
     assert studio.points(run) == loss_points(1, 120)
@@ -155,9 +190,11 @@ def test_a_trainer_that_is_killed_before_its_first_copy_ends_with_its_reason_and
 
 
 def test_a_corrupt_checkpoint_ends_with_its_reason(studio: Studio) -> None:
+    studio.trainer += ["--at", until_told(studio, 8)]
     run = studio.runs.launch(plan(steps=120))
     studio.wait(run, lambda row: row.step > 7)
     studio.runs.stop(run)
+    go(studio)
     studio.wait(run)
     last = sorted((studio.runs.folder(run) / "checkpoints").iterdir())[-1]
     (last / "state.safetensors").write_bytes(b"broken")
@@ -192,7 +229,7 @@ def test_a_full_disk_ends_with_its_reason_and_never_hangs(studio: Studio, small_
     with pytest.raises(OSError, match="No space left"), open(filler, "wb", buffering=0) as file:
         while True:
             file.write(b"x" * 512)
-    row = studio.wait(run, seconds=40)
+    row = studio.wait(run)
     assert (row.status, row.reason) == ("failed", "disk-full")
     lines = events_file(studio.runs.folder(run), 1).read_bytes().splitlines()
     assert json.loads(lines[-1])["kind"] == "end"
@@ -209,7 +246,7 @@ def test_a_checkpoint_that_does_not_fit_ends_as_disk_full(studio: Studio, small_
     (studio.home / "runs").symlink_to(small_disk / "runs")
     (small_disk / "runs").mkdir(parents=True)
     run = studio.runs.launch(plan(steps=100000))
-    row = studio.wait(run, seconds=40)
+    row = studio.wait(run)
     assert (row.status, row.reason) == ("failed", "disk-full")
 
 

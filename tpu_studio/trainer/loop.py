@@ -110,7 +110,7 @@ class Loop:
         self.run_folder, self.settings, self.steps, self.opened, self.feed = run, settings, steps, opened, feed
         self.schedule, self.progress, self.events, self.reports = schedule, progress, events, reports
         self._in_units, self._command, self._extended = in_units, command, extended
-        self.saver = Saver(run, self._saved, before=events.flush)
+        self.saver = Saver(run, self._saved, before=events.told)
         self.best_arrays: Arrays | None = None
         self.compile_s = 0.0
         self._last_saved = -1

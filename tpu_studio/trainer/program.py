@@ -222,8 +222,15 @@ class Attempt:
             return GONE
         return self._commands.take()
 
-    def _command_arrived(self, command: Command) -> None:
-        """In the reading thread: nothing trained yet and told to end: end now, also from within a compiler."""
+    def _command_arrived(self, command: Command) -> bool:
+        """In the reading thread: an answer to the events is theirs; the rest may end us at once."""
+        if self.events.heard(command):
+            return True
+        self._end_at_once(command)
+        return False
+
+    def _end_at_once(self, command: Command) -> None:
+        """Nothing trained yet and told to end: end now, also from within a compiler."""
         if self.worker:  # worker 0 says when to end; but whose guardian is gone, or whose machine goes down, goes too
             if command["verb"] == "gone":
                 from tpu_studio.trainer.team import leave_after

@@ -3,6 +3,9 @@
 Events go to what was file descriptor 1 at start; descriptor 1 itself is pointed at stderr first, so that a model that
 prints cannot break the stream. One thread encodes and writes, so a slow reader never holds up training. Commands are
 JSON lines on stdin; its end means that the guardian is gone.
+
+A guardian that says ``answers`` answers each ``written`` event when all lines before it are on its disk: what stands in
+the pipe dies with the guardian, and a copy of the state must not count on it.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ class Events:
         self._fd = fd
         self._lines: queue.SimpleQueue[Mapping[str, Any] | threading.Event] = queue.SimpleQueue()
         self.broken = False
+        self._answers = False
+        self._asked: dict[int, threading.Event] = {}
         threading.Thread(target=self._write, name="events", daemon=True).start()
 
     def send(self, kind: str, **fields: Any) -> None:
@@ -38,6 +43,28 @@ class Events:
         written = threading.Event()
         self._lines.put(written)
         written.wait(timeout_s)
+
+    def told(self, timeout_s: float = 30.0) -> None:
+        """Wait until the guardian has what was sent so far on its disk; one that does not answer: in the pipe."""
+        if not self._answers or self.broken:
+            return self.flush(timeout_s)
+        number, written = len(self._asked) + 1, threading.Event()
+        self._asked[number] = written
+        self._lines.put(event("written", number=number))
+        written.wait(timeout_s)
+
+    def heard(self, command: Command) -> bool:
+        """Take an answer of the guardian's; False when it is a command of another kind."""
+        verb, number = command["verb"], command.get("number")
+        if verb == "answers":
+            self._answers = True
+        elif verb == "written" and isinstance(number, int) and number in self._asked:
+            self._asked[number].set()
+        elif verb == "gone":  # nobody will answer any more
+            self._answers = False
+            for written in self._asked.values():
+                written.set()
+        return verb in ("answers", "written")
 
     def _write(self) -> None:
         while True:
@@ -63,9 +90,9 @@ def take_stdout() -> int:
 
 
 class Commands:
-    """Commands as they come in; *on_arrival* is called in the reading thread, before the command can be taken."""
+    """Commands as they come in; *on_arrival* is called in the reading thread, and keeps what it says True to."""
 
-    def __init__(self, fd: int, on_arrival: Callable[[Command], None] | None = None) -> None:
+    def __init__(self, fd: int, on_arrival: Callable[[Command], bool] | None = None) -> None:
         self._fd, self._on_arrival = fd, on_arrival
         self._arrived: queue.SimpleQueue[Command] = queue.SimpleQueue()
         threading.Thread(target=self._read, name="commands", daemon=True).start()
@@ -93,9 +120,8 @@ class Commands:
                     self._arrive(command)
 
     def _arrive(self, command: Command) -> None:
-        if self._on_arrival is not None:
-            self._on_arrival(command)
-        self._arrived.put(command)
+        if self._on_arrival is None or not self._on_arrival(command):
+            self._arrived.put(command)
 
 
 def _command(line: bytes) -> Command | None:

@@ -159,6 +159,7 @@ class Keeper:
             except OSError as error:
                 return _failed(Reason.START_FAILED, raw=f"{self._argv[0]}: {error}")
             self._saved_since_start, self._spoke_at = False, time.monotonic()
+            trainer.tell({"verb": "answers"})
             try:
                 self._follow(trainer)
             finally:
@@ -268,6 +269,10 @@ class Keeper:
         if said.kind == "outcome":
             self._outcome = said.fields
             self._deadline = now + _AFTER_OUTCOME_S
+            return
+        if said.kind == "written":  # a copy of the state is about to count: the curve up to it must be safe
+            self._events.sync()
+            trainer.tell({"verb": "written", "number": said.get("number")})
             return
         self._note(said)
         self._events.append(self._events.stamped(line) + b"\n")

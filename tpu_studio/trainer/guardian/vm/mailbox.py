@@ -145,7 +145,7 @@ class Mailbox:
         self._bucket, self._config, self._run, self._worker = bucket, config, run, worker
         self._ledger, self._speed, self._now, self._monotonic = ledger, speed, now, monotonic
         self.ranges = Ranges(bucket, config, run, worker)
-        self.copies = Copies(bucket, config, run)
+        self.copies = Copies(bucket, config, run, self.ranges.send_all)
         self.problem: BaseException | None = None
         """Why the bucket could not be used the last time it was tried; None when it could."""
         self.lost: Diverged | None = None
@@ -238,7 +238,7 @@ class Mailbox:
             pause = COPIES_S
             try:
                 self.copies.carry()
-            except (Unreachable, Refused, OSError) as error:
+            except (Unreachable, Refused, Diverged, OSError) as error:
                 self.copies.problem = error
                 pause = 5.0
             self._over.wait(pause)
@@ -269,10 +269,11 @@ class Mailbox:
 
 
 class Copies:
-    """Checkpoints: the newest first, every file, COMMITTED last."""
+    """Checkpoints: the newest first, every file, COMMITTED last; before it, by *tell*, the events up to the copy: who
+    goes on from there makes none of their steps again."""
 
-    def __init__(self, bucket: Bucket, config: Config, run: Path) -> None:
-        self._bucket, self._prefix, self._run = bucket, f"{config.prefix}checkpoints/", run
+    def __init__(self, bucket: Bucket, config: Config, run: Path, tell: Callable[[], None] = lambda: None) -> None:
+        self._bucket, self._prefix, self._run, self._tell = bucket, f"{config.prefix}checkpoints/", run, tell
         self._held = run / ".uploading"
         self._there: dict[str, int] | None = None  # step → mtime of the COMMITTED that was carried up
         self._lock = threading.Lock()
@@ -367,6 +368,7 @@ class Copies:
                 del self._there[step]
             for path in sorted(self._held.iterdir()):
                 self._bucket.upload(path, f"{self._prefix}{step}/{path.name}")
+            self._tell()
             self._bucket.write(f"{self._prefix}{step}/{COMMITTED}", b"")
             self._there[step] = made
         finally:
