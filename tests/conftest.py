@@ -4,6 +4,7 @@
 * A test never sees the person's own runs or settings: TPU_STUDIO_HOME is a fresh folder.
 * Sockets reach this machine only.
 * A test that leaves a thread behind fails.
+* Waiting for something in the window ends when it is there, or after a minute: a computer may be busy.
 * Its files are in memory where there is room: thousands of small databases and journals wait for no disk.
 """
 
@@ -14,12 +15,13 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -31,7 +33,8 @@ if os.environ.get("CI"):
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGINE_ROOT = engine_root()  # before any test moves TPU_STUDIO_HOME
-THREAD_PATIENCE_S = 2.0
+THREAD_PATIENCE_S = 20.0
+WINDOW_PATIENCE_MS = 60_000
 MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_FOLDER_FREE, MEMORY_FREE = 4 << 30, 8 << 30  # bytes that must be free for it
 
@@ -60,6 +63,33 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("TPU_STUDIO_HOME", str(folder))
     monkeypatch.setenv("TPU_STUDIO_ENGINE", str(ENGINE_ROOT))
     return folder
+
+
+@pytest.fixture(autouse=True, scope="session")
+def the_window_is_waited_for() -> Iterator[None]:
+    """What pytest-qt waits for may take a minute, also where the test names no time or a shorter one."""
+    wait_until, wait_signal = QtBot.waitUntil, QtBot.waitSignal
+
+    def patient(wait: Callable[..., Any]) -> Callable[..., Any]:
+        def waiting(self: QtBot, what: Any, *, timeout: int = 0, **more: Any) -> Any:
+            return wait(self, what, timeout=max(timeout, WINDOW_PATIENCE_MS), **more)
+
+        return waiting
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QtBot, "waitUntil", patient(wait_until))
+        patch.setattr(QtBot, "waitSignal", patient(wait_signal))
+        yield
+
+
+@pytest.fixture
+def start_practice(home: Path) -> Iterator[Callable[..., Any]]:
+    """``start_practice(*faults, **settings)``: the practice cloud of this home, in this process and without machines
+    unless the settings say so; several, when asked again. All are ended, with their machines."""
+    from tests.fakes import practices  # here, for the tests that have nothing to do with a cloud
+
+    with practices.starting(home / "practice") as start:
+        yield start
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """`make chaos`: faults × phases of a run on the practice cloud, the desktop killed, the laptop off, the machine hung.
 
-    python tools/chaos.py [--sample N --seed S] [--only WORDS] [--real | --all] [--jobs 3] [--speed X] [--keep FOLDER]
+    python tools/chaos.py [--sample N --seed S] [--only WORDS] [--real | --all] [--jobs 4] [--speed X] [--keep FOLDER]
 
 Each cell is a process of its own with a practice cloud of its own (chaos_cell.py). What fails is played again, alone,
 when the others are done: a cell that passes then, and that had stood still the first time (chaos_load.py), failed by
@@ -188,7 +188,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="cells whose name contains this")
     parser.add_argument("--real", action="store_true", help="twelve cells with the real training engine")
     parser.add_argument("--all", action="store_true", help="the matrix, and the twelve after it")
-    parser.add_argument("--jobs", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--speed", type=float, default=1.0, help="the cells' practice clocks, so many times as fast")
     parser.add_argument("--keep", type=Path, help="leave everything that the cells made there")
     parser.add_argument("--list", action="store_true")

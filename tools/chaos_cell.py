@@ -27,6 +27,7 @@ from chaos_cells import PHASES, Cell, matrix, real_cells
 from chaos_judge import Seen, Verdict, judge, steps_of
 from chaos_load import Load
 
+from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.faults import read_fault
@@ -79,21 +80,12 @@ class Play:
 
     def _engine(self) -> Path:
         """A training engine whose trainer counts."""
-        cell, root = self.cell, self.folder / "engine"
-        python = root / "main" / "bin" / "python"
-        python.parent.mkdir(parents=True)
+        cell = self.cell
         options = f"--steps {cell.steps} --step-s {cell.step_s} --save-every {cell.save_every} --result-s 0.3"
         options += " --saves-on-term"
         if cell.verb:
             options += f" --at 6:hold={self.folder / 'go'}"
-        trainer = ROOT / "tests" / "fakes" / "trainer.py"
-        python.write_text(
-            f'#!/bin/sh\nif [ "$2" = tpu_studio.trainer ] && [ "$3" = train ]; then shift 2\n'
-            f'exec "{sys.executable}" "{trainer}" "$@" {options}; fi\nexec "{sys.executable}" "$@"\n'
-        )
-        python.chmod(0o755)
-        (root / "engine.json").write_text('{"format": 1}')
-        return root
+        return counting_engine(self.folder / "engine", options)
 
     def _plan(self) -> Plan:
         cell = self.cell

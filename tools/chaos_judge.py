@@ -233,7 +233,7 @@ class Judgement:
     def _has_bucket(self) -> bool:
         """Whether no fault is left that keeps it from being read."""
         armed = {one["name"] for one in self.practice.cloud.faults.listed()}
-        return not armed & {"bucket-gone", "token-revoked", "service-disabled", "storage-unavailable"}
+        return not armed & {"bucket-gone", "token-revoked", "service-disabled", "storage-unavailable", "billing-off"}
 
     # ----------------------------------------------------------------------------------------------------- the money
 

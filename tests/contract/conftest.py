@@ -5,35 +5,17 @@ empty home, no machines unless a test asks for them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib import error, request
 
 import pytest
 
-from tests.fakes import practices
+from tests.fakes.practices import Start
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
-Start = Callable[..., Practice]
-
-
-@pytest.fixture
-def start_practice(home: Path) -> Iterator[Start]:
-    """``start_practice(*faults, **settings)``: a running practice cloud; all are stopped at the end."""
-    running: list[Practice] = []
-
-    def start(*faults: str, **settings: Any) -> Practice:
-        given = {"machines": False, "folder": home / "practice", **settings}
-        practice = Practice(Settings(**given), faults).start()
-        running.append(practice)
-        return practice
-
-    yield start
-    for practice in running:
-        practices.end(practice)
+__all__ = ["Answer", "Call", "Start", "caller"]
 
 
 @pytest.fixture

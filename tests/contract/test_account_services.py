@@ -19,7 +19,7 @@ PROJECT = "projects/practice-project"
 HOME = f"/v1/{PROJECT}/locations/global"
 ACCOUNT = "billingAccounts/0A1B2C-3D4E5F-678901"
 V6E_SPOT = "TPUV6EPreemptiblePerProjectPerZoneForTPUAPI"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(true: Callable[[], bool]) -> None:

@@ -43,7 +43,7 @@ class Machine:
         self.ports = state.metadata
 
     def ask(self, path: str, headers: dict[str, str] = FLAVOR, worker: int = 0, method: str = "GET") -> Reply:
-        connection = http.client.HTTPConnection("127.0.0.1", self.ports[worker], timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.ports[worker], timeout=60)
         try:
             connection.request(method, path, headers=headers)
             return Reply(connection.getresponse())
@@ -136,7 +136,7 @@ def test_the_token_is_the_machines_own_and_dates_are_practice_time(machine: Mach
 
 
 def test_nobody_gets_a_machines_token_from_the_cloud_without_its_key(machine: Machine) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", int(machine.practice.url.rpartition(":")[2]), timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", int(machine.practice.url.rpartition(":")[2]), timeout=60)
     connection.request("POST", "/practice/machine-token", json.dumps({"machine": machine.name, "key": "guessed"}))
     assert connection.getresponse().status == 403
     connection.close()

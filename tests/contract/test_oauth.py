@@ -84,7 +84,7 @@ def code_of(practice: Practice, **asked: str) -> str:
     ticket = re.search(r'name="ticket" value="([^"]+)"', page)
     assert ticket
     fields = {"ticket": ticket[1], "account": "you@practice.example", "scope": CLOUD, "action": "allow"}
-    line = http.client.HTTPConnection("127.0.0.1", practice.server.server_port, timeout=20)
+    line = http.client.HTTPConnection("127.0.0.1", practice.server.server_port, timeout=60)
     line.request("POST", "/o/oauth2/v2/auth/consent", parse.urlencode(fields), FORM)
     reply = line.getresponse()
     reply.read()

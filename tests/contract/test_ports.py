@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from tests.contract.conftest import Call, Start, caller
+from tests.fakes import practices
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser
 from tpu_studio.practice import server as ports
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.errors import SignedOut
 
 FORM = "application/x-www-form-urlencoded"
@@ -34,13 +34,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def practice(folder: Path) -> Iterator[Practice]:
     """One for all tests: none of them may leave a trace in it."""
-    with Practice(Settings(folder=folder / "practice", machines=False)) as made:
-        yield made
+    with practices.starting(folder / "practice") as start:
+        yield start()
 
 
 def raw(practice: Practice, data: bytes) -> bytes:
     """All that comes back until the line is closed."""
-    with closing(socket.create_connection(("127.0.0.1", practice.server.server_port), timeout=20)) as line:
+    with closing(socket.create_connection(("127.0.0.1", practice.server.server_port), timeout=60)) as line:
         line.sendall(data)
         line.shutdown(socket.SHUT_WR)
         got = b""
@@ -149,7 +149,7 @@ def test_a_request_whose_end_is_not_certain_is_refused_and_nothing_after_it_is_r
 )  # fmt: skip
 def test_a_chunk_that_lies_ends_the_line(practice: Practice, body: bytes) -> None:
     port = practice.server.server_port
-    with closing(socket.create_connection(("127.0.0.1", port), timeout=20)) as line:
+    with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as line:
         got = b""
         try:
             line.sendall(head(practice, "Transfer-Encoding: chunked") + body + b"\r\n" + SMUGGLED)
@@ -199,7 +199,7 @@ def test_who_opens_lines_and_says_nothing_takes_no_more_than_his_share(
     monkeypatch.setattr(practice.server, "at_once", 8)
     address = ("127.0.0.1", practice.server.server_port)
     before = threading.active_count()
-    held = [socket.create_connection(address, timeout=20) for _ in range(30)]
+    held = [socket.create_connection(address, timeout=60) for _ in range(30)]
     for line in held[8:]:
         assert _hung_up(line)
     assert threading.active_count() <= before + 8
@@ -227,7 +227,7 @@ def _hung_up(line: socket.socket) -> bool:
 def test_silence_within_a_request_has_an_end(start_practice: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "PATIENCE_S", 0.2)
     practice = start_practice()
-    with closing(socket.create_connection(("127.0.0.1", practice.server.server_port), timeout=20)) as line:
+    with closing(socket.create_connection(("127.0.0.1", practice.server.server_port), timeout=60)) as line:
         line.sendall(head(practice, "Content-Length: 100") + b'{"na')
         assert _hung_up(line)
 
@@ -277,7 +277,7 @@ def waiting(state: str = "s" * 43) -> Iterator[tuple[browser._Waiting, int]]:
 
 
 def ask(port: int, target: str, host: str = "", method: str = "GET") -> tuple[int, bytes]:
-    line = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         line.request(method, target, headers={"Host": host or f"127.0.0.1:{port}"})
         answer = line.getresponse()
@@ -304,7 +304,7 @@ def test_the_sign_in_takes_its_own_answer_only() -> None:
 def test_lines_opened_ahead_hold_up_neither_the_answer_nor_the_end() -> None:
     """Browsers open a connection before they need it; and anybody may."""
     with waiting() as (server, port):
-        silent = [socket.create_connection(("127.0.0.1", port), timeout=20) for _ in range(10)]
+        silent = [socket.create_connection(("127.0.0.1", port), timeout=60) for _ in range(10)]
         silent[0].sendall(b"GET /?state=")
         assert ask(port, f"/?state={'s' * 43}&code=right")[0] == 200
         assert server.answer(lambda: False, 5.0) == {"code": "right"}
@@ -318,7 +318,7 @@ def test_a_cancelled_sign_in_ends_although_somebody_holds_its_port() -> None:
 
     def open_browser(url: str) -> bool:
         target = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["redirect_uri"][0]
-        held.append(socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(target).port or 0), timeout=20))
+        held.append(socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(target).port or 0), timeout=60))
         return True
 
     with pytest.raises(SignedOut) as ended:

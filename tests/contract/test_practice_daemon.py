@@ -112,7 +112,7 @@ def caller_of(record: dict[str, str]) -> Callable[[str, str, Any], int]:
     def call(method: str, path: str, body: Any) -> int:
         asked = request.Request(record["url"] + path, json.dumps(body).encode(), method=method)
         asked.add_header("Authorization", f"Bearer {record['token']}")
-        with request.build_opener(request.ProxyHandler({})).open(asked, timeout=10) as reply:
+        with request.build_opener(request.ProxyHandler({})).open(asked, timeout=60) as reply:
             return int(reply.status)
 
     return call

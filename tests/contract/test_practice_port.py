@@ -36,7 +36,7 @@ def test_a_web_page_can_neither_read_nor_write(call: Call, header: dict[str, str
 
 
 def test_one_connection_serves_many_calls_also_with_chunked_bodies(practice: Practice):
-    connection = http.client.HTTPConnection("127.0.0.1", practice.server.server_port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", practice.server.server_port, timeout=60)
     headers = {"Authorization": f"Bearer {practice.token}"}
     connection.connect()
     first = connection.sock

@@ -18,11 +18,11 @@ import pytest
 from google.auth.exceptions import RefreshError
 from google.auth.transport.requests import Request
 
-from tests.contract.conftest import caller
+from tests.contract.conftest import Start, caller
 from tests.contract.test_doctor import OFFERS, ready
-from tests.fakes import practices
 from tests.fakes.consent import Person
-from tests.journeys.test_cloud_run import SPEED, Desk, engine
+from tests.fakes.engines import counting_engine
+from tests.journeys.test_cloud_run import SPEED, Desk
 from tpu_studio.app import trouble
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
@@ -31,21 +31,19 @@ from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.cloud.signin.secrets import PrivateFile
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="practice machines and /proc need Linux")
 CLIENT = Client("planted.apps.googleusercontent.com", "GOCSPX-planted-client-secret-7d1f")
 
 
 @pytest.fixture
-def practice(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+def practice(home: Path, tmp_path: Path, start_practice: Start, monkeypatch: pytest.MonkeyPatch) -> Practice:
     """Of this home, as the command line finds it."""
     trainer = ("--steps", "100000", "--step-s", "0.05", "--at", "2:print")
-    monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", *trainer)))
-    made = Practice(Settings(folder=home / "practice", speed=SPEED)).start()
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(counting_engine(tmp_path / "engine", *trainer)))
+    made = start_practice(machines=True, speed=SPEED)
     daemon._write(home / "practice" / "server.json", {"pid": os.getpid(), **made.ready()})
-    yield made
-    practices.end(made)
+    return made
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_a_client_that_hangs_up_in_the_middle_keeps_what_came(call: Call, practi
     begun = call("POST", f"{UPLOAD}?uploadType=resumable&name=big", {})
     session = begun.headers["Location"].removeprefix(practice.url)
     host = urlsplit(practice.url)
-    line = http.client.HTTPConnection(host.hostname or "", host.port or 0, timeout=10)
+    line = http.client.HTTPConnection(host.hostname or "", host.port or 0, timeout=60)
     line.putrequest("PUT", session)
     line.putheader("Authorization", f"Bearer {practice.token}")
     line.putheader("Content-Length", str(4 * CHUNK))

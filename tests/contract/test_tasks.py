@@ -19,7 +19,7 @@ QUEUE = "/cloudtasks/v2/projects/practice-project/locations/us-west4/queues/tpu-
 NAME = QUEUE.removeprefix("/cloudtasks/v2/")
 ZONE = "projects/practice-project/locations/us-west4-a"
 REQUESTS = f"/v2/{ZONE}/queuedResources"
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(true: Callable[[], bool]) -> None:

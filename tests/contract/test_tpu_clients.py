@@ -49,34 +49,34 @@ def wanted() -> tpu_v2.QueuedResource:
 
 
 def create(client: tpu_v2.TpuClient) -> Any:
-    return client.create_queued_resource(parent=PLACE, queued_resource=wanted(), queued_resource_id="q1", timeout=10)
+    return client.create_queued_resource(parent=PLACE, queued_resource=wanted(), queued_resource_id="q1", timeout=60)
 
 
 def test_tpu_v2_makes_watches_and_deletes_a_queued_resource(client: tpu_v2.TpuClient):
     create(client)
     states = tpu_v2.QueuedResourceState.State
     give_up = time.monotonic() + 60
-    while (found := client.get_queued_resource(name=QR, timeout=10)).state.state != states.ACTIVE:
+    while (found := client.get_queued_resource(name=QR, timeout=60)).state.state != states.ACTIVE:
         assert found.state.state in (states.CREATING, states.WAITING_FOR_RESOURCES, states.PROVISIONING)
         assert time.monotonic() < give_up
         time.sleep(0.02)
-    node = client.get_node(name=f"{PLACE}/nodes/n1", timeout=10)
+    node = client.get_node(name=f"{PLACE}/nodes/n1", timeout=60)
     assert node.state == tpu_v2.Node.State.READY and node.id > 0
     assert node.accelerator_config.type_ == tpu_v2.AcceleratorConfig.Type.V5LITE_POD
     with pytest.raises(exceptions.BadRequest):
-        client.delete_queued_resource(name=QR, timeout=10)
-    operation = client.delete_queued_resource(request={"name": QR, "force": True}, timeout=10)
+        client.delete_queued_resource(name=QR, timeout=60)
+    operation = client.delete_queued_resource(request={"name": QR, "force": True}, timeout=60)
     operation.result(timeout=60)
     with pytest.raises(exceptions.NotFound):
-        client.get_queued_resource(name=QR, timeout=10)
+        client.get_queued_resource(name=QR, timeout=60)
 
 
 def test_tpu_v2_lists_what_there_is(client: tpu_v2.TpuClient):
-    assert "v5litepod-4" in {one.type_ for one in client.list_accelerator_types(parent=PLACE, timeout=10)}
-    assert "v2-alpha-tpuv5-lite" in {one.version for one in client.list_runtime_versions(parent=PLACE, timeout=10)}
+    assert "v5litepod-4" in {one.type_ for one in client.list_accelerator_types(parent=PLACE, timeout=60)}
+    assert "v2-alpha-tpuv5-lite" in {one.version for one in client.list_runtime_versions(parent=PLACE, timeout=60)}
     create(client)
-    assert [one.name for one in client.list_queued_resources(parent=PLACE, timeout=10)] == [QR]
-    assert list(client.list_nodes(parent="projects/practice-project/locations/-", timeout=10)) is not None
+    assert [one.name for one in client.list_queued_resources(parent=PLACE, timeout=60)] == [QR]
+    assert list(client.list_nodes(parent="projects/practice-project/locations/-", timeout=60)) is not None
 
 
 def test_tpu_v2_understands_a_refusal_with_its_details(start_practice: Start):

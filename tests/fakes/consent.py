@@ -75,7 +75,7 @@ def _fetch(url: str, body: bytes | None = None) -> tuple[int, str, str]:
     """Status, text, and where it sends one."""
     opener = request.build_opener(request.ProxyHandler({}), _Stay())
     try:
-        with opener.open(request.Request(url, body), timeout=20) as reply:
+        with opener.open(request.Request(url, body), timeout=60) as reply:
             return reply.status, reply.read().decode(), ""
     except error.HTTPError as refused:
         with refused:

@@ -15,14 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes import practices
-from tests.fakes import trainer as counting_trainer
+from tests.fakes.engines import counting_engine as engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
+from tests.fakes.practices import Start
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.events import Event, complete_lines, decode
@@ -35,21 +34,6 @@ from tpu_studio.workflow.runs import Runs
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
 SPEED = 10.0
 DEADLINE_S = 120.0
-
-
-def engine(root: Path, *options: str) -> Path:
-    """A training engine whose trainer counts."""
-    python = root / "main" / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    trainer = Path(counting_trainer.__file__).resolve()
-    python.write_text(
-        f'#!/bin/sh\nif [ "$2" = tpu_studio.trainer ] && [ "$3" = train ]; then shift 2\n'
-        f'exec "{sys.executable}" "{trainer}" "$@" {" ".join(options)}; fi\nexec "{sys.executable}" "$@"\n',
-        "utf-8",
-    )
-    python.chmod(0o755)
-    (root / "engine.json").write_text(json.dumps({"format": 1}), "utf-8")
-    return root
 
 
 class Desk:
@@ -112,20 +96,16 @@ class Desk:
 
 
 @pytest.fixture
-def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Practice]]:
-    running: list[Practice] = []
+def practice(tmp_path: Path, start_practice: Start, monkeypatch: pytest.MonkeyPatch) -> Start:
+    """With machines, whose trainer counts."""
 
     def start(
         *faults: str, trainer: tuple[str, ...] = ("--steps", "30", "--step-s", "0.02"), speed: float = SPEED
     ) -> Practice:
         monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", *trainer)))
-        made = Practice(Settings(folder=tmp_path / "practice", speed=speed), faults).start()
-        running.append(made)
-        return made
+        return start_practice(*faults, machines=True, speed=speed)
 
-    yield start
-    for made in running:
-        practices.end(made)
+    return start
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def test_a_failure_that_nobody_asked_for_goes_to_the_windows_notice(qtbot, tasks
 
 def test_what_was_cancelled_tells_nobody(qtbot, tasks):
     told, go = [], threading.Event()
-    handle = tasks.submit(lambda: go.wait(5), done=told.append, failed=told.append)
+    handle = tasks.submit(lambda: go.wait(60), done=told.append, failed=told.append)
     handle.cancel()
     go.set()
     tasks.submit(lambda: "last", done=told.append)
@@ -57,7 +57,7 @@ def test_what_was_cancelled_tells_nobody(qtbot, tasks):
 def test_a_result_for_a_widget_that_has_gone_is_dropped(qtbot, tasks):
     told, go = [], threading.Event()
     owner = QObject()
-    tasks.submit(lambda: go.wait(5), done=told.append, owner=owner)
+    tasks.submit(lambda: go.wait(60), done=told.append, owner=owner)
     shiboken6.delete(owner)
     go.set()
     tasks.submit(lambda: "last", done=told.append)

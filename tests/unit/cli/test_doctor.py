@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fakes.practices import Start
 from tpu_studio.cli.main import main
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
 
 @pytest.fixture
-def practice(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
+def practice(start_practice: Start, monkeypatch: pytest.MonkeyPatch) -> Practice:
     """A practice cloud in this process, found as the home's own would be."""
-    served = Practice(Settings(home / "practice", machines=False)).start()
-    settings = served.cloud.settings
-    told = {"url": served.url, "token": served.token, "project": settings.project, "zone": settings.zone,
-            "bucket": settings.bucket}  # fmt: skip
-    monkeypatch.setattr(daemon, "start_or_join", lambda home: told)
-    yield served
-    served.stop()
+    served = start_practice()
+    monkeypatch.setattr(daemon, "start_or_join", lambda home: served.ready())
+    return served
 
 
 def asked(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict[str, Any]]:

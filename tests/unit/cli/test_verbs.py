@@ -189,7 +189,7 @@ def test_ctrl_c_leaves_it_running_and_says_how_to_stop_it(terminal: Terminal) ->
     process = terminal.start("run", JOB)
     wait_for_steps(terminal, 3)
     process.send_signal(signal.SIGINT)
-    _, words = process.communicate(timeout=20)
+    _, words = process.communicate(timeout=120)
     assert process.returncode == 130
     assert "goes on without this window" in words
     assert "tpu-studio stop digits-" in words
@@ -205,7 +205,7 @@ def test_stop_on_interrupt_stops_and_keeps(terminal: Terminal) -> None:
     process = terminal.start("run", JOB, "--stop-on-interrupt", "--json")
     wait_for_steps(terminal, 3)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=20)
+    said, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     assert json.loads(said.splitlines()[-1])["reason"] == "stopped-by-user"
 

@@ -60,7 +60,7 @@ def test_giving_up_ends_the_program_and_all_it_started(tmp_path: Path) -> None:
     with pytest.raises(StudioError) as caught:
         stopwatch(tmp_path, program).time(plan(), 1.0, cancelled=lambda: mark.exists() and bool(mark.read_text()))
     assert caught.value.id == "timing-cancelled"
-    pid, deadline = int(mark.read_text()), time.monotonic() + 5
+    pid, deadline = int(mark.read_text()), time.monotonic() + 60
     while _lives(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -30,7 +30,7 @@ def test_work_runs_elsewhere_and_its_result_is_posted(loop: BackgroundLoop) -> N
         done=lambda ident: got.append((ident, threading.current_thread().name)),
         post=posted.put,
     )
-    posted.get(timeout=5)()
+    posted.get(timeout=60)()
     assert got[0][0] != threading.get_ident()
     assert got[0][1] == threading.current_thread().name
 
@@ -43,7 +43,7 @@ def test_an_error_is_posted_as_it_is(loop: BackgroundLoop) -> None:
         raise ValueError("no such thing")
 
     loop.submit(fail, failed=errors.append, post=posted.put)
-    posted.get(timeout=5)()
+    posted.get(timeout=60)()
     assert str(errors[0]) == "no such thing"
 
 
@@ -51,7 +51,7 @@ def test_after_cancel_neither_is_called_even_when_it_was_posted_already(loop: Ba
     posted: queue.Queue[Call] = queue.Queue()
     got: list[int] = []
     handle = loop.submit(lambda: 1, done=got.append, post=posted.put)
-    call = posted.get(timeout=5)
+    call = posted.get(timeout=60)
     handle.cancel()
     call()
     assert got == []
@@ -68,15 +68,15 @@ def test_many_cancels_at_any_time_lose_nothing(loop: BackgroundLoop) -> None:
         else:
             kept += 1
     while len(got) < kept:
-        posted.get(timeout=5)()
+        posted.get(timeout=60)()
     assert sorted(got) == list(range(0, 200, 3))
 
 
 def test_stop_waits_for_what_blocks_and_then_leaves_nothing() -> None:
     loop = BackgroundLoop("a-loop-that-ends")
-    ended = threading.Event()
-    loop.submit(lambda: (time.sleep(0.2), ended.set()))
-    time.sleep(0.05)
+    begun, ended = threading.Event(), threading.Event()
+    loop.submit(lambda: (begun.set(), time.sleep(0.2), ended.set()))
+    assert begun.wait(60)
     assert loop.stop()
     assert ended.is_set()
     with pytest.raises(RuntimeError):

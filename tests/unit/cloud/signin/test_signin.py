@@ -78,7 +78,7 @@ class Google:
 
         def go() -> None:
             answer = urlencode(self.answer("the-code", query["state"]))
-            self.seen.append(requests.get(f"{query['redirect_uri']}?{answer}", timeout=10))
+            self.seen.append(requests.get(f"{query['redirect_uri']}?{answer}", timeout=60))
 
         self._threads.append(threading.Thread(target=go))
         self._threads[-1].start()
@@ -157,7 +157,7 @@ def test_a_page_of_another_host_name_gets_nothing(accounts: Accounts, google: Go
     def browse(url: str) -> bool:
         query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
         answer = f"{query['redirect_uri']}?code=x&state={query['state']}"
-        google.seen.append(requests.get(answer, headers={"Host": "evil.example"}, timeout=10))
+        google.seen.append(requests.get(answer, headers={"Host": "evil.example"}, timeout=60))
         return True
 
     with pytest.raises(SignedOut, match="sign-in-cancelled"):

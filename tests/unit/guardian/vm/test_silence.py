@@ -21,7 +21,7 @@ from tpu_studio.trainer.guardian.vm.rented import Rented
 from tpu_studio.trainer.guardian.vm.web import Refused, Reply
 from tpu_studio.wire.reasons import Reason
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class Box:

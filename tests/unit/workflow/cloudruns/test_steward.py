@@ -53,7 +53,7 @@ def loop() -> Iterator[BackgroundLoop]:
 
 
 def until(true: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 20
+    give_up = time.monotonic() + 60
     while not true():
         assert time.monotonic() < give_up
         time.sleep(0.005)
