@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,17 +31,18 @@ from chaos_load import Load
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tpu_studio.planner.make import make_plan
-from tpu_studio.practice.faults import read_fault
+from tpu_studio.practice.faults import Faults, read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
-from tpu_studio.practice.tpu_life import NODE, QR
+from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.wire.plan import Plan, dumps
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PATIENCE_S = 240.0  # real seconds a cell may take, and as long again as programs had to wait for a core
 POLL_S = 0.05
+OF_MACHINES = ("vm-hung", "vm-without-network", "disk-full", "preempted", "preempted-at-step", "node-gone")
 TAIL = 4000  # characters of a log that a failure brings with it
 DIGITS_EPOCHS = 12
 
@@ -56,6 +58,7 @@ class Play:
         early = tuple(text for phase, text in cell.faults if phase == "submit")
         self.practice = Practice(Settings(folder=folder / "practice", speed=cell.speed), early).start()
         self.db, self.clock = self.practice.cloud.db, self.practice.cloud.clock
+        self.met = watch(self.practice.cloud.faults)
         self.ready = folder / "ready.json"
         self.ready.write_text(json.dumps(self.practice.ready()))
         self.plan = self._plan()
@@ -232,6 +235,7 @@ class Play:
         seen = Seen(
             cell=self.cell, home=self.home, practice=self.practice, plan=self.plan, kept=self.kept,
             deadlines=self.deadlines, empty_at=self.empty_at, settled=self.settled, problems=self.problems,
+            met=self.met,
         )  # fmt: skip
         return judge(seen)
 
@@ -251,6 +255,25 @@ class Play:
             "faults": cloud.faults.events(),
             "logs": {str(path.relative_to(self.folder)): tail(path) for path in logs if path.is_file()},
         }
+
+
+def watch(faults: Faults) -> set[str]:
+    """The names of the faults that have changed an answer: taken, or asked for and standing. What befalls machines is
+    looked for before its time, and counts by its note (`Faults.events`) alone."""
+    found: set[str] = set()
+
+    def watched(ask: Callable[..., Any]) -> Callable[..., Any]:
+        def asking(name: str, **about: Any) -> Any:
+            answer = ask(name, **about)
+            if answer is not None and name not in OF_MACHINES:
+                found.add(name)
+            return answer
+
+        return asking
+
+    for name in ("take", "armed"):
+        setattr(faults, name, watched(getattr(faults, name)))
+    return found
 
 
 def tail(path: Path) -> str:

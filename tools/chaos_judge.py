@@ -22,7 +22,7 @@ from tpu_studio.domain.sentences import say_reason
 from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.tpu_life import NODE, QR
+from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.plan import Plan
@@ -61,6 +61,7 @@ class Seen:
         empty_at: When the cloud was seen empty; None: it is not.
         settled: Whether the desktop ended of itself, with the run settled.
         problems: What kept the cell from being played.
+    met: Names of the faults that have changed an answer.
     """
 
     cell: Cell
@@ -72,6 +73,7 @@ class Seen:
     empty_at: float | None
     settled: bool
     problems: list[str]
+    met: set[str]
 
 
 @dataclass
@@ -131,7 +133,8 @@ class Judgement:
         passed = (self.seen.home / "transitions.log").read_text() if self.runs or kills else ""
         reached = passed.count("KILLED") == len(kills)
         self.verdict.check("played", reached, f"a place to be killed at was never reached: {kills}")
-        happened = {event["name"] for event in self.practice.cloud.faults.events() if event["what"] == "happened"}
+        noted = self.practice.cloud.faults.events()
+        happened = self.seen.met | {event["name"] for event in noted if event["what"] == "happened"}
         self.verdict.facts["met"] = all(read_fault(text)[0] in happened for _, text in self.cell.faults)
 
     # ------------------------------------------------------------------------------------------------- in the cloud

@@ -236,7 +236,7 @@ class Faults:
                 self._db.lasting(lambda: self._db.delete("fault", taken["id"]))
             else:
                 self._db.lasting(lambda: self._db.put("fault", taken["id"], taken))
-        self.note("happened", name, **about)
+            self._db.lasting(lambda: self.note("happened", name, **about))
         return dict(record["about"])
 
     def settle(self, name: str, **about: Any) -> dict[str, Any] | None:

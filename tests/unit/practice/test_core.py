@@ -10,7 +10,7 @@ import pytest
 
 from tpu_studio.practice.clock import Clock, parse_duration, parse_rfc3339
 from tpu_studio.practice.discovery import camel, checked, enum_numbers, schemas, snake, with_numbers
-from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.errors import GoogleError, not_found
 from tpu_studio.practice.faults import FAULTS, Faults
 from tpu_studio.practice.meter import Meter
 from tpu_studio.practice.principals import Principal, Principals
@@ -105,6 +105,16 @@ def test_a_fault_counts_down_and_then_is_over(faults: Faults):
     assert faults.armed("preempted-at-step") == {"step": 7, "notice": 30.0}
     assert [faults.take("preempted-at-step") is not None for _ in range(3)] == [True, True, False]
     assert [event["what"] for event in faults.events()] == ["armed", "happened", "happened"]
+
+
+def test_a_fault_that_refuses_a_call_has_happened_though_all_that_the_call_wrote_is_taken_back(
+    faults: Faults, db: Database
+):
+    faults.arm("stockout-at-submit")
+    with pytest.raises(GoogleError), db.transaction():
+        assert faults.take("stockout-at-submit") is not None
+        raise not_found("a TPU")
+    assert [event["what"] for event in faults.events()] == ["armed", "happened"] and faults.listed() == []
 
 
 def test_a_fault_with_times_0_stays_until_it_is_disarmed_or_settled(faults: Faults):
