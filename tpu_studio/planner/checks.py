@@ -14,7 +14,7 @@ from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
-from tpu_studio.planner.rented import Rented
+from tpu_studio.planner.rented import Rented, usd_of
 from tpu_studio.planner.work import Memory
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
@@ -214,15 +214,20 @@ def of_time_and_money(
             {"hours": hours, "expected_s": time.expected},
         )
     if price and money is not None and "limits.money_usd" in given:
-        cost = estimate.cost_usd(price)
-        if money < cost.expected:
+        cost, least = estimate.cost_usd(price), usd_of((estimate.setup_s.low + 60.0) / 3600.0, price)
+        if rents and money < least:  # the start of a machine and a minute of training
+            yield Check(
+                "money-limit-too-small", "error", "The cost limit would be used up before training begins",
+                {"limits.money_usd": least}, {"money_usd": money, "least_usd": least},
+            )  # fmt: skip
+        elif money < cost.expected:
             level = "warning" if money < cost.low else "info"
             yield Check(
                 "money-limit-short",
                 level,
                 "The cost limit may end the run before it is done",
                 {"limits.money_usd": "auto"},
-                {"money_usd": money, "expected_usd": cost.expected},
+                {"money_usd": money, "expected_usd": cost.expected, "place": place},
             )
     elif not rents and not price and "limits.money_usd" in given and resolved.values["limits.money_usd"] != "auto":
         yield Check(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes.looks import DIAMONDS, HANDS, LAPTOP, NOW, PLAYS, job
+from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.make import estimate_of, make_plan
 from tpu_studio.planner.timing import Timing
+from tpu_studio.wire.plan import Check
 
 TIMED = Timing(step_time_s=0.1, compile_s=4.0, setup_s=6.0, examples_per_s=320.0, evaluation_s=0.5, checkpoint_s=0.1)
 
@@ -63,6 +65,19 @@ def test_limits_that_a_person_sets_are_kept_and_a_short_one_is_told():
     fixes = {check.id: check.fix for check in plan.checks}
     assert fixes["time-limit-short"] == {"limits.hours": "auto"}
     assert fixes["money-limit-short"] == {"limits.money_usd": "auto"}
+
+
+@pytest.mark.parametrize("place", ["practice", "cloud"])
+def test_a_cost_limit_that_the_start_of_a_machine_would_use_up_is_refused_with_the_least_that_makes_sense(place: str):
+    def made(usd: float) -> dict[str, Check]:
+        wanted = job("mlp", "digits", where={"place": place}, limits={"money_usd": usd})
+        return {check.id: check for check in make_plan(wanted, DIGITS, now=NOW, computer=LAPTOP).checks}
+
+    refused = made(0.001)["money-limit-too-small"]
+    assert refused.level == "error" and refused.fix is not None
+    least = refused.fix["limits.money_usd"]
+    assert 0.01 <= least <= 0.20 and f"${least:.2f} or more" in say_finding(refused.id, refused.facts).action
+    assert "money-limit-too-small" not in made(least)
 
 
 def test_the_longest_run_is_29_days_and_that_is_told():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 from tpu_studio.wire.schema import BY_PATH
 
@@ -21,6 +22,13 @@ def _name(f: Facts) -> str:
     path = f.text("key", "a setting")
     key = BY_PATH.get(path)
     return f"“{key.title}” ({path})" if key and key.title else f"“{path}”"
+
+
+def _usd(f: Facts, name: str) -> str:
+    value = f.raw(name)
+    if not isinstance(value, (int, float)):
+        return "a few cents"
+    return figures.money(value) if value >= 0.01 else f"${value:g}"
 
 
 def _begin(text: str) -> str:
@@ -206,10 +214,16 @@ CHECKS: dict[str, Entry] = {
         "It is stopped at the limit, and the model so far is kept.",
         "Choose a smaller model, or fewer steps.",
     ),
-    "money-limit-short": Sentence(
+    "money-limit-short": lambda f: Sentence(
         "The cost limit may end the run before it is done",
-        "The price is pretended: nothing is charged. The model so far is kept.",
+        f"{'' if f.raw('place') == 'cloud' else 'The price is pretended: nothing is charged. '}"
+        "The model so far is kept.",
         "Raise the limit, or take the recommended one.",
+    ),
+    "money-limit-too-small": lambda f: Sentence(
+        f"The cost limit of {_usd(f, 'money_usd')} would be used up before training begins",
+        f"Getting ready alone costs something, and a model needs a minute at least. {NOTHING_CHARGED}",
+        f"Set “Cost limit” (limits.money_usd) to {_usd(f, 'least_usd')} or more, or to “auto”.",
     ),
     "money-limit-unused": Sentence(
         "The cost limit does nothing here",
