@@ -58,6 +58,13 @@ def test_a_silent_death_after_a_stop_is_still_that_stop_and_says_how() -> None:
     assert (end.facts["killed"], end.facts["signal"]) == (True, "SIGKILL")
 
 
+def test_a_result_that_was_not_written_in_the_time_left_is_no_failure_of_the_training() -> None:
+    cut = {**DONE, "status": "failed", "reason": "trainer-failed", "facts": {"error": "savedmodel-failed", "code": -15}}
+    end = ending(cut, Death(1, killed_by_us=True), asked=Reason.TIME_LIMIT)
+    assert (end.status, end.reason, end.facts["killed"]) == ("stopped", "time-limit", True)
+    assert ending(cut, Death(1), asked=Reason.TIME_LIMIT).reason == "trainer-failed"
+
+
 def test_bad_luck_is_tried_again_twice_and_only_after_progress() -> None:
     assert may_restart(KILLED, asked=None, restarts=0, saved_since_start=True)
     assert may_restart(KILLED, asked=None, restarts=1, saved_since_start=True)

@@ -66,6 +66,8 @@ def ending(
         said = str(outcome.get("reason", ""))
         if asked is not None and said == Reason.STOPPED_BY_USER.value:
             said = asked.value
+        elif asked is not None and said == Reason.TRAINER_FAILED.value and death.killed_by_us:
+            said, known["killed"] = asked.value, True  # its time was up while it still wrote the result
         return Ending(
             _status(said, outcome.get("status")),
             said,
