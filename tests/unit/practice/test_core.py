@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -54,6 +55,19 @@ def test_a_transaction_is_all_or_nothing_also_when_nested(db: Database):
             db.put("thing", "b", {})
         raise RuntimeError
     assert db.list("thing") == []
+
+
+def test_a_full_disk_takes_the_transaction_back_and_nothing_is_stuck_when_there_is_room_again(tmp_path: Path):
+    db = Database(tmp_path / "practice.db")
+    db._db.execute("PRAGMA max_page_count = 20")
+    with pytest.raises(sqlite3.OperationalError, match="full"), db.transaction():
+        db.put("thing", "small", {})
+        db.put("thing", "large", {"long": "x" * 200_000})
+    assert db.list("thing") == []
+    db._db.execute("PRAGMA max_page_count = 2000")
+    with db.transaction():
+        db.put("thing", "large", {"long": "x" * 200_000})
+    assert len(db.list("thing")) == 1
 
 
 def test_what_is_only_read_is_kept_until_it_changes_or_is_taken_back(db: Database):
