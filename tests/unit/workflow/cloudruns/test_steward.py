@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
+from tests.fakes.waiting import eventually
 from tpu_studio.wire.errors import RunError
 from tpu_studio.workflow.background import BackgroundLoop
 from tpu_studio.workflow.cloudruns import steward
@@ -52,22 +52,15 @@ def loop() -> Iterator[BackgroundLoop]:
     assert loop.stop()
 
 
-def until(true: Callable[[], bool]) -> None:
-    give_up = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < give_up
-        time.sleep(0.005)
-
-
 def test_every_run_is_driven_until_it_is_settled_and_one_that_hangs_holds_up_no_other(loop: BackgroundLoop):
     cloud = Cloud(one=3, hung=1, two=2)
     cloud.stuck.add("hung")
     keeper = Steward(cloud, cloud.unsettled)
     loop.run(keeper.keep())
-    until(lambda: cloud.left["one"] == cloud.left["two"] == 0)
+    eventually(lambda: cloud.left["one"] == cloud.left["two"] == 0)
     assert cloud.left["hung"] == 1 and cloud.recovered == 1
     cloud.release.set()
-    until(lambda: cloud.left["hung"] == 0)
+    eventually(lambda: cloud.left["hung"] == 0)
     assert cloud.turns.count("one") == 3
 
 
@@ -80,15 +73,15 @@ def test_a_new_run_is_taken_up_when_it_is_told_and_a_command_does_not_wait_for_t
     cloud.pause = 3600.0
     keeper = Steward(cloud, cloud.unsettled)
     loop.run(keeper.keep())
-    until(lambda: cloud.recovered == 1)
+    eventually(lambda: cloud.recovered == 1)
     cloud.left["new"] = 2
 
     def told(count: int) -> bool:
         keeper.hurry("new")
         return cloud.turns.count("new") >= count
 
-    until(lambda: told(1))
-    until(lambda: told(2))
+    eventually(lambda: told(1))
+    eventually(lambda: told(2))
 
 
 @pytest.mark.parametrize("trouble", [RunError("folder-unwritable", folder="x"), ValueError("what no one thought of")])
@@ -97,9 +90,9 @@ def test_trouble_in_a_turn_ends_no_driving(loop: BackgroundLoop, monkeypatch: py
     cloud = Cloud(one=1)
     cloud.trouble = trouble
     loop.run(Steward(cloud, cloud.unsettled).keep())
-    until(lambda: len(cloud.turns) >= 3)
+    eventually(lambda: len(cloud.turns) >= 3)
     cloud.trouble = None
-    until(lambda: cloud.left["one"] == 0)
+    eventually(lambda: cloud.left["one"] == 0)
 
 
 def test_at_the_end_of_the_app_a_turn_under_way_is_waited_for(loop: BackgroundLoop):
@@ -107,7 +100,7 @@ def test_at_the_end_of_the_app_a_turn_under_way_is_waited_for(loop: BackgroundLo
     cloud.stuck.add("hung")
     keeper = Steward(cloud, cloud.unsettled)
     future = loop.run(keeper.keep())
-    until(lambda: cloud.turns == ["hung"])
+    eventually(lambda: cloud.turns == ["hung"])
     future.cancel()
     assert not keeper.rest(0.01)
     cloud.release.set()
