@@ -392,7 +392,7 @@ def _end(view: RunView, event: Event) -> RunView:
             for name, value in (final if isinstance(final, dict) else {}).items()
             if isinstance(value, (int, float))
         },
-        facts if isinstance(facts, dict) else {},
+        {"saved_step": view.checkpoint_step, **(facts if isinstance(facts, dict) else {})},
     )
     spans = {
         phase: replace(span, end=max(span.start, event.t)) if span.end is None else span

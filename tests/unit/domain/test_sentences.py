@@ -180,3 +180,16 @@ def test_a_rented_run_says_what_it_cost_and_a_practice_run_that_it_was_pretended
     assert "It cost $1.84." in say_reason(Reason.COMPLETED, {}, place="cloud", usd=1.84).meaning
     assert "practice dollars" in say_reason(Reason.TIME_LIMIT, {}, place="practice", usd=1.84).meaning
     assert "Nothing was charged." in say_reason(Reason.COMPLETED, {}).meaning
+
+
+@pytest.mark.parametrize("reason", [Reason.GUARDIAN_GONE, Reason.TRAINER_KILLED, Reason.DISK_FULL])
+def test_an_end_before_the_first_copy_promises_none(reason: Reason) -> None:
+    with_copy, without = say_reason(reason, {"saved_step": 40}), say_reason(reason, {"saved_step": None})
+
+    assert "The last saved copy of the model is safe" in with_copy.meaning
+    assert "No copy of the model had been saved yet" in without.meaning
+    assert "last saved copy" not in str(without)
+
+
+def test_words_name_the_button_that_carries_on() -> None:
+    assert "“Carry on”" in say_reason(Reason.GUARDIAN_GONE, {}).action

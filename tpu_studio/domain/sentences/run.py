@@ -6,9 +6,18 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire.reasons import Reason
 
-_KEPT = "Nothing was charged. The last saved copy of the model is safe."
 _AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last saved copy of the model is safe."
-_RESUME = "Press “Resume” to go on from the last saved copy."
+_CARRY_ON = "“Carry on” (tpu-studio resume)"
+
+
+def _kept(f: Facts) -> str:
+    """What is left to go on from; ``saved_step`` is None where no copy had been made."""
+    copy = "No copy of the model had been saved yet" if f.none("saved_step") else "The last saved copy of the model is safe"
+    return f"Nothing was charged. {copy}."
+
+
+def _carry_on(f: Facts) -> str:
+    return f"{_CARRY_ON} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last saved copy'}."
 
 
 def model_from_before(f: Facts) -> str:
@@ -22,9 +31,10 @@ def _without_model(f: Facts, title: str) -> Sentence | None:
         return None
     if before := model_from_before(f):
         return Sentence(f"{title} before a new model was written", f"Nothing was charged. {before}", "Try it, or resume.")
+    kept = "No copy of the model had been saved yet." if f.none("saved_step") else "A copy that was saved before is safe."
     return Sentence(
         f"{title} before a model was written",
-        "Nothing was charged. A copy that was saved before is safe.",
+        f"Nothing was charged. {kept}",
         "Resume it, or start it anew.",
     )
 
@@ -33,7 +43,7 @@ def _loss(f: Facts) -> Sentence:
     at = f" at step {f.text('step')}" if "step" in f else ""
     return Sentence(
         f"The loss stopped being a number{at}",
-        f"The corrections grew too large. {_KEPT}",
+        f"The corrections grew too large. {_kept(f)}",
         "Train again with a smaller learning rate, or with “go back and halve the rate”.",
     )
 
@@ -68,12 +78,12 @@ REASONS: dict[Reason, Entry] = {
     Reason.LOSS_NOT_FINITE: _loss,
     Reason.DATA_MISSING: lambda f: Sentence(
         "The data is not there any more",
-        f"{f.file('path', 'The folder or file')} was moved, renamed or deleted. {_KEPT}",
-        "Put it back, then press “Resume”.",
+        f"{f.file('path', 'The folder or file')} was moved, renamed or deleted. {_kept(f)}",
+        "Put it back, then press “Carry on”.",
     ),
-    Reason.DATA_CHANGED: Sentence(
+    Reason.DATA_CHANGED: lambda f: Sentence(
         "The data has changed since the plan was made",
-        f"Going on would mix two data sets in one curve. {_KEPT}",
+        f"Going on would mix two data sets in one curve. {_kept(f)}",
         "Plan a new run on the data as it is now.",
     ),
     Reason.DATA_BROKEN: lambda f: Sentence(
@@ -91,28 +101,28 @@ REASONS: dict[Reason, Entry] = {
         "Building it took too long and was ended. Nothing was charged.",
         "Look for an endless loop or waiting in the model file.",
     ),
-    Reason.OUT_OF_MEMORY: Sentence(
+    Reason.OUT_OF_MEMORY: lambda f: Sentence(
         "The computer ran out of memory",
-        f"The system ended the training program. {_KEPT}",
+        f"The system ended the training program. {_kept(f)}",
         "Train with fewer examples per step, or close other programs and resume.",
     ),
-    Reason.DISK_FULL: Sentence(
+    Reason.DISK_FULL: lambda f: Sentence(
         "The disk is full",
-        f"A copy of the model could not be written. {_KEPT}",
-        "Free some space, then press “Resume”.",
+        f"A copy of the model could not be written. {_kept(f)}",
+        "Free some space, then press “Carry on”.",
     ),
-    Reason.FOLDER_UNWRITABLE: Sentence(
+    Reason.FOLDER_UNWRITABLE: lambda f: Sentence(
         "The run's folder cannot be written",
-        f"Its rights may have changed, or the disk was removed. {_KEPT}",
-        "Make the folder writable, then press “Resume”.",
+        f"Its rights may have changed, or the disk was removed. {_kept(f)}",
+        "Make the folder writable, then press “Carry on”.",
     ),
     Reason.CHECKPOINT_CORRUPT: Sentence(
         "The saved copy is damaged",
         "Its checksum does not match, so it was not used. Nothing was charged.",
         "Resume from an older copy, or train again.",
     ),
-    Reason.DEVICES_DIFFER: Sentence(
-        "The computer has other devices than the plan expects", _KEPT, "Plan the run again on this computer."
+    Reason.DEVICES_DIFFER: lambda f: Sentence(
+        "The computer has other devices than the plan expects", _kept(f), "Plan the run again on this computer."
     ),
     Reason.PLAN_UNREADABLE: Sentence(
         "The plan of this run cannot be read",
@@ -120,20 +130,20 @@ REASONS: dict[Reason, Entry] = {
         "Open it with a newer version, or plan the run again.",
     ),
     Reason.TRAINER_KILLED: lambda f: Sentence(
-        "Something ended the training program", f"It was stopped from outside{_signal(f)}. {_KEPT}", _RESUME
+        "Something ended the training program", f"It was stopped from outside{_signal(f)}. {_kept(f)}", _carry_on(f)
     ),
-    Reason.TRAINER_FAILED: Sentence(
+    Reason.TRAINER_FAILED: lambda f: Sentence(
         "The training program failed",
-        f"It ended with an error that we did not foresee. {_KEPT}",
+        f"It ended with an error that we did not foresee. {_kept(f)}",
         "Read what it said in the log, then resume or train again.",
     ),
-    Reason.TRAINER_STUCK: Sentence(
-        "The training program stopped answering", f"It was ended after a long silence. {_KEPT}", _RESUME
+    Reason.TRAINER_STUCK: lambda f: Sentence(
+        "The training program stopped answering", f"It was ended after a long silence. {_kept(f)}", _carry_on(f)
     ),
-    Reason.GUARDIAN_GONE: Sentence(
+    Reason.GUARDIAN_GONE: lambda f: Sentence(
         "The run was interrupted",
-        f"The computer was switched off, or the program that watches the run was ended. {_KEPT}",
-        _RESUME,
+        f"The computer was switched off, or the program that watches the run was ended. {_kept(f)}",
+        _carry_on(f),
     ),
     Reason.START_FAILED: Sentence(
         "The training program could not be started",

@@ -35,6 +35,10 @@ class Facts:
     def __contains__(self, name: str) -> bool:
         return self._facts.get(name) not in (None, "", [], {})
 
+    def none(self, name: str) -> bool:
+        """Whether it was looked for and there is none (told as None), unlike a fact that nobody told."""
+        return name in self._facts and self._facts[name] is None
+
     def raw(self, name: str, default: Any = None) -> Any:
         value = self._facts.get(name)
         return default if value is None else value
