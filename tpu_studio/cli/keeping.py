@@ -145,6 +145,7 @@ def as_json(row: RunSummary) -> dict[str, Any]:
 def _as_table(rows: list[RunSummary]) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say
+    from tpu_studio.viewmodels.runrows import marked
 
     head = ["RUN", "STATE", "STEPS", "RESULT", "TIME", "COST", "STARTED"]
     lines = [head]
@@ -161,7 +162,7 @@ def _as_table(rows: list[RunSummary]) -> str:
                 steps,
                 metric,
                 figures.duration(row.duration_s),
-                figures.money(row.usd) if row.usd else "",
+                marked(row.place, row.usd) if row.usd else "",
                 time.strftime("%d %b %H:%M", time.localtime(row.created)),
             ]
         )
@@ -177,6 +178,7 @@ def _state(row: RunSummary) -> str:
 def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say_reason
+    from tpu_studio.viewmodels.runrows import marked
     from tpu_studio.wire.reasons import Reason
     from tpu_studio.wire.runfolder import model_from_before
 
@@ -189,8 +191,8 @@ def _as_text(row: RunSummary, following: Any) -> str:
         ["Time", figures.duration(row.duration_s)],
     ]
     if row.usd:
-        told = {"cloud": "", "practice": " in practice dollars"}.get(row.place, ", pretended")
-        lines.append(["Cost", f"{figures.money(row.usd)}{told}"])
+        told = "" if row.place == "cloud" else "; nothing was charged"
+        lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])
     text = table(lines)

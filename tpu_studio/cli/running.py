@@ -166,7 +166,7 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
             if line != last_line:
                 output.answer({"t": round(time.time(), 3), **line})
                 last_line = line
-        output.progress(_share(view), _words(view))
+        output.progress(_share(view), _words(view, following.plan.place))
         time.sleep(POLL_S)
 
 
@@ -201,7 +201,7 @@ def carry(services: Studio, name: str, output: Output) -> None:
             view = following.view
             if view.over or view.phase not in _BEFORE:
                 return
-            output.progress(None, _words(view))
+            output.progress(None, _words(view, following.plan.place))
             time.sleep(POLL_S)
             turn_at = _drive(services, following.folder.name, turn_at, output)
     except KeyboardInterrupt:
@@ -257,8 +257,9 @@ def _rented_line(view: RunView) -> dict[str, Any]:
     }
 
 
-def _words(view: RunView) -> str:
+def _words(view: RunView, place: str) -> str:
     from tpu_studio.domain import figures
+    from tpu_studio.viewmodels.runrows import marked
 
     if view.over and view.rented:
         return "Cleaning up: the result is fetched, and that the machine is gone is being proved …"
@@ -282,7 +283,7 @@ def _words(view: RunView) -> str:
     if left is not None:
         parts.append(f"{figures.duration(left)} left")
     if view.usd_per_hour:
-        parts.append(figures.money(view.usd))
+        parts.append(marked(place, view.usd))
     return " · ".join(parts)
 
 

@@ -1,7 +1,8 @@
 """The Run page: watches one run live, becomes its report when it is over, and lets its model be tried.
 
-Holds a frozen `RunPageState`; what it says in words stands in ``viewmodels.runwords``. The page calls `tick` about ten
-times a second while it is shown; reading new events happens elsewhere, through `Tasks`, never in the window's thread.
+Holds a frozen `RunPageState`; its words stand in ``runstages``, ``runnumbers``, ``runhappened`` and ``runwords``. The
+page calls `tick` about ten times a second while it is shown; reading new events happens elsewhere, through `Tasks`,
+never in the window's thread.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import Any, Protocol
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
-from tpu_studio.viewmodels import draft, runrented, runwords
+from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runrented, runstages, runwords
+from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
+from tpu_studio.viewmodels.review import Fact
+from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runlog import read_log
-from tpu_studio.viewmodels.runwords import RunFacts
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.phases import Status
@@ -98,6 +101,11 @@ class RunPageState:
         return not self.view.over and not self.view.stopping and not self.busy
 
     @property
+    def stop_words(self) -> str:
+        """A model that was never trained cannot be kept."""
+        return "Stop & keep model" if self.view.step else "Stop"
+
+    @property
     def may_resume(self) -> bool:
         """The run ended before its time in a way that carrying on can mend."""
         return self.view.end is not None and not self.busy and self._reason is not None and self._reason.retry_may_help
@@ -154,24 +162,24 @@ class RunPageState:
             return None
 
     @property
-    def pill(self) -> tuple[str, runwords.Tone]:
+    def pill(self) -> tuple[str, runfacts.Tone]:
         return runwords.pill(self.facts, self.view)
 
     @property
-    def stages(self) -> tuple[runwords.Stage, ...]:
-        return runwords.stages(self.facts, self.view, self.now)
+    def stages(self) -> tuple[runstages.Stage, ...]:
+        return runstages.stages(self.facts, self.view, self.now)
 
     @property
-    def numbers(self) -> tuple[runwords.Number, ...]:
-        return runwords.numbers(self.facts, self.view, self.now)
+    def numbers(self) -> tuple[runnumbers.Number, ...]:
+        return runnumbers.numbers(self.facts, self.view, self.now)
 
     @property
     def finding(self) -> str:
         return runwords.finding(self.facts, self.view, self.now)
 
     @property
-    def happened(self) -> tuple[runwords.Line, ...]:
-        return runwords.what_happened(self.facts, self.view)
+    def happened(self) -> tuple[runhappened.Line, ...]:
+        return runhappened.what_happened(self.facts, self.view)
 
 
 class RunViewModel:
@@ -200,7 +208,7 @@ class RunViewModel:
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
-        self.state = Observable(RunPageState(run, runwords.facts_of(plan), folder, RunView(), clock(), plan=plan))
+        self.state = Observable(RunPageState(run, runfacts.facts_of(plan), folder, RunView(), clock(), plan=plan))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
         self._make_predictor = predictor
         self._predictor: Predictor | None = None
@@ -306,6 +314,16 @@ class RunViewModel:
             shown(f"The log cannot be read: {error}")
 
         return self._tasks.submit(lambda: read_log(folder), done=shown, failed=failed).cancel
+
+    def read_receipt(self, shown: Callable[[tuple[Fact, ...], str], None]) -> Callable[[], None]:
+        """Read the receipt elsewhere and hand it to *shown* in words, or the reason why not. Returns the way out."""
+        folder = self.state.value.folder
+
+        def failed(error: Exception) -> None:
+            shown((), f"{error} What was deleted stands under “What happened”.")
+
+        work = lambda: receipt_of(read_receipt(folder))  # noqa: E731
+        return self._tasks.submit(work, done=lambda facts: shown(facts, ""), failed=failed).cancel
 
     def dismiss_problem(self) -> None:
         self._change(problem=None)

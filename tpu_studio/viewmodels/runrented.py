@@ -50,6 +50,11 @@ class Removal:
     lines: tuple[str, ...] = ()
 
 
+def lender(place: str) -> str:
+    """Who lends the machine, at the start of a sentence."""
+    return "The practice cloud" if place == "practice" else "Google"
+
+
 def is_rented(place: str) -> bool:
     return place in ("practice", "cloud")
 
@@ -126,16 +131,16 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
         )
     if view.end is None:
         return None
-    proofs = _proofs(view)
+    proofs = _proofs(view, practice)
     if not view.settled or view.unproved:
         return Removal(
             "neutral",
             "The TPU is being given back",
-            "Google is asked until it answers that nothing is there any more; the proof stands here then.",
+            f"{lender(plan.place)} is asked until it answers that nothing is there; then the proof stands here.",
             proofs,
         )
     usd = figures.money(view.usd)
-    cost = f"It would have cost {usd}." if practice else f"It cost {usd}."
+    cost = f"It would have cost {usd}; nothing was charged." if practice else f"It cost {usd}."
     if not proofs:
         return Removal("ok", "Nothing was rented", "No machine was made, and nothing was charged.")
     at = max(item.t for item in view.happened if item.kind == "deleted")
@@ -150,15 +155,16 @@ def _failing(view: RunView) -> bool:
     return bool(about) and about[-1] == "delete-failing"
 
 
-def _proofs(view: RunView) -> tuple[str, ...]:
+def _proofs(view: RunView, practice: bool) -> tuple[str, ...]:
     told = []
+    who = "the practice cloud" if practice else "Google"
     for item in view.happened:
         if item.kind != "deleted":
             continue
         name, zone = item.facts.get("name"), item.facts.get("zone")
         created = item.facts.get("created")
         there = f"there from {_clock(float(created))}, " if isinstance(created, (int, float)) else ""
-        told.append(f"{name} in {zone}: {there}gone at {_clock(item.t)} (Google answers: not found)")
+        told.append(f"{name} in {zone}: {there}gone at {_clock(item.t)} ({who} answers: not found)")
     return tuple(told)
 
 

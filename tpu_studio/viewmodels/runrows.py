@@ -45,6 +45,16 @@ _METRICS = {
 _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
 
 
+def pretence(place: str, usd: float) -> str:
+    """`practice` or `pretended`: what *usd* is where nobody is charged; "" for real money and for nothing."""
+    return "" if place == "cloud" or not usd else "practice" if place == "practice" else "pretended"
+
+
+def marked(place: str, usd: float) -> str:
+    """`$1.84`; `practice $0.07`: nothing real may be read out of a rehearsal."""
+    return f"{pretence(place, usd)} {figures.money(usd)}".strip()
+
+
 @dataclass(frozen=True)
 class RunRow:
     """One run in words, and the values that its columns sort by."""
@@ -84,15 +94,13 @@ class RunRow:
 
     @property
     def cost(self) -> str:
-        """What was charged: nothing in practice (on this computer, what the pretended price makes)."""
-        if self.problem:
-            return "–"  # it may have been rented: nobody knows
-        return figures.money(0.0 if self.place_id == "practice" else self.usd)
+        """`$1.84`; `practice $0.07` and `pretended $0.07` where nobody is charged anything."""
+        return "–" if self.problem else marked(self.place_id, self.usd)  # it may have been rented: nobody knows
 
     @property
-    def cost_so_far(self) -> str:
-        """`$1.84`; of practice, what it would be."""
-        return f"would be {figures.money(self.usd)}" if self.place_id == "practice" else self.cost
+    def cost_kind(self) -> str:
+        """What stands under the figure of `cost` where it is no real money."""
+        return "" if self.problem else pretence(self.place_id, self.usd)
 
     @property
     def may_stop(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,34 @@ def test_stopping_speaks_of_money_and_of_the_machine(qtbot: QtBot, show: Any, pl
     one.page.stop_asked()
     told = " ".join(text.text() for text in one.sheet.findChildren(Text))
     assert says in told and "given back, and checked to be gone" in told
-    one.press(qtbot, one.sheet, "Stop & keep model")
+    one.press(qtbot, one.sheet, "Stop")  # it has not trained a step: there is no model to keep
     assert one.followed.stops == [True]
+
+
+def test_the_receipt_is_read_out_in_the_window(qtbot: QtBot, show: Any, tmp_path: Path):
+    one = show("practice", view_of(*THERE, END, *GONE), T + 90)
+    one.page.removal.receipt.emit()
+    assert "cannot be read" in words_in(one.sheet)
+    one.press(qtbot, one.sheet, "Close")
+    file = one.model.state.value.folder / "result" / "receipt.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(RECEIPT))
+    one.page.removal.receipt.emit()
+    told = words_in(one.sheet)
+    assert "Would have cost" in told and "$0.02" in told and "Nothing was charged: practice." in told
+    assert f"{NAME} in us-west4-a" in told and "The practice cloud answers that it is not there any more." in told
+    assert "All removed" in told and "4.2 MB · would be less than a cent a month" in told
+
+
+RECEIPT = {
+    "place": "practice", "usd": 0.02, "usd_at_most": 0.02, "usd_per_hour": 1.2, "stops_left": [], "asked_in_vain": [],
+    "made": [{"name": NAME, "zone": "us-west4-a", "created": T + 9, "deleted": T + 70, "billed_s": 61, "usd": 0.02}],
+    "kept": "gs://b/runs/digits-k3f7/", "kept_bytes": 4_245_913, "kept_usd_per_month": 9.1e-05,
+}  # fmt: skip
+
+
+def words_in(widget: QWidget) -> str:
+    return " ".join(text.text() for text in widget.findChildren(Text))
 
 
 def test_stopping_while_it_waits_says_that_nothing_is_rented(qtbot: QtBot, show: Any):
@@ -159,7 +186,8 @@ def test_stopping_while_it_waits_says_that_nothing_is_rented(qtbot: QtBot, show:
     one = show("cloud", view_of(*asked), T + 60)
     one.page.stop_asked()
     assert "nothing is charged" in " ".join(text.text() for text in one.sheet.findChildren(Text))
-    one.press(qtbot, one.sheet, "Keep training")
+    one.press(qtbot, one.sheet, "Let it go on")
+    assert one.page.stop_button.text() == "Stop" and not one.page.extend_button.isVisible()
 
 
 def test_a_way_out_of_the_wait_gives_it_up_and_plans_elsewhere(qtbot: QtBot, show: Any):

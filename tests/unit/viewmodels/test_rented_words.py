@@ -14,7 +14,7 @@ from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain.run import RunView, apply
 from tpu_studio.planner.make import make_plan
-from tpu_studio.viewmodels import draft, planwhere, runrented, runwords
+from tpu_studio.viewmodels import draft, planwhere, runfacts, runhappened, runnumbers, runrented, runstages, runwords
 from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
@@ -115,31 +115,31 @@ def test_a_run_that_never_had_a_machine_says_that_nothing_was_rented():
 
 @pytest.mark.parametrize(("place", "label"), [("cloud", "Cost so far"), ("practice", "Would have cost")])
 def test_the_cost_runs_on_between_reports_and_stands_still_while_it_waits(place: str, label: str):
-    facts = runwords.facts_of(plan_at(place))
-    waiting = runwords.numbers(facts, view_of(*ASKED), T + 600)[2]
+    facts = runfacts.facts_of(plan_at(place))
+    waiting = runnumbers.numbers(facts, view_of(*ASKED), T + 600)[2]
     assert (waiting.label, waiting.value, waiting.context) == (label, "$0.00", "free while it waits")
-    running = runwords.numbers(facts, view_of(*THERE), T + 20 + 3600)[2]
+    running = runnumbers.numbers(facts, view_of(*THERE), T + 20 + 3600)[2]
     assert running.value == "$1.21"
 
 
 def test_the_timeline_of_a_rented_run_ends_only_with_the_proof():
-    facts = runwords.facts_of(plan_at("cloud"))
-    over = runwords.stages(facts, view_of(*THERE, END), T + 40)
+    facts = runfacts.facts_of(plan_at("cloud"))
+    over = runstages.stages(facts, view_of(*THERE, END), T + 40)
     assert [stage.title for stage in over][:2] == ["Queued", "Getting TPU"]
     assert (over[-1].title, over[-1].state) == ("Cleaning up", "current")
     assert runwords.pill(facts, view_of(*THERE, END)) == ("Cleaning up", "accent")
     gone = (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9})
     done = (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1})
-    proved = runwords.stages(facts, view_of(*THERE, END, gone, done), T + 80)[-1]
+    proved = runstages.stages(facts, view_of(*THERE, END, gone, done), T + 80)[-1]
     assert (proved.title, proved.state) == ("Cleaned up", "done") and proved.caption.startswith("proved at ")
-    here = runwords.stages(runwords.facts_of(plan_at("computer")), RunView(), T)
+    here = runstages.stages(runfacts.facts_of(plan_at("computer")), RunView(), T)
     assert here[-1].title == "Saving"
 
 
 def test_what_happened_speaks_of_zones_and_of_the_proof():
     gone = (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "made": True, "created": T + 9})
     over = (40.0, "attempt-over", {"attempt": 1, "reason": "preempted"})
-    told = runwords.what_happened(runwords.facts_of(plan_at("cloud")), view_of(*THERE, over, gone))
+    told = runhappened.what_happened(runfacts.facts_of(plan_at("cloud")), view_of(*THERE, over, gone))
     lines = [line.text for line in told]
     assert "Asked for a TPU in us-west4-a" in lines
     assert "Google took the TPU back; the run goes on with the next one" in lines
@@ -185,7 +185,20 @@ def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
     assert (money.spent, money.cap) == ("$4.00", "Your monthly cap is $25.00")
     assert money.share == pytest.approx(0.16)
     assert month_of(rows, None, T).share is None
-    assert row("practice", 9.0, T).cost == "$0.00" and row("practice", 9.0, T).cost_so_far == "would be $9.00"
+
+
+@pytest.mark.parametrize(
+    ("place", "usd", "cost"),
+    [
+        ("cloud", 9.0, "$9.00"),
+        ("practice", 9.0, "practice $9.00"),
+        ("computer", 0.5, "pretended $0.50"),
+        ("computer", 0.0, "$0.00"),
+    ],
+)
+def test_money_that_nobody_pays_is_marked_wherever_a_run_is_listed(place: str, usd: float, cost: str):
+    told = row(place, usd, T)
+    assert told.cost == cost and f"cost {cost}" in told.spoken and cost.startswith(told.cost_kind)
 
 
 def test_a_price_says_its_source_and_why_it_is_no_newer():

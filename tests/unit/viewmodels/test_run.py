@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.domain.run import RunView, apply
 from tpu_studio.viewmodels.run import RunViewModel
-from tpu_studio.viewmodels.runwords import extension_s
+from tpu_studio.viewmodels.runnumbers import extension_s
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse

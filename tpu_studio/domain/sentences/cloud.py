@@ -261,6 +261,16 @@ def _waited(f: Facts) -> str:
     return f" after {figures.duration(float(value))}" if isinstance(value, (int, float)) else ""
 
 
+def _lender(f: Facts) -> str:
+    """Who lends the machine, at the start of a sentence."""
+    return "The practice cloud" if f.raw("place") == "practice" else "Google"
+
+
+def _charged(f: Facts) -> str:
+    """`may still be charged`, of the practice cloud what it would be."""
+    return "would still be charged" if f.raw("place") == "practice" else "may still be charged"
+
+
 def spent(f: Facts) -> str:
     """What a rented run has cost, in one sentence; on the practice cloud that it was pretended."""
     usd = _usd(f, "usd")
@@ -277,7 +287,7 @@ REASONS: dict[Reason, Entry] = {
     ),
     Reason.QUOTA_EXCEEDED: _quota,
     Reason.PREEMPTED: lambda f: Sentence(
-        "Google took the machine back",
+        f"{_lender(f)} took the machine back",
         f"That can happen to spot machines at any time. {_BUCKET} {spent(f)}",
         "Resume it from the last copy, or plan it on demand.",
     ),
@@ -317,7 +327,7 @@ REASONS: dict[Reason, Entry] = {
         "Resume it from the last copy.",
     ),
     Reason.LAUNCH_REFUSED: lambda f: Sentence(
-        "Google refused the machine",
+        f"{_lender(f)} refused the machine",
         f"It says: {f.text('raw', 'no reason').rstrip('.')}. Nothing was made, and nothing was charged.",
         "The account page tells what is missing; then start it again.",
     ),
@@ -393,15 +403,15 @@ CHECKS: dict[str, Entry] = {
     ),
 }
 NOTICES: dict[str, Entry] = {
-    "preempted": Sentence(
-        "Google takes the machine back",
+    "preempted": lambda f: Sentence(
+        f"{_lender(f)} takes the machine back",
         "The model is saved in the bucket as far as there is time. The run goes on with the next machine; waiting is free.",
         "",
     ),
     "delete-failing": lambda f: Sentence(
         f"{f.text('name', 'A machine')} could not be deleted yet",
-        f"It may still be charged{_rate(f)}. Deleting is tried again until it is proved gone.{_raw(f)}",
-        "If it stays, delete it in the Google Cloud console.",
+        f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is proved gone.{_raw(f)}",
+        "" if f.raw("place") == "practice" else "If it stays, delete it in the Google Cloud console.",
     ),
     "delete-proved": lambda f: Sentence(
         f"{f.text('name', 'The machine')} is deleted, and that is proved", "Nothing is charged for it any more."

@@ -200,6 +200,6 @@ class LiveStrip(Card):
         waits = f"{row.time} so far, free" if row.rented else "starts when the run before it is over"
         self._left.setText(waits if row.waiting else row.left or f"{row.time} so far")
         metric = f"{row.metric} {row.metric_name}" if row.metric else ""
-        self._right.setText(f"{row.cost_so_far} · {metric}".removesuffix(" · ") if row.rented else metric)
+        self._right.setText(f"{row.cost} · {metric}".removesuffix(" · ") if row.rented else metric)
         self._bar.set_share(row.progress, f"{row.progress:.0%} of the steps")
         self.button.setAccessibleName(f"Watch {row.name}")

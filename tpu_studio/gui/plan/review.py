@@ -38,7 +38,7 @@ def open_review(
     column = QVBoxLayout(inside)
     column.setContentsMargins(0, 0, Space.m, 0)
     column.setSpacing(Space.l)
-    column.addLayout(_facts(review.facts))
+    column.addLayout(facts_grid(review.facts))
     if review.warning:
         column.addWidget(Note(review.warning, "", "warn"))
     column.addWidget(Divider())
@@ -61,7 +61,7 @@ def open_review(
     return sheet
 
 
-def _facts(facts: tuple[Fact, ...]) -> QGridLayout:
+def facts_grid(facts: tuple[Fact, ...]) -> QGridLayout:
     """Two columns, read along the rows."""
     grid = QGridLayout()
     grid.setHorizontalSpacing(Space.xxl)

@@ -10,7 +10,7 @@ from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.fields import DecimalBox, Field
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.shell.sheet import Sheet, Tall
-from tpu_studio.viewmodels import runwords
+from tpu_studio.viewmodels import runnumbers
 from tpu_studio.viewmodels.run import RunViewModel
 
 
@@ -21,10 +21,13 @@ def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
     step = figures.count(state.view.step)
     kept = f"The model as it is after {step} steps is saved, with its curves and report." if state.view.step else (
         "It has not trained a step yet, so there is no model to keep.")  # fmt: skip
-    sheet.facts([kept, "You can carry on from there later.", *_money(model)])
-    sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
-    sheet.answer("Keep training", safe=True)
-    sheet.answer("Stop & keep model", lambda: model.stop(keep=True), kind="danger")
+    if state.view.step:
+        sheet.facts([kept, "You can carry on from there later.", *_money(model)])
+        sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
+    else:
+        sheet.facts([kept, "Its plan stays: you can start it again later.", *_money(model)])
+    sheet.answer("Keep training" if state.view.step else "Let it go on", safe=True)
+    sheet.answer(state.stop_words, lambda: model.stop(keep=True), kind="danger")
     sheet.open()
     return sheet
 
@@ -64,7 +67,7 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
 
     def tell(epochs: float) -> None:
         steps = round(epochs * facts.steps_per_epoch)
-        seconds = runwords.extension_s(facts, state.view, steps)
+        seconds = runnumbers.extension_s(facts, state.view, steps)
         took = f", about {figures.duration(seconds)}" if seconds else ""
         field.set_help(f"{figures.count(steps)} more steps{took}")
 

@@ -12,7 +12,7 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.events import EventLine, EventList
 from tpu_studio.gui.kit.focus import RingFocus
-from tpu_studio.viewmodels.runwords import Line
+from tpu_studio.viewmodels.runhappened import Line
 
 SHOWN = 40
 _TONES = {"neutral": "text_2", "accent": "accent", "ok": "ok", "warn": "warn", "bad": "bad"}

@@ -122,8 +122,9 @@ class RunPage(QWidget):
         self.stop_button.setVisible(live)
         self.stop_button.setEnabled(state.may_stop)
         stopping = state.view.stopping or state.busy == "stopping"
-        self.stop_button.setText("Stopping …" if stopping else "Stop & keep model")
-        self.extend_button.setVisible(live or state.may_extend or bool(state.busy))
+        self.stop_button.setText("Stopping …" if stopping else state.stop_words)
+        untrained = live and not state.view.step
+        self.extend_button.setVisible(not untrained and (live or state.may_extend or bool(state.busy)))
         self.extend_button.setEnabled(state.may_extend)
         self.resume_button.setVisible(state.may_resume)
         self.again_button.setVisible(state.may_plan_again)
@@ -217,7 +218,9 @@ class RunPage(QWidget):
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder)))
 
     def _open_receipt(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.model.state.value.folder / "result" / "receipt.json")))
+        from tpu_studio.gui.run.receipt import show_receipt
+
+        show_receipt(self, self.model)
 
     def _export(self) -> None:
         dialog = QFileDialog(self, "Where shall the model and its report go?")

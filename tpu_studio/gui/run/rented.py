@@ -70,7 +70,7 @@ class WaitingCard(Card):
 
 
 class RemovalCard(Card):
-    """What became of the machines: going, failing, or proved gone. `receipt` opens the folder that holds it."""
+    """What became of the machines: going, failing, or proved gone. `receipt`: it was asked for."""
 
     receipt = Signal()
 

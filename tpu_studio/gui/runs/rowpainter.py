@@ -95,14 +95,7 @@ class RowPainter(QStyledItemDelegate):
                     Qt.AlignmentFlag.AlignRight,
                 )
             case 7:
-                paint.draw_text(
-                    painter,
-                    inner,
-                    row.cost,
-                    fonts.font("body-medium", numbers=True),
-                    ink("text"),
-                    Qt.AlignmentFlag.AlignRight,
-                )
+                self._cost(painter, inner, row)
             case 8:
                 side = px(16)
                 icons.paint(painter, "chevron-right", box, "text_2", side)
@@ -124,27 +117,18 @@ class RowPainter(QStyledItemDelegate):
         )
 
     def _figure(self, painter: QPainter, box: QRectF, row: RunRow) -> None:
-        right = Qt.AlignmentFlag.AlignRight
-        if not row.metric:
+        if row.metric:
+            _two_lines(painter, box, row.metric, row.metric_name)
+        else:
+            right = Qt.AlignmentFlag.AlignRight
             paint.draw_text(painter, box, "–", fonts.font("secondary"), ink("text_3"), right)
-            return
-        middle = box.center().y()
-        paint.draw_text(
-            painter,
-            QRectF(box.x(), middle - px(20), box.width(), px(20)),
-            row.metric,
-            fonts.font("body-medium", numbers=True),
-            ink("text"),
-            right,
-        )
-        paint.draw_text(
-            painter,
-            QRectF(box.x(), middle, box.width(), px(17)),
-            row.metric_name,
-            fonts.font("caption"),
-            ink("text_3"),
-            right,
-        )
+
+    def _cost(self, painter: QPainter, box: QRectF, row: RunRow) -> None:
+        if row.cost_kind:
+            _two_lines(painter, box, row.cost.removeprefix(f"{row.cost_kind} "), row.cost_kind)
+        else:
+            figure = fonts.font("body-medium", numbers=True)
+            paint.draw_text(painter, box, row.cost, figure, ink("text"), Qt.AlignmentFlag.AlignRight)
 
     def _box(self, painter: QPainter, box: QRectF, chosen: bool) -> None:
         side = px(18)
@@ -154,6 +138,14 @@ class RowPainter(QStyledItemDelegate):
             icons.paint(painter, "check", square, "on_accent", px(14))
         else:
             paint.outlined(painter, square, 5, ink("card"), ink("control"), 1.5)
+
+
+def _two_lines(painter: QPainter, box: QRectF, figure: str, below: str) -> None:
+    """A figure and, small under it, what it is of."""
+    right, middle = Qt.AlignmentFlag.AlignRight, box.center().y()
+    upper, lower = QRectF(box.x(), middle - px(20), box.width(), px(20)), QRectF(box.x(), middle, box.width(), px(17))
+    paint.draw_text(painter, upper, figure, fonts.font("body-medium", numbers=True), ink("text"), right)
+    paint.draw_text(painter, lower, below, fonts.font("caption"), ink("text_3"), right)
 
 
 class Header(QHeaderView):

@@ -1,0 +1,91 @@
+"""The receipt of a rented run in words: what was made, from when to when, at what cost, how its end is proved, and what
+stays. Made from ``result/receipt.json``, which is written once nothing is left.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels.review import Fact
+from tpu_studio.viewmodels.runrented import lender
+
+FILE = ("result", "receipt.json")
+
+
+def read_receipt(run: Path) -> Mapping[str, Any]:
+    """Raises OSError when there is none, ValueError when it is damaged."""
+    told = json.loads(run.joinpath(*FILE).read_bytes())
+    if not isinstance(told, dict):
+        raise ValueError("no object")
+    return told
+
+
+def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """Cost first, then each machine, then what stays."""
+    place = str(told.get("place"))
+    facts = [_cost(told, place)]
+    facts += [_machine(one, place) for one in told.get("made") or ()]
+    in_vain = [one for one in told.get("asked_in_vain") or () if one]
+    if in_vain:
+        zones = dict.fromkeys(str(one.get("zone")) for one in in_vain)
+        times = "once" if len(in_vain) == 1 else f"{len(in_vain)} times"
+        facts.append(Fact("Asked for and not given", ", ".join(zones), f"{times}, at no cost"))
+    facts.append(_stops(told))
+    facts.append(_stays(told, place))
+    return tuple(facts)
+
+
+def _cost(told: Mapping[str, Any], place: str) -> Fact:
+    usd, most, rate = (_number(told.get(name)) for name in ("usd", "usd_at_most", "usd_per_hour"))
+    label = "Would have cost" if place == "practice" else "Cost"
+    if usd is None or rate is None:
+        return Fact(label, "Not known", "The price was not known; Google's bill tells.")
+    seconds = sum(_number(one.get("billed_s")) or 0.0 for one in told.get("made") or ())
+    more = f"{figures.duration(seconds)} at {figures.money(rate)} an hour."
+    if most is not None and most > usd + 0.005:
+        more += f" {figures.money(most)} at most, if a machine that nobody saw was charged."
+    more += " Nothing was charged: practice." if place == "practice" else " Taxes, storage and traffic come on top."
+    return Fact(label, figures.money(usd), more)
+
+
+def _machine(one: Mapping[str, Any], place: str) -> Fact:
+    created, deleted = _number(one.get("created")), _number(one.get("deleted"))
+    spans = [_clock(moment) if moment is not None else "?" for moment in (created, deleted)]
+    usd = _number(one.get("usd"))
+    cost = f" · {figures.money(usd)}" if usd is not None else ""
+    took = figures.duration(_number(one.get("billed_s")) or 0.0)
+    proof = f"{lender(place)} answers that it is not there any more." if deleted is not None else "Not proved gone."
+    return Fact(f"{one.get('name')} in {one.get('zone')}", f"{spans[0]} to {spans[1]} · {took}{cost}", proof)
+
+
+def _stops(told: Mapping[str, Any]) -> Fact:
+    left = told.get("stops_left") or ()
+    if not left:
+        return Fact("Stops from outside", "All removed")
+    return Fact("Stops from outside", f"{len(left)} still set", "They delete what is gone already, and cost nothing.")
+
+
+def _stays(told: Mapping[str, Any], place: str) -> Fact:
+    size, usd = _number(told.get("kept_bytes")), _number(told.get("kept_usd_per_month"))
+    if size is None:
+        return Fact("Stays in your bucket", str(told.get("kept") or ""))
+    would = "would be " if place == "practice" else ""
+    rate = "" if usd is None else f" · {would}{_cents(usd)} a month"
+    return Fact("Stays in your bucket", f"{figures.size(int(size))}{rate}", str(told.get("kept") or ""))
+
+
+def _cents(usd: float) -> str:
+    return figures.money(usd) if usd >= 0.01 else "less than a cent"
+
+
+def _clock(moment: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(moment))
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None

@@ -1,0 +1,91 @@
+"""What the Run page needs of a run's plan, fixed for the life of the run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tpu_studio.domain import figures
+from tpu_studio.viewmodels import runrented
+from tpu_studio.viewmodels.planwhere import title_of
+from tpu_studio.wire import models
+from tpu_studio.wire.plan import Plan
+
+Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What the page needs of a run's plan: fixed for the life of the run."""
+
+    name: str
+    subtitle: str
+    noun: str
+    task: str
+    place: str
+    steps: int
+    steps_per_epoch: float
+    batch: int
+    usd_limit: float | None
+    hours_limit: float | None
+    usd_per_hour: float | None
+    expected_s: float | None
+    classes: tuple[str, ...] = ()
+    columns: tuple[Mapping[str, Any], ...] = ()
+    target: str = ""
+    kind: str = ""
+    setup_s: float | None = None
+
+    @property
+    def rented(self) -> bool:
+        return runrented.is_rented(self.place)
+
+    @property
+    def practice(self) -> bool:
+        return self.place == "practice"
+
+    @property
+    def token(self) -> str:
+        return "character"
+
+
+def facts_of(plan: Plan) -> RunFacts:
+    job, look = plan.job, plan.data
+    model = models.BY_NAME[job.model].title if job.model in models.BY_NAME else "Your own model"
+    kind = str(job["data.kind"])
+    source = str(job["data.path"] or "handwritten digits").rstrip("/").rsplit("/", 1)[-1]
+    framework = "TensorFlow" if plan.framework == "tensorflow" else plan.framework.upper()
+    where = f"Free Colab TPU, {framework}" if plan.place == "colab" else f"this computer, {framework}"
+    if runrented.is_rented(plan.place):
+        cloud = "Practice cloud" if plan.place == "practice" else "Cloud TPU"
+        where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(str(z) for z in plan.job['where.zones'] or ())}"
+    subtitle = f"{model} · {source} · {where}"
+    classes = tuple(str(row[0]) for row in look.get("classes", ()) or ())
+    return RunFacts(
+        name=job.name,
+        subtitle=subtitle,
+        noun=figures.noun(kind),
+        task=plan.task,
+        place=plan.place,
+        steps=plan.steps,
+        steps_per_epoch=plan.steps_per_epoch,
+        batch=int(job["training.global_batch"]) if not job.is_auto("training.global_batch") else 0,
+        usd_limit=plan.limits.get("money_usd"),
+        hours_limit=plan.limits.get("hours"),
+        usd_per_hour=(plan.price or {}).get("usd_per_hour"),
+        expected_s=plan.time_s.expected if plan.time_s else None,
+        classes=classes,
+        columns=tuple(look.get("columns", ()) or ()),
+        target=str(look.get("target") or job["data.target"] or ""),
+        kind=kind,
+    )
+
+
+def main_metric(facts: RunFacts) -> tuple[str, str]:
+    """The metric on unseen data that people look at, and its plain name."""
+    if facts.task == "regression":
+        return "val_r2", "Explained (R²)"
+    if facts.task == "language-model":
+        return "val_nats_per_token", "Unsure between"
+    return "val_accuracy", "Right on unseen"

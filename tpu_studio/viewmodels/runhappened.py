@@ -1,0 +1,122 @@
+"""What has happened in a run, a line each, newest first. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.run import Happened, RunView
+from tpu_studio.domain.sentences import say_notice, say_reason
+from tpu_studio.domain.sentences.colab import WAITING
+from tpu_studio.viewmodels import runrented
+from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
+from tpu_studio.viewmodels.runstages import DETAILS
+from tpu_studio.wire.reasons import Reason
+
+MOST_LINES = 40
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of "what happened"."""
+
+    t: float
+    icon: str
+    text: str
+    tone: Tone = "neutral"
+    more: str = ""
+
+
+def what_happened(facts: RunFacts, view: RunView, most: int = MOST_LINES) -> tuple[Line, ...]:
+    """The *most* newest lines, newest first."""
+    told: list[Line] = []
+    copied = False  # of copies that follow one another the newest is told
+    for item in reversed(view.happened):
+        if len(told) == most:
+            break
+        line = _line(facts, item, view.usd)
+        if line is None or (copied and item.kind == "checkpoint"):
+            continue
+        if item.kind != "best":
+            copied = item.kind == "checkpoint"
+        told.append(line)
+    return tuple(told)
+
+
+_PHASE_LINES = {
+    "queued": ("clock", "Waiting its turn"),
+    "provisioning": ("cloud", "Getting the TPU"),
+    "cleaning-up": ("refresh-cw", "Giving the TPU back"),
+    "setting-up": ("cpu", "Setting up"),
+    "compiling": ("cpu", "Compiling the model"),
+    "training": ("play", "Training"),
+    "saving": ("save", "Saving the model"),
+    "done": ("circle-check", "Done"),
+}
+
+
+_END_MARKS: dict[str, tuple[str, Tone]] = {"finished": ("circle-check", "ok"), "stopped": ("square", "neutral")}
+
+
+def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
+    told = item.facts
+    match item.kind:
+        case "phase":
+            icon, text = _PHASE_LINES.get(str(told.get("phase")), ("info", str(told.get("phase"))))
+            detail = str(told.get("detail") or "")
+            if facts.rented and told.get("phase") == "queued":
+                return Line(item.t, "clock", runrented.QUEUED.get(detail, "Asking for a TPU"))
+            if detail == "waiting-for-colab":
+                return Line(item.t, "clock", WAITING)
+            detail = DETAILS.get(detail, detail)
+            return Line(item.t, icon, f"{text}: {detail}" if detail else text)
+        case "first-step":
+            return Line(item.t, "play", "First training step", "accent")
+        case "best":
+            name = str(told["metric"])
+            if name != main_metric(facts)[0]:
+                return None
+            what = {"val_r2": "New best on unseen rows", "val_nats_per_token": "New best on unseen text"}.get(
+                name, f"New best on unseen {facts.noun}"
+            )
+            return Line(item.t, "trending-up", f"{what}: {figures.metric(name, told['value'])}", "ok")
+        case "checkpoint":
+            return Line(item.t, "save", f"Saved a copy of the model (step {figures.count(told['step'])})", "ok")
+        case "resume":
+            step = told["step"]
+            return Line(
+                item.t,
+                "rotate-cw",
+                f"Carried on from the copy at step {figures.count(step)}"
+                if step
+                else "Started again from the beginning",
+                "accent",
+            )
+        case "extended":
+            return Line(item.t, "plus", f"Extended to {figures.count(told['steps'])} steps", "accent")
+        case "asked":
+            return Line(item.t, "cloud", f"Asked for a TPU in {told.get('zone')}")
+        case "attempt-over":
+            taken = f"{runrented.lender(facts.place)} took the TPU back"
+            why = taken if told.get("reason") == "preempted" else "The TPU was lost"
+            return Line(item.t, "rotate-cw", f"{why}; the run goes on with the next one", "warn")
+        case "deleted":
+            return Line(item.t, "circle-check", "The TPU is deleted, and that is proved", "ok", str(told.get("name")))
+        case "control":
+            return Line(item.t, "square", "You asked it to stop") if told.get("verb") == "stop" else None
+        case "notice":
+            sentence = say_notice(str(told.get("id")), {**told, "place": facts.place})
+            tone: Tone = (
+                "bad" if told.get("level") == "error" else "warn" if told.get("level") == "warning" else "neutral"
+            )
+            icon = "hourglass" if told.get("id") == "input-bound" else "triangle-alert" if tone != "neutral" else "info"
+            return Line(item.t, icon, sentence.title, tone, f"{sentence.meaning} {sentence.action}".strip())
+        case "end":
+            try:
+                reason = Reason(str(told.get("reason")))
+                sentence = say_reason(reason, {}, place=facts.place, usd=view_usd)
+            except ValueError:
+                return Line(item.t, "square", f"Ended: {told.get('reason')}")
+            icon, tone = _END_MARKS.get(str(told.get("status")), ("circle-x", "bad"))
+            return Line(item.t, icon, sentence.title, tone, f"{sentence.meaning} {sentence.action}".strip())
+    return None

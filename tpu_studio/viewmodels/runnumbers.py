@@ -1,0 +1,167 @@
+"""The four numbers of a run, and how long a longer training may take. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.run import RunView
+from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
+from tpu_studio.wire.phases import Phase
+
+
+@dataclass(frozen=True)
+class Number:
+    """One of the four numbers: label, the number itself, its unit beside it, one line of context with an icon."""
+
+    label: str
+    value: str
+    unit: str
+    context: str
+    icon: str
+    tone: Tone = "neutral"
+    share: float | None = None
+
+
+def numbers(facts: RunFacts, view: RunView, now: float) -> tuple[Number, ...]:
+    return (
+        _loss(view),
+        _speed(facts, view),
+        _cost(facts, view, now) if facts.usd_per_hour or facts.rented else _quality(facts, view),
+        _time(facts, view, now),
+    )
+
+
+def _yet(view: RunView, when: str) -> str:
+    return "it ended before" if view.over else when
+
+
+def _loss(view: RunView) -> Number:
+    value = view.last.get("loss")
+    if value is None:
+        return Number("Loss", "–", "", _yet(view, "appears with the first step"), "trending-down")
+    if not math.isfinite(value):
+        return Number("Loss", figures.figure(value), "", "the numbers have run away", "triangle-alert", "bad")
+    before = view.loss_before(math.inf if view.over else 600.0)
+    if before is None or before[0] < 10:
+        return Number("Loss", figures.figure(value), "", f"after {figures.count(view.step)} steps", "trending-down")
+    icon = "trending-down" if value <= before[1] else "trending-up"
+    then = "at the start" if view.over else f"{figures.duration(before[0])} ago"
+    return Number("Loss", figures.figure(value), "", f"was {figures.figure(before[1])} {then}", icon)
+
+
+def _speed(facts: RunFacts, view: RunView) -> Number:
+    rate = view.examples_per_s
+    label = "Speed" if not view.over else "Speed on average"
+    if rate is None:
+        return Number(label, "–", f"{facts.noun}/s", _yet(view, "measured after the first steps"), "gauge")
+    waiting = view.waiting_share
+    if waiting is not None and waiting >= 0.15 and not view.over:
+        return Number(
+            label,
+            figures.figure(rate),
+            f"{facts.noun}/s",
+            f"waits for data {figures.share(waiting)} of the time",
+            "hourglass",
+            "warn",
+        )
+    pace = view.steps_per_s
+    return Number(
+        label,
+        figures.figure(rate),
+        f"{facts.noun}/s",
+        f"{figures.figure(pace)} steps a second" if pace else "steady",
+        "gauge",
+    )
+
+
+def _quality(facts: RunFacts, view: RunView) -> Number:
+    name, label = main_metric(facts)
+    value = view.last.get(name)
+    if value is None:
+        return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
+    best = view.best.get(name)
+    if facts.task == "language-model":
+        return Number(
+            label, figures.figure(math.exp(min(value, 50))), "characters", "perplexity; less is better", "award"
+        )
+    context = f"best {figures.metric(name, best[0])} at step {figures.count(best[1])}" if best else "on unseen data"
+    return Number(label, figures.metric(name, value), "", context, "award")
+
+
+def _cost(facts: RunFacts, view: RunView, now: float) -> Number:
+    rate = view.usd_per_hour or facts.usd_per_hour or 0.0
+    limit = facts.usd_limit
+    unit = f"of {figures.money(limit)}" if limit else ""
+    real = facts.place == "cloud"
+    if not facts.rented:
+        running = not view.over and view.usd_at > 0
+        usd = view.usd + (max(0.0, now - view.usd_at) * rate / 3600 if running else 0.0)
+    else:
+        usd, running = view.usd_now(now), not view.over and bool(view.unproved) and view.usd_at > 0
+    label = ("Cost" if view.settled else "Cost so far") if real else "Would have cost"
+    if facts.rented and not rate:
+        return Number(label, "–", unit, "the price is not known", "circle-dollar-sign")
+    left = view.time_left_s()
+    context = "nothing was charged" if facts.rented else "a rehearsal: nothing is charged"
+    if left is not None and running:
+        context = f"about {figures.money(usd + left * rate / 3600)} at the end"
+    elif facts.rented and not view.over:
+        charged = view.usd_at > 0
+        context = f"{figures.money(rate)} an hour" if charged else "free while it waits"
+    elif facts.rented and usd and not view.settled:
+        context = "until the TPU is proved gone"
+    elif facts.rented and usd:
+        context = "up to the proof that it is gone" if real else "nothing was charged"
+    share = min(1.0, usd / limit) if limit else None
+    return Number(label, figures.money(usd), unit, context, "circle-dollar-sign", share=share)
+
+
+def _time(facts: RunFacts, view: RunView, now: float) -> Number:
+    if view.over:
+        return Number(
+            "Time",
+            *_split(figures.duration(view.seconds(now))),
+            f"ended at {figures.clock(view.end.t) if view.end else ''}",
+            "clock",
+        )
+    left = view.time_left_s()
+    if left is None:
+        return Number("Time left", "–", "", "known after the first steps", "clock")
+    forecast = view.forecast_usd() if facts.rented else None
+    if forecast is not None and facts.usd_limit and forecast > facts.usd_limit:
+        told = f"the limit of {figures.money(facts.usd_limit)} comes first"
+        return Number("Time left", *_split(figures.duration(left)), told, "clock", "warn")
+    hours = None if facts.rented else facts.hours_limit
+    if hours and view.started_t and now + left > view.started_t + hours * 3600:
+        return Number(
+            "Time left",
+            *_split(figures.duration(left)),
+            f"the limit of {figures.duration(hours * 3600)} comes first",
+            "clock",
+            "warn",
+        )
+    return Number(
+        "Time left", *_split(figures.duration(left)), f"finishes at about {figures.clock(now + left)}", "clock"
+    )
+
+
+def _split(text: str) -> tuple[str, str]:
+    """ "12 min" → ("12", "min"): the number large, its unit small; mixed times stay whole."""
+    parts = text.split(" ")
+    return (parts[0], parts[1]) if len(parts) == 2 else (text, "")
+
+
+def extension_s(facts: RunFacts, view: RunView, steps: int) -> float | None:
+    """How long *steps* more may take: training with its checks on unseen data and, once over, starting anew."""
+    training = view.spans.get(Phase.TRAINING)
+    if training is None or not view.step or (training.end is None and not view.over):
+        pace = view.steps_per_s
+        return steps / pace if pace else None
+    around = sum(
+        view.spans[phase].seconds(0.0)
+        for phase in (Phase.SETTING_UP, Phase.COMPILING, Phase.SAVING)
+        if phase in view.spans
+    )
+    return steps * training.seconds(0.0) / view.step + around / max(view.attempt, 1)
