@@ -9,7 +9,9 @@ from typing import Any
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
+from tpu_studio.viewmodels.samples import samples_of
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
+from tpu_studio.wire.plan import Plan
 
 
 def predict(arguments: Arguments, output: Output) -> int:
@@ -17,16 +19,18 @@ def predict(arguments: Arguments, output: Output) -> int:
     from tpu_studio.local.computer import trainer_environment
 
     items = [*arguments.items, *_row(arguments.row)]
-    if not items and not arguments.prompt:
+    if not items and not arguments.prompt and arguments.samples < 1:
         raise BadInput(
             "command-line",
-            raw="nothing to ask: name a file, or give --row or --prompt",
+            raw="nothing to ask: name a file, or give --samples 5, --row or --prompt",
             help="tpu-studio predict --help",
         )
     with studio() as services:
         folder = services.runs.folder(arguments.run)
         plan = services.runs.plan(arguments.run)
         _check_question(arguments, str(plan.job["data.kind"]), plan.task)
+        labels = _samples(arguments.samples, plan) if arguments.samples > 0 else {}
+        items += labels
         consent = plan.consent
         argv = [
             str(services.engine.python()),
@@ -50,8 +54,21 @@ def predict(arguments: Arguments, output: Output) -> int:
         [*argv, "--", *items], env=trainer_environment(), stdin=subprocess.DEVNULL, capture_output=True
     )
     answers = _answers(done)
+    for answer in answers:
+        if str(answer.get("item")) in labels:
+            answer["label"] = labels[str(answer["item"])]
     output.answer({"run": folder.name, "answers": answers}, _as_text(answers))
     return 0 if any("error" not in answer for answer in answers) else BadInput.exit_code
+
+
+def _samples(count: int, plan: Plan) -> dict[str, str]:
+    """Pictures of the run's own data, each with what the data calls it. Raises BadInput where there are none."""
+    found = {str(one.path): one.label for one in samples_of(plan)[:count]}
+    if not found:
+        raise BadInput(
+            "command-line", raw="this run's data has no pictures to try", help="tpu-studio predict --help"
+        )
+    return found
 
 
 def _check_question(arguments: Arguments, kind: str, task: str) -> None:
@@ -125,5 +142,6 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
             rows.append([str(answer["item"]), figures.figure(answer["value"], 4), ""])
         else:
             best = answer["classes"][0]
-            rows.append([str(answer["item"]), str(best["name"]), figures.share(best["probability"])])
+            told = [f"in the data: {answer['label']}"] if "label" in answer else []
+            rows.append([str(answer["item"]), str(best["name"]), figures.share(best["probability"]), *told])
     return table(rows) if rows else ""

@@ -111,7 +111,7 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     )
     previews: list[tuple[str, bytes]] = []
     names: list[str] = []
-    for item in images.pictures_of(listing, sample.broken):
+    for item in images.pictures_of(listing, sample.broken, mask):
         try:
             pixels = decode(item["path"], _PREVIEW_SIDE, 3)
         except BrokenImage:

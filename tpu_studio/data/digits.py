@@ -14,6 +14,7 @@ from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.imaging import resize_square
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.data.opened import ArraySource, Opened
+from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import keys_of_rows, validation_mask
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
@@ -29,13 +30,15 @@ def look(job: Job) -> Look:
     mask = _validation(labels, job)
     counts = np.bincount(labels, minlength=len(CLASSES)).tolist()
     side = image_size(job)
-    pictures = sorted(resource_path("samples", "digits", "preview").glob("*.png"))
+    pictures = {int(path.stem[2:]): path for path in resource_path("samples", "digits", "preview").glob("*.png")}
+    shown = to_show(labels, mask, without=set(range(len(labels))) - pictures.keys())
     raw = _file_bytes()
     return Look(
         kind="digits", task=_task(job), examples=len(images), train=int((~mask).sum()), validation=int(mask.sum()),
         classes=tuple(zip(CLASSES, counts, strict=True)),
         findings=(Finding("built-in-sample", "info", {"name": "digits", "licence": "BSD-3-Clause"}),),
-        preview={"pictures": [{"path": str(path), "class": path.name[0]} for path in pictures]},
+        preview={"pictures": [{"path": str(pictures[index]), "class": CLASSES[labels[index]], "kept": bool(mask[index])}
+                              for index in shown]},
         bytes_on_disk=len(raw), fingerprint=hashlib.sha256(raw).hexdigest(),
         input_shape=(side, side, 1), outputs=len(CLASSES), image_size=side,
     )

@@ -10,10 +10,11 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from tpu_studio.data.arrays import Array
+from tpu_studio.data.arrays import Array, Bools
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import DecodingSource, check_headers, decode_all
 from tpu_studio.data.folders import Listing, list_images
@@ -21,6 +22,7 @@ from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, decode, pro
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path
+from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import keys_of_names
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
@@ -29,7 +31,6 @@ from tpu_studio.wire.job import Job
 HEADERS = 4_000  # headers read in a look
 DECODED_PIXELS = 40_000_000  # pixels decoded in a look, about half a second
 HASHED_FILES, HASHED_BYTES = 20_000, 64_000_000  # files compared for duplicates
-PICTURES = 24
 FEW = 10  # a class with fewer pictures is told about
 FORMAT_SUFFIXES = {
     "JPEG": {".jpg", ".jpeg", ".jpe", ".jfif"}, "MPO": {".jpg", ".jpeg"}, "PNG": {".png"}, "GIF": {".gif"},
@@ -75,7 +76,7 @@ def look(job: Job, watch: Watch) -> Look:
         broken=tuple(items[:NAMED_BROKEN]), broken_count=len(items),
         duplicates=sum(len(group) - 1 for group in groups),
         duplicate_examples=tuple(tuple(group[:4]) for group in groups[:10]), findings=tuple(findings),
-        preview={"pictures": pictures_of(listing, broken)}, bytes_on_disk=int(listing.sizes.sum()),
+        preview={"pictures": pictures_of(listing, broken, mask)}, bytes_on_disk=int(listing.sizes.sum()),
         fingerprint=listing.fingerprint(),
         input_shape=(sample.image_size, sample.image_size, sample.channels), outputs=len(listing.classes),
         image_size=sample.image_size, numbers={"pictures": len(listing.names)},
@@ -296,15 +297,10 @@ def _duplicate_findings(groups: list[list[str]], across: list[str], conflicts: l
     return found
 
 
-def pictures_of(listing: Listing, broken: dict[int, str]) -> list[dict[str, str]]:
-    """Pictures of all classes in turn."""
-    lanes: list[list[int]] = [[] for _ in listing.classes]
-    for index, label in enumerate(listing.labels.tolist()):
-        if len(lanes[label]) < PICTURES and index not in broken:
-            lanes[label].append(index)
-    turn = [lane[number] for number in range(PICTURES) for lane in lanes if number < len(lane)]
-    return [{"path": listing.path(index), "class": listing.classes[listing.labels[index]]}
-            for index in turn[:PICTURES]]
+def pictures_of(listing: Listing, broken: dict[int, str], kept: Bools) -> list[dict[str, Any]]:
+    """Pictures to show and to try, each with its class and whether it is kept aside."""
+    return [{"path": listing.path(index), "class": listing.classes[listing.labels[index]], "kept": bool(kept[index])}
+            for index in to_show(listing.labels, kept, broken)]
 
 
 _NOTHING = ArraySource({"x": np.zeros((0, 1), dtype=np.uint8), "y": np.zeros(0, dtype=np.int32)})

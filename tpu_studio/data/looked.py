@@ -86,7 +86,7 @@ class Look:
         numbers: For text: ``characters``, ``bytes``, ``tokens``, ``lines``; for tables ``rows``, ``comments``.
         broken: At most `NAMED_BROKEN`; *broken_count* counts all that were met.
         duplicates: Files (or rows) whose content was seen before, with groups of names as examples.
-        preview: {"pictures": [{"path", "class"}]}, {"columns": […], "rows": [[…]]} or {"text": "…"}.
+        preview: {"pictures": [{"path", "class", "kept"?}]}, {"columns": […], "rows": [[…]]} or {"text": "…"}.
         fingerprint: sha256 over names and sizes: another one means other data.
         input_shape: Of one example as the model gets it.
         outputs: Numbers the model gives: classes, 1 for regression, or the vocabulary.

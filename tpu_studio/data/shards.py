@@ -89,8 +89,7 @@ def look(job: Job, watch: Watch) -> Look:
     findings = [item for item in was.findings if item.id != "fixed-split"]
     preview: Mapping[str, Any] = was.preview
     if "pictures" in was.preview:
-        preview = {"pictures": [{"path": str(folder / item["path"]), "class": item["class"]}
-                                for item in was.preview["pictures"]]}
+        preview = {"pictures": [{**item, "path": str(folder / item["path"])} for item in was.preview["pictures"]]}
     return replace(
         was, kind="tfrecord", train=train, validation=kept, examples=train + kept, input_shape=shape,
         image_size=size if was.image_size is not None else None, sequence_length=length, sampled=False,

@@ -16,10 +16,13 @@ from tests.fakes.studio import Studio
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.page import RunPage
-from tpu_studio.gui.run.trying import PicturePanel, RowPanel, TextPanel
+from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.samples import Sample
+from tpu_studio.wire.resources import resource_path
 from tpu_studio.workflow.background import BackgroundLoop
 
 
@@ -230,6 +233,25 @@ def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
     assert panel.answers.head.text() == "This is seven"
     panel.show_trial(replace(shown.model.state.value.trial, classes=(("seven", 0.6), ("one", 0.4))))
     assert panel.answers.head.text() == "Probably seven"
+
+
+def test_pictures_that_were_kept_aside_are_offered_and_say_what_they_are(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    oracle = Oracle({"classes": [{"name": "7", "probability": 0.9}]})
+    shown = open_page(run, oracle)
+    seven = next(resource_path("samples", "digits", "preview").glob("7-*.png"))
+    panel = PicturePanel(shown.model, [Sample(seven, "7", kept=True)])
+    qtbot.addWidget(panel)
+    assert any("never seen them" in text.text() for text in panel.findChildren(Text))
+    offered = next(one for one in panel.findChildren(Picture) if one.isEnabled())
+    assert offered.readable
+    qtbot.mouseClick(offered, Qt.MouseButton.LeftButton)
+    assert oracle.asked == [{"image": str(seven)}]
+    assert panel.name.text() == f"{seven.name}, in the data: 7"
 
 
 def test_tab_goes_from_the_head_through_the_trial_to_the_curves(

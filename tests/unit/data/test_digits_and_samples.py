@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tpu_studio.data.look import look
 from tpu_studio.data.sources import open_data
@@ -40,6 +41,17 @@ def test_the_digits_have_pictures_to_show(job_of):
 
     assert len(pictures) == 24
     assert all(Path(item["path"]).is_file() for item in pictures)
+
+
+def test_pictures_that_are_called_kept_aside_really_are(job_of):
+    opened = open_data(job_of("digits"))
+    aside = opened.validation.batch(np.arange(len(opened.validation)))["x"][..., 0].astype(float)
+    shown = [item for item in look(job_of("digits")).preview["pictures"] if item["kept"]]
+
+    assert len(shown) >= 8
+    for item in shown:
+        pixels = np.asarray(Image.open(item["path"]))
+        assert (np.round(aside * 255 / 16) == pixels).all(axis=(1, 2)).any(), item["path"]
 
 
 def test_the_digits_can_be_enlarged(job_of):

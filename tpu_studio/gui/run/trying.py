@@ -5,7 +5,7 @@ Draws `RunPageState.trial`; the questions go through `RunViewModel.ask`. The mod
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,21 +32,23 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.run import RunViewModel, Trial
+from tpu_studio.viewmodels.samples import Sample, samples_of
 
 PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All files (*)"
 BEST_SHOWN = 5
 SURE_FROM = 0.8
 FIELDS_SHOWN = 12
+SAMPLES_SHOWN = 8
 
 
 def panel_for(model: RunViewModel) -> TryPanel:
     """The panel that fits what the model has learnt from."""
-    facts, look = model.state.value.facts, model.plan.data
+    facts = model.state.value.facts
     if facts.task == "language-model":
         return TextPanel(model)
     if facts.columns:
         return RowPanel(model)
-    return PicturePanel(model, [str(item["path"]) for item in (look.get("preview") or {}).get("pictures", ())])
+    return PicturePanel(model, samples_of(model.plan))
 
 
 class TryPanel(Card):
@@ -197,11 +199,11 @@ class Picture(Themed, QAbstractButton):
 class PicturePanel(TryPanel):
     """Drop a picture, choose a file, or press one of the pictures of the data."""
 
-    def __init__(self, model: RunViewModel, known: list[str]) -> None:
+    def __init__(self, model: RunViewModel, known: Sequence[Sample]) -> None:
         noun = model.state.value.facts.noun
-        super().__init__(
-            model, f"Choose a picture that it has not seen, drop one here, or press one of the {noun} below."
-        )
+        below = f", or press one of the {noun} below" if known else ""
+        unseen = " They were kept aside: the model has never seen them." if known and known[0].kept else ""
+        super().__init__(model, f"Choose a picture that it has not seen, drop one here{below}.{unseen}")
         self.setAcceptDrops(True)
         self.choose = Button("Choose a picture…", icon="image")
         self.choose.clicked.connect(self._choose)
@@ -218,10 +220,9 @@ class PicturePanel(TryPanel):
         right.addWidget(self.name)
         strip = QGridLayout()
         strip.setSpacing(Space.s)
-        found = [path for path in known if Path(path).is_file()]
-        for index, path in enumerate(found[:: max(1, len(found) // 8)][:8]):
-            small = Picture(path, Path(path).name, 44)
-            small.clicked.connect(lambda _=False, path=path: self.ask(path))
+        for index, sample in enumerate(known[:SAMPLES_SHOWN]):
+            small = Picture(str(sample.path), f"{sample.label}, {sample.path.name}", 44)
+            small.clicked.connect(lambda _=False, sample=sample: self.ask(str(sample.path), sample.label))
             strip.addWidget(small, index // 4, index % 4)
         strip.setColumnStretch(4, 1)
         right.addLayout(strip)
@@ -231,16 +232,17 @@ class PicturePanel(TryPanel):
         self.answers = Answers("The answer appears here")
         self.answer_box.addWidget(self.answers)
 
-    def ask(self, path: str) -> None:
+    def ask(self, path: str, label: str = "") -> None:
+        """*label*: what the data calls it, told beside the answer."""
         self.shown.load(path)
-        self.name.setText(Path(path).name)
+        self.name.setText(f"{Path(path).name}, in the data: {label}" if label else Path(path).name)
         self.model.ask({"image": path})
 
     def _choose(self) -> None:
         dialog = QFileDialog(self, "Choose a picture", "", PICTURES)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(self.ask)
+        dialog.fileSelected.connect(lambda path: self.ask(path))
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
