@@ -72,7 +72,9 @@ def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
 
 def greyed_out(where: WhereView) -> tuple[tuple[str, str], ...]:
     """What cannot be picked, each with its reason."""
-    lists: tuple[tuple[Option, ...], ...] = (where.generations, where.sizes, where.tiers, where.regions, where.zones)
+    lists: tuple[tuple[Option, ...], ...] = (
+        where.generations, where.sizes, where.tiers, where.regions, where.zones, where.lenders,
+    )  # fmt: skip
     return tuple((one.words, one.why) for options in lists for one in options if not one.enabled and one.why)
 
 

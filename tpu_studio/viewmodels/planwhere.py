@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import Catalogue, Generation, Slice, catalogue, catalogue_at, region_of
+from tpu_studio.domain.catalogue import COMPUTE_ENGINE_LENDS, Catalogue, Generation, Slice, catalogue, catalogue_at, region_of
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
@@ -28,6 +28,11 @@ TIER_WORDS = {
     "on-demand": "Yours until you give it back (on-demand).",
     "spot": "Cheaper, but Google may take it back; the model is saved first and the run goes on later (spot).",
     "flex-start": "Waits its turn at Google, then is yours for a fixed time (flex-start).",
+}
+LENDERS = (("tpu-api", "Cloud TPU"), ("compute-engine", "Compute Engine"))
+LENDER_WORDS = {
+    "tpu-api": "Asked for through Google's Cloud TPU service: the usual way.",
+    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one stop more.",
 }
 CHOICES = 3
 
@@ -67,6 +72,8 @@ class WhereView:
     region: str = ""
     zones: tuple[Option, ...] = ()
     chosen_zones: tuple[str, ...] = ()
+    lenders: tuple[Option, ...] = ()
+    lender: str = ""
     price: str = ""
     price_why: str = ""
 
@@ -99,6 +106,8 @@ def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") 
             _zone(known, part, framework, tier, zone.zone) for zone in generation.zones if zone.region == region
         ),
         chosen_zones=zones,
+        lenders=_lenders(known, part),
+        lender=str(job["where.backend"] or next(iter(known.lenders(part)), "")),
         price=price_words(plan, part) if plan else "",
         price_why=price_age(plan, today, price_trouble) if plan else "",
     )
@@ -169,6 +178,17 @@ def title_of(accelerator: str) -> str:
     return f"{part.generation} · {chips(part.chips)}"
 
 
+def _lenders(known: Catalogue, part: Slice) -> tuple[Option, ...]:
+    """Through which of Google's services *part* can be rented."""
+    size, lent = f"{part.generation} with {chips(part.chips)}", known.lenders(part)
+    why = {"tpu-api": f"Google's Cloud TPU service does not lend {part.generation}."}
+    if part.generation not in COMPUTE_ENGINE_LENDS:
+        why["compute-engine"] = f"Compute Engine does not lend {part.generation}."
+    elif "compute-engine" not in lent:
+        why["compute-engine"] = f"Compute Engine lends {part.generation} as one machine only, and {size} is several."
+    return tuple(Option(key, words, key in lent, "" if key in lent else why[key]) for key, words in LENDERS)
+
+
 def price_words(plan: Plan, part: Slice) -> str:
     """`$9.60 an hour: 8 chips at $1.20`, or that the price is unknown."""
     told = plan.price
@@ -205,19 +225,27 @@ def price_age(plan: Plan, today: date, trouble: str = "") -> str:
 def moved(job: Job, place: str) -> Mapping[str, Any]:
     """What changes with the place: what belonged to a rented one goes, when the job comes back to this computer."""
     if place == "computer":
-        return {"where.place": None, "where.accelerator": None, "where.tier": None, "where.zones": None}
+        gone = ("where.place", "where.accelerator", "where.tier", "where.zones", "where.backend")
+        return dict.fromkeys(gone)
     return {"where.place": place, "where.usd_per_hour": None}
 
 
 def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
     """The smallest slice of *generation*; "" is the recommended TPU again. Areas and loan go where they cannot stay."""
     if not generation:
-        return {"where.accelerator": None, "where.zones": None}
+        return {"where.accelerator": None, "where.zones": None, "where.backend": None}
     part = catalogue().slices(generation)[0]
     tier = str(job["where.tier"])
     stays = catalogue().possible(generation, "", tier, "", part.chips).possible
     kept = {} if stays else {"where.tier": None}
-    return {"where.accelerator": part.accelerator_type, "where.zones": None, **kept}
+    return {**slice_changes(job, part.accelerator_type), **kept}
+
+
+def slice_changes(job: Job, accelerator: str) -> Mapping[str, Any]:
+    """One size; the areas that lend it are chosen anew, and a lender that does not have it goes."""
+    lent = catalogue().lenders(catalogue().slice(accelerator))
+    kept = {} if job["where.backend"] in (None, *lent) else {"where.backend": None}
+    return {"where.accelerator": accelerator, "where.zones": None, **kept}
 
 
 def region_changes(view: WhereView, region: str) -> Mapping[str, Any]:

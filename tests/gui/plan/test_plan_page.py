@@ -287,6 +287,25 @@ def test_what_cannot_be_rented_is_disabled_with_its_reason(page: PlanPage, world
     assert not item.isEnabled() and "TensorFlow" in item.toolTip() and item.text() == "tpu7x · not possible"
 
 
+def test_who_lends_the_tpu_can_be_chosen_where_both_do_and_says_why_where_not(page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    box = page.where_section.rented
+    assert not box.lender.isVisible()
+    box.more.click()
+    assert not box.lender.segment("compute-engine").isEnabled()
+    assert "Compute Engine does not lend v5e" in box.lender_field.note.text()
+    world.model.set_slice("v6e-8")
+    box.lender.segment("compute-engine").click()
+    assert world.view.job["where.backend"] == "compute-engine"
+    assert world.view.plan is not None and not world.view.missing[1] and "platform" in world.view.plan.limits["stops"]
+    world.model.set_slice("v6e-16")  # several machines: only the Cloud TPU service lends them
+    assert "where.backend" not in world.view.job.given and world.view.where.lender == "tpu-api"
+    assert "as one machine only" in box.lender_field.note.text()
+    world.model.set_generation("tpu7x")
+    assert world.view.where.lender == "compute-engine" and not box.lender.segment("tpu-api").isEnabled()
+
+
 def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: PlanPage, world: World):
     as_wide_as(page, 1400)
     rented(page, world, "cloud")
@@ -320,6 +339,7 @@ def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: Pl
 def test_signed_out_the_review_leads_to_the_account_and_rents_nothing(qtbot: QtBot, page: PlanPage, world: World):
     as_wide_as(page, 1400)
     world.model.account_changed("Sign in to Google first")
+    world.model.new()  # another plan does not forget it
     rented(page, world, "practice")
     assert "Sign in" not in page.card.start.note.text()  # the practice cloud needs no account
     page.where_section.place.segment("cloud").click()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 
+from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import clear_layout
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented
 from tpu_studio.gui.kit.fields import ComboBox, Field
@@ -14,7 +16,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.plan.flow import FlowLayout
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
-from tpu_studio.viewmodels.planwhere import TIER_WORDS, TIERS, Option, SliceChoice, WhereView
+from tpu_studio.viewmodels.planwhere import LENDER_WORDS, LENDERS, TIER_WORDS, TIERS, Option, SliceChoice, WhereView
 
 
 class RentedBox(QWidget):
@@ -40,6 +42,11 @@ class RentedBox(QWidget):
         self.zones_title = Text("Areas that are asked, in this order", "label")
         self.zones: dict[str, CheckBox] = {}
         self._zones_flow = FlowLayout()
+        self.lender = Segmented(LENDERS, "tpu-api", name="Rented through")
+        self.lender.changed.connect(model.set_lender)
+        self.lender_field = Field("Rented through", self.lender, "")
+        self.more = Button("More choices", "link", size="small", icon="chevron-right")
+        self.more.clicked.connect(lambda: self.unfold(self.lender_field.isHidden()))
         self.price = Text("", "label-strong", numbers=True)
         self.price_why = Text("", "caption", "text_3", numbers=True)
         grid = QGridLayout()
@@ -67,6 +74,15 @@ class RentedBox(QWidget):
         column.addLayout(self._cards_box)
         column.addLayout(grid)
         column.addLayout(money)
+        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self.lender_field)
+        self.unfold(False)
+
+    def unfold(self, open: bool) -> None:
+        """Show what hardly anybody has to choose."""
+        self.lender_field.setVisible(open)
+        self.more.setText("Fewer choices" if open else "More choices")
+        self.more.set_icon("chevron-down" if open else "chevron-right")
 
     def draw(self, view: PlanView) -> None:
         where = view.where
@@ -84,6 +100,7 @@ class RentedBox(QWidget):
         _fill(self.region, where.regions, where.region)
         self.region_field.setVisible(bool(where.regions))
         self._draw_zones(where)
+        self._draw_lender(where)
         self.price.setText(where.price)
         self.price.setVisible(bool(where.price))
         self.price_why.setText(where.price_why)
@@ -91,6 +108,17 @@ class RentedBox(QWidget):
         reason = view.plan.reasons.get("where.accelerator", "") if view.plan else ""
         known = next((one.why for one in where.generations if one.key == where.generation), "")
         self.generation_field.set_help(known or reason)
+
+    def _draw_lender(self, where: WhereView) -> None:
+        for one in where.lenders:
+            self.lender.set_segment_enabled(one.key, one.enabled, one.why)
+        if where.lender:
+            self.lender.set_value(where.lender)
+        reasons = [one.why for one in where.lenders if one.why]
+        self.lender_field.set_help(" ".join([LENDER_WORDS.get(where.lender, ""), *reasons]).strip())
+        self.more.setVisible(bool(where.lenders))
+        if where.lender and where.lenders and where.lender != where.lenders[0].key:
+            self.unfold(True)  # what is not the usual is seen
 
     def _make_cards(self, choices: Sequence[SliceChoice]) -> None:
         before, self._choices = [one.accelerator for one in self._choices], tuple(choices)
