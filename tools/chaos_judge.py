@@ -211,6 +211,9 @@ class Judgement:
                 first_is = steps[0] == 1 or "gone" in self.cell.name
                 verdict.check("events", first_is, f"{name}: the first step is {steps[0]}")
             before = steps or before
+        curve = drawn(run)
+        whole_curve = not curve or curve == list(range(curve[0], curve[-1] + 1))
+        verdict.check("events", whole_curve, f"the curve has gaps, or steps twice: {curve}")
         if seen.settled:
             self._all_came_down(run)
         verdict.facts.update(attempts=attempts, replays=replays, last_step=before[-1] if before else 0)
@@ -351,6 +354,18 @@ def _all_events(run: Path) -> Iterator[Event]:
 def events_of(path: Path) -> list[Event]:
     lines, _ = complete_lines(path.read_bytes())
     return [event for line in lines if (event := decode(line)) is not None]
+
+
+def drawn(run: Path) -> list[int]:
+    """Steps of the training's own metrics as a reader draws them: a resume takes back what comes after its step."""
+    steps: list[int] = []
+    for path in sorted((run / "events").glob("a*-w000.jsonl")):
+        for event in events_of(path):
+            if event.kind == "resume":
+                steps = [step for step in steps if step <= int(event.get("step"))]
+            elif event.kind == "metric" and event.get("loss") is not None:
+                steps += [int(step) for step in event.get("step")]
+    return steps
 
 
 def steps_of(path: Path) -> list[int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,18 +15,6 @@ from tpu_studio.wire.errors import CloudRefused, RunError
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import NewAttempt, SendControl
-
-
-@pytest.fixture
-def sky() -> Sky:
-    return Sky()
-
-
-@pytest.fixture
-def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
-    made = CloudDesk(tmp_path, sky)
-    yield made
-    made.die()
 
 
 def nothing_left(desk: CloudDesk) -> None:

@@ -78,11 +78,6 @@ def lines() -> Iterator[bytes]:
 
 
 @pytest.fixture
-def sky() -> Sky:
-    return Sky()
-
-
-@pytest.fixture
 def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
     made = CloudDesk(tmp_path / "home", sky)
     yield made

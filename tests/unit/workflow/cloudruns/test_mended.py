@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,18 +14,6 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 
 class Killed(BaseException):
     """The process ends here."""
-
-
-@pytest.fixture
-def sky() -> Sky:
-    return Sky()
-
-
-@pytest.fixture
-def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
-    made = CloudDesk(tmp_path, sky)
-    yield made
-    made.die()
 
 
 def receipt(desk: CloudDesk) -> Any:

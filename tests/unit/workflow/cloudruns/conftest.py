@@ -1,0 +1,23 @@
+"""A cloud in memory, and the desk of a run that is driven against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.skies import Sky
+
+
+@pytest.fixture
+def sky() -> Sky:
+    return Sky()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
+    made = CloudDesk(tmp_path, sky)
+    yield made
+    made.die()
