@@ -93,12 +93,13 @@ def test_a_zone_of_compute_that_does_not_answer_leaves_find_unclear(start_practi
 # ---------------------------------------------------------------------------------------------------------- sweep
 
 
-def sweep_on(practice: Practice) -> Sweep:
+def sweep_on(practice: Practice, later_s: float = 0.0) -> Sweep:
     ends, project = Endpoints.at(practice.url), practice.cloud.settings.project
     http = session(bearer(practice.token))
     stops = TaskStops(http, ends.tasks, project, runner_account(project), {"tpu": ends.tpu, "compute": ends.compute})
     side = side_of(practice)
-    return Sweep(http, ends, project, side.machines, stops, patience=QUICK, sleep=lambda seconds: None)
+    now = lambda: side.clock.now() + later_s  # noqa: E731
+    return Sweep(http, ends, project, side.machines, stops, now, patience=QUICK, sleep=lambda seconds: None)
 
 
 def test_a_sweep_finds_all_prices_it_and_deletes_only_ours(start_practice: Start) -> None:
@@ -162,10 +163,9 @@ def test_a_zone_that_no_list_shows_is_said_and_its_machine_keeps_its_outside_sto
     practice = start_practice("partial-listing:times=0", speed=60)  # the lists lack the zone of REF
     side = side_of(practice)
     other = replace(WANTED, ref=Ref("ts-seen-a1-t1", "us-central1-a"), request_id="3" * 8 + WANTED.request_id[8:])
-    gone = Ref("ts-gone-a1-t1", REF.zone)
     for wanted in (WANTED, other):
         side.machines["tpu"].create(wanted)
-    for ref in (REF, other.ref, gone):
+    for ref in (REF, other.ref):
         side.stops.set(ref, "b", [side.clock.now() + 36_000])
     until(lambda: side.machines["tpu"].look(other.ref), "ready")
     sweeping = sweep_on(practice)
@@ -178,8 +178,20 @@ def test_a_zone_that_no_list_shows_is_said_and_its_machine_keeps_its_outside_sto
 
     assert [error.id for _, error in outcome if error is not None] == ["precondition"]
     assert len(side.stops.of(REF)) == 1
-    assert not side.stops.of(other.ref) and not side.stops.of(gone)
+    assert not side.stops.of(other.ref)
     assert side.machines["tpu"].look(other.ref) is None
+
+
+def test_stops_that_were_set_just_now_wait_for_their_machine(start_practice: Start) -> None:
+    practice = start_practice()
+    stops = side_of(practice).stops
+    stops.set(REF, "b", [side_of(practice).clock.now() + 36_000])
+    sweeping = sweep_on(practice)
+    assert [error.id for _, error in sweeping.delete(sweeping.look().items) if error is not None] == ["precondition"]
+    assert len(stops.of(REF)) == 1
+    later = sweep_on(practice, 1000.0)
+    assert [error for _, error in later.delete(later.look().items)] == [None]
+    assert not stops.of(REF)
 
 
 def test_a_task_in_our_queue_that_calls_something_else_stays(start_practice: Start) -> None:

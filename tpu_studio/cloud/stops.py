@@ -80,8 +80,12 @@ class TaskStops:
             if self._task(name) is not None:
                 raise errors.make("server-error", {"raw": "the task is still there", "name": name})
 
-    def machine_of(self, name: str) -> Ref | None:
-        """What the task *name* would delete; None: the task is gone. Raises CloudRefused: it calls nothing of ours."""
+    def aim(self, name: str) -> tuple[Ref, float] | None:
+        """What the task *name* would delete, and when it was set; None: the task is gone.
+
+        Raises:
+            CloudRefused: It calls no machine of this project.
+        """
         task = self._task(name)
         if task is None:
             return None
@@ -90,7 +94,7 @@ class TaskStops:
         if found is None or unquote(found["project"]) != self._project:
             raise errors.make("precondition", {"name": name, "raw": f"what it calls is no machine of ours: {url}"})
         backend = "compute" if found["kind"] == "instances" else "tpu"
-        return Ref(unquote(found["name"]), unquote(found["zone"]), backend)
+        return Ref(unquote(found["name"]), unquote(found["zone"]), backend), _seconds(task.get("createTime"))
 
     def queue(self, region: str) -> str:
         return f"projects/{self._project}/locations/{region}/queues/{QUEUE}"
@@ -201,7 +205,7 @@ def _seconds(text: Any) -> float:
     try:
         return datetime.fromisoformat(str(text)).timestamp()
     except ValueError:
-        raise errors.make("unreadable-reply", {"raw": f"scheduleTime: {text}"}) from None
+        raise errors.make("unreadable-reply", {"raw": f"a task's time: {text}"}) from None
 
 
 def _path(name: str) -> str:

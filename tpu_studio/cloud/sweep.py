@@ -24,6 +24,7 @@ HOURS_PER_MONTH = 730.0
 LABEL = "tpu-studio"
 _NOT_BILLED = ("PREEMPTED", "TERMINATED", "STOPPED", "DELETING", "SUSPENDED")
 _PROVED_WITHIN_S = 600.0
+_COMING_S = 900.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ class Sweep:
     """Args:
     http: What `session.session` made.
     machines: By backend, of `connection`.
+    now: The cloud's time, in seconds since 1970.
     known: Prices; default: the dated table.
     """
 
@@ -89,12 +91,14 @@ class Sweep:
         project: str,
         machines: Mapping[str, Machines],
         stops: TaskStops,
+        now: Callable[[], float],
         *,
         known: Catalogue | None = None,
         patience: Patience = PATIENT,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._project, self._machines, self._stops = project, machines, stops
+        self._now = now
         self._known, self._sleep = known or catalogue(), sleep
         self._tpu = Api(endpoints.tpu, http, patience=patience)
         self._compute = Api(endpoints.compute, http, patience=patience)
@@ -131,33 +135,34 @@ class Sweep:
         """
         ours = [one for one in items if not one.kept]
         done = self._delete_all([one for one in ours if one.kind != "task"])
-        standing = {(item.name, item.zone): error for item, error in done if error is not None}
-        looked: dict[Ref, StudioError | None] = {}
+        tried = {(item.name, item.zone): error for item, error in done}
         free: list[Item] = []
         for task in (one for one in ours if one.kind == "task"):
-            error = self._still_needed(task, standing, looked)
+            error = self._still_needed(task, tried)
             if error is None:
                 free.append(task)
             else:
                 done.append((task, error))
         return done + self._delete_all(free)
 
-    def _still_needed(
-        self, task: Item, standing: Mapping[tuple[str, str], StudioError], looked: dict[Ref, StudioError | None]
-    ) -> StudioError | None:
+    def _still_needed(self, task: Item, tried: Mapping[tuple[str, str], StudioError | None]) -> StudioError | None:
         """Why an outside stop has to stay; None: what it would delete is not there, by its name (404)."""
         from tpu_studio.cloud import errors
 
         try:
-            ref = self._stops.machine_of(task.name)
-            if ref is None:
+            aim = self._stops.aim(task.name)
+            if aim is None:
                 return None  # it has fired meanwhile
-            if ref not in looked:
-                there = self._machines[ref.backend].look(ref) is not None
+            ref, set_at = aim
+            name = (ref.name, ref.zone)
+            if tried.get(name) is not None:
+                return tried[name]
+            raw = ""
+            if self._machines[ref.backend].look(ref) is not None:
                 raw = "the machine is there, and this is its stop from outside"
-                why = standing.get((ref.name, ref.zone)) or errors.make("precondition", {"name": task.name, "raw": raw})
-                looked[ref] = why if there else None
-            return looked[ref]
+            elif name not in tried and self._now() < set_at + _COMING_S:  # stops are set before a machine is asked for
+                raw = "it was set just now, and its machine may be about to be made"
+            return errors.make("precondition", {"name": task.name, "raw": raw}) if raw else None
         except StudioError as error:
             return error
 

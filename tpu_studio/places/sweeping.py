@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 @contextmanager
 def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
     """The sweep of *place*, with Google's prices of now where they can be had. Raises as `reach`."""
+    from tpu_studio.cloud.clock import DateClock
     from tpu_studio.cloud.compute import ComputeMachines
-    from tpu_studio.cloud.session import session
+    from tpu_studio.cloud.session import plain_session, session
     from tpu_studio.cloud.stops import TaskStops
     from tpu_studio.cloud.sweep import Sweep
     from tpu_studio.cloud.tpu import TpuMachines
@@ -36,7 +37,8 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
             "compute": ComputeMachines(http, ends.compute, who.project),
         }
         stops = TaskStops(http, ends.tasks, who.project, who.stopper or who.runner, targets)
-        yield Sweep(http, ends, who.project, machines, stops, known=_priced(http, ends))
+        clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations")
+        yield Sweep(http, ends, who.project, machines, stops, clock.now, known=_priced(http, ends))
 
 
 def _priced(http: Any, ends: Endpoints) -> Catalogue:
