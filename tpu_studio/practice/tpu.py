@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tpu_studio.practice import tpu_offer
+from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import schemas, with_numbers
 from tpu_studio.practice.errors import GoogleError, error_info, not_found
@@ -24,7 +25,8 @@ from tpu_studio.practice.tpu_checks import (
     tier_of,
     window,
 )  # fmt: skip
-from tpu_studio.practice.tpu_life import NODE, QR, Life, exists
+from tpu_studio.practice.tpu_life import Life, exists
+from tpu_studio.practice.tpu_show import NODE, QR
 
 Record = dict[str, Any]
 
@@ -105,7 +107,7 @@ class _Part:
                 self._cloud.db.put("tpu-request", key, {"call": f"{request.method} {target}", "operation": name})
         return self.operation(name)
 
-    def listed(self, request: Request, kind: str, key: str, show: Any) -> Record:
+    def listed(self, request: Request, kind: str, key: str, shape: Any) -> Record:
         """One zone, or all with ``-``."""
         project, zone = request.match["project"], request.match["zone"]
         if zone != "-":
@@ -115,7 +117,7 @@ class _Part:
         missing: set[str] = set()
         if zone == "-" and (partial := self._cloud.faults.take("partial-listing", kind=key)) is not None:
             missing = {partial.get("zone") or self._cloud.settings.zone}
-        shown = [show(name, record) for name, record in found if record["zone"] not in missing]
+        shown = [shape(self._cloud.clock, name, record) for name, record in found if record["zone"] not in missing]
         body = paged(request, key, shown)
         if missing:
             body["unreachable"] = [f"projects/{project}/locations/{one}" for one in sorted(missing)]
@@ -276,12 +278,12 @@ class _QueuedResources(_Part):
         return f"projects/{number}/locations/{place.zone}"
 
     def list(self, request: Request) -> Record:
-        return self.listed(request, QR, "queuedResources", self._life.show_request)
+        return self.listed(request, QR, "queuedResources", show.request)
 
     def get(self, request: Request) -> Record:
         self.place(request)
         name = self.name(request, "queuedResources")
-        shown = self._life.show_request(name, self._life.get(QR, name))
+        shown = show.request(self._cloud.clock, name, self._life.get(QR, name))
         if self._cloud.faults.take("unknown-enum", kind="queuedResources") is not None:
             shown["state"] = {"state": "DEFROSTING", "stateInitiator": "SERVICE"}
         return shown
@@ -355,12 +357,12 @@ class _Nodes(_Part):
         return self._life.make_node(place, wanted, tier, request.match["version"])
 
     def list(self, request: Request) -> Record:
-        return self.listed(request, NODE, "nodes", self._life.show_node)
+        return self.listed(request, NODE, "nodes", show.node)
 
     def get(self, request: Request) -> Record:
         self.place(request)
         name = self.name(request, "nodes")
-        shown = self._life.show_node(name, self._life.get(NODE, name))
+        shown = show.node(self._cloud.clock, name, self._life.get(NODE, name))
         if self._cloud.faults.take("unknown-enum", kind="nodes") is not None:
             shown["state"] = "DEFROSTING"
         return shown

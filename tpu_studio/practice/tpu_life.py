@@ -5,7 +5,7 @@
 
 Each turn of the ticker first moves records along, at the moment each step was due and in one transaction, and then sees
 to the machines: what a record says about its machine (``vm``: "", on, off) is made true outside the transaction, so a
-server that was killed in between takes it up again.
+server that was killed in between takes it up again (`tpu_vms`). How a record looks from outside: `tpu_show`.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice import tpu_offer
+from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, not_found
 from tpu_studio.practice.operations import Operations
 from tpu_studio.practice.tpu_checks import Place, Wanted, run_until, stockout_text, wrong_state
-from tpu_studio.practice.vms import MachineSpec
+from tpu_studio.practice.tpu_show import NODE, QR
+from tpu_studio.practice.tpu_vms import STOP_S, Machines
 
 Record = dict[str, Any]
 
 # Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
-JUDGED_S, WAITED_S, BOOT_S, STOP_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 3.0, 2.0, 2.0
-
-QR, NODE = "tpu-queued-resource", "tpu-node"
-
+JUDGED_S, WAITED_S, BOOT_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 2.0, 2.0
 
 class Life:
     def __init__(self, cloud: Cloud, operations: Operations) -> None:
         self._cloud, self._db, self._clock, self._faults = cloud, cloud.db, cloud.clock, cloud.faults
         self._operations = operations
-        self._begun = False
+        self._machines = Machines(cloud)
         cloud.busy.append(self._is_busy)
         cloud.ending.append(self.end_all)
 
@@ -155,7 +154,7 @@ class Life:
         operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "reset", version)
         record.update(state="WAITING_FOR_RESOURCES", since=now, initiator="USER", fails=False, error=None, until=0.0)
         self._db.put(QR, name, record)
-        self._operations.finish(operation, now, self.answer(QR, name, record, version))
+        self._operations.finish(operation, now, show.answer(self._clock, QR, name, record, version))
         return operation
 
     def switch(self, name: str, verb: str, version: str) -> str:
@@ -185,7 +184,20 @@ class Life:
         self._db.put(NODE, name, record)
         now = self._clock.now()
         operation = self._operations.begin(name.partition("/nodes/")[0], name, "update", version)
-        self._operations.finish(operation, now, self.answer(NODE, name, record, version))
+        self._operations.finish(operation, now, show.answer(self._clock, NODE, name, record, version))
+        return operation
+
+    def maintenance(self, name: str, version: str) -> str:
+        """An announced one (v2alpha1 simulateMaintenanceEvent)."""
+        record = self.get(NODE, name)
+        now = self._clock.now()
+        record["maintenance"] = {
+            "type": "SCHEDULED", "maintenanceStatus": "PENDING", "canReschedule": True,
+            "windowStartTime": self._clock.rfc3339(now + 3600), "windowEndTime": self._clock.rfc3339(now + 7200),
+        }  # fmt: skip
+        self._db.put(NODE, name, record)
+        operation = self._operations.begin(name.partition("/nodes/")[0], name, "simulateMaintenanceEvent", version)
+        self._operations.finish(operation, now, show.answer(self._clock, NODE, name, record, version))
         return operation
 
     def _to_delete(self, name: str, at: float, by: str = "SERVICE") -> None:
@@ -199,7 +211,7 @@ class Life:
     def turn(self) -> None:
         """The ticker's."""
         self.advance()
-        self._see_to_machines()
+        self._machines.see_to()
 
     def advance(self) -> None:
         """Everything that is due by now."""
@@ -247,7 +259,7 @@ class Life:
             if record["fails"]:
                 return self._fail(name, record, since + JUDGED_S, 8, stockout_text(record["zone"]))
             self._step(name, record, "WAITING_FOR_RESOURCES", since + JUDGED_S)
-            answer = self.answer(QR, name, record, record["version"])
+            answer = show.answer(self._clock, QR, name, record, record["version"])
             self._operations.finish(record["operation"], since + JUDGED_S, answer)
             return True
         if state == "WAITING_FOR_RESOURCES":
@@ -323,7 +335,8 @@ class Life:
         record.update(state="READY", since=at, ready=at, stops=until or record.get("stops", 0.0))
         self._db.put(NODE, name, record)
         if record["operation"]:
-            self._operations.finish(record["operation"], at, self.answer(NODE, name, record, record["version"]))
+            answer = show.answer(self._clock, NODE, name, record, record["version"])
+            self._operations.finish(record["operation"], at, answer)
 
     def _move_node(self, name: str, record: Record, now: float) -> bool:
         state, since = record["state"], record["since"]
@@ -349,7 +362,7 @@ class Life:
             record.update(state="STOPPED", since=since + STOP_S)
             self._db.put(NODE, name, record)
             self._operations.finish(
-                record["operation"], since + STOP_S, self.answer(NODE, name, record, record["version"])
+                record["operation"], since + STOP_S, show.answer(self._clock, NODE, name, record, record["version"])
             )
             return True
         if state == "READY":
@@ -402,129 +415,7 @@ class Life:
             for name, record in self._db.list(QR):
                 self._db.delete(QR, name)
                 self._operations.finish(record["operation"], now)
-        for name in nodes:
-            if self._cloud.vms is not None:
-                self._cloud.vms.kill(name)
-
-    def _begin(self) -> None:
-        """A machine that died while no server ran (this computer was off) boots again."""
-        for name, record in self._db.peek(NODE):
-            if record["vm"] == "on" and self._cloud.vms is not None and not self._cloud.vms.alive(name):
-                self._note(name, vm="off")
-
-    def _see_to_machines(self) -> None:
-        vms = self._cloud.vms
-        if not self._begun:
-            self._begun = True
-            self._begin()
-        for name, record in self._db.peek(NODE):
-            state, vm = record["state"], record["vm"]
-            if state == "READY":
-                if vm != "on":
-                    if vms is not None:
-                        vms.start(name, self._spec(name, record))
-                    self._note(name, vm="on")
-                elif record.get("notice") is not None:
-                    if vms is not None:
-                        vms.stop(name, record["notice"])
-                    self._note(name, notice=None)
-                elif vms is not None:
-                    self._preempt_at_step(name, record)
-            elif state == "STOPPING" and vm == "on":
-                if vms is not None:
-                    vms.shut_down(name, STOP_S)
-                self._note(name, vm="off")
-            elif state in ("DELETING", "PREEMPTED") and vm:
-                if vms is not None:
-                    vms.kill(name)
-                self._note(name, vm="")
-
-    def _preempt_at_step(self, name: str, record: Record) -> None:
-        """The supervisor of the machine watches the steps and gives the notice itself, at the very step."""
-        vms = self._cloud.vms
-        assert vms is not None
-        about = {"node": record["id"], "zone": record["zone"], "tier": record["tier"]}
-        waits = record.get("at_step")
-        fault = self._faults.armed("preempted-at-step", **about)
-        if waits is None and fault is not None:
-            vms.preempt_at(name, int(fault["step"]), float(fault["notice"]))
-            self._note(name, at_step=fault["step"], step_notice=float(fault["notice"]))
-        elif waits is not None and not record.get("preempt") and (noticed := vms.noticed(name)) is not None:
-            self._faults.take("preempted-at-step", **about)
-            self._note(name, preempt=noticed + record["step_notice"])
-
-    def _note(self, name: str, **change: Any) -> None:
-        with self._db.transaction():
-            record = self._db.get(NODE, name)
-            if record is not None:
-                self._db.put(NODE, name, {**record, **change})
-
-    def _spec(self, name: str, record: Record) -> MachineSpec:
-        part = tpu_offer.by_type(record["accelerator"])
-        assert part is not None
-        return MachineSpec(
-            resource=name, project=record["project"], zone=record["zone"], node=record["id"],
-            accelerator_type=part.accelerator_type, chips=part.chips, topology=part.topology, workers=part.vms,
-            service_account=record["account"], runtime_version=record["body"]["runtimeVersion"],
-            spot=record["tier"] == "spot", scopes=tuple(record["scopes"]), metadata=record["body"].get("metadata", {}),
-            labels=record["body"].get("labels", {}), run_at=record["create"],
-        )  # fmt: skip
-
-    # -------------------------------------------------------------------------------------------------------- showing
-
-    def answer(self, kind: str, name: str, record: Record, version: str) -> Record:
-        """As an operation's response."""
-        shown = self.show_request(name, record) if kind == QR else self.show_node(name, record)
-        type = "QueuedResource" if kind == QR else "Node"
-        return {"@type": f"type.googleapis.com/google.cloud.tpu.{version}.{type}", **shown}
-
-    def show_request(self, name: str, record: Record) -> Record:
-        key = {"WAITING_FOR_RESOURCES": "", "FAILED": "failedData"}.get(record["state"], _data(record["state"]))
-        state: Record = {"state": record["state"], "stateInitiator": record["initiator"]}
-        if key:
-            state[key] = {"error": record["error"]} if record["state"] == "FAILED" else {}
-        return {"name": name, **record["body"], "state": state, "createTime": self._clock.rfc3339(record["create"])}
-
-    def show_node(self, name: str, record: Record) -> Record:
-        part = tpu_offer.by_type(record["accelerator"])
-        assert part is not None
-        seed = zlib.crc32(name.encode())
-        network = {"network": "default", "subnetwork": "default", **(record["body"].get("networkConfig") or {})}
-        network["network"] = network["network"].rpartition("/")[2]
-        shown = {
-            **record["body"], "name": name, "id": record["number"], "state": record["state"],
-            "acceleratorConfig": tpu_offer.config(part), "createTime": self._clock.rfc3339(record["create"]),
-            "apiVersion": {"v2": "V2", "v2alpha1": "V2_ALPHA1"}[record["version"]], "networkConfig": network,
-            "serviceAccount": {"email": record["account"], "scope": record["scopes"]},
-        }  # fmt: skip
-        if record["state"] == "READY":
-            shown["health"] = "HEALTHY"
-        if record["state"] not in ("CREATING", "STOPPED"):
-            ends = [{"ipAddress": f"10.164.{seed % 250}.{2 + n}", "port": 8470} for n in range(part.vms)]
-            if network.get("enableExternalIps"):
-                for n, end in enumerate(ends):
-                    end["accessConfig"] = {"externalIp": f"203.0.113.{(seed + n) % 254 + 1}"}
-            shown["networkEndpoints"] = ends
-        if record["qr"]:
-            shown["queuedResource"] = record["qr"]
-        if record["tier"] == "spot":
-            shown["schedulingConfig"] = {"spot": True, "preemptible": True}
-        if record.get("maintenance"):
-            shown["upcomingMaintenance"] = record["maintenance"]
-        return shown
-
-    def maintenance(self, name: str, version: str) -> str:
-        """An announced one (v2alpha1 simulateMaintenanceEvent)."""
-        record = self.get(NODE, name)
-        now = self._clock.now()
-        record["maintenance"] = {
-            "type": "SCHEDULED", "maintenanceStatus": "PENDING", "canReschedule": True,
-            "windowStartTime": self._clock.rfc3339(now + 3600), "windowEndTime": self._clock.rfc3339(now + 7200),
-        }  # fmt: skip
-        self._db.put(NODE, name, record)
-        operation = self._operations.begin(name.partition("/nodes/")[0], name, "simulateMaintenanceEvent", version)
-        self._operations.finish(operation, now, self.answer(NODE, name, record, version))
-        return operation
+        self._machines.end(nodes)
 
     # -------------------------------------------------------------------------------------------------------- records
 
@@ -542,10 +433,6 @@ def _wanted(one: Wanted) -> Record:
         "id": one.id, "body": one.body, "accelerator": one.part.accelerator_type, "workers": one.part.vms,
         "account": one.account, "scopes": list(one.scopes),
     }  # fmt: skip
-
-
-def _data(state: str) -> str:
-    return state.lower() + "Data"
 
 
 def exists(name: str) -> GoogleError:
