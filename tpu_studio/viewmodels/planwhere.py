@@ -11,7 +11,15 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.catalogue import COMPUTE_ENGINE_LENDS, Catalogue, Generation, Slice, catalogue, catalogue_at, region_of
+from tpu_studio.domain.catalogue import (
+    COMPUTE_ENGINE_LENDS,
+    Catalogue,
+    Generation,
+    Slice,
+    catalogue,
+    catalogue_at,
+    region_of,
+)
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
