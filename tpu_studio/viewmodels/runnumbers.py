@@ -153,6 +153,17 @@ def _split(text: str) -> tuple[str, str]:
     return (parts[0], parts[1]) if len(parts) == 2 else (text, "")
 
 
+def extension_words(facts: RunFacts, view: RunView, epochs: float) -> str:
+    """What *epochs* more mean; a run that ended early first does the steps that it still had to do."""
+    more = max(1, round(epochs * facts.steps_per_epoch))
+    left = max(0, (view.steps_planned or facts.steps) - view.step) if view.over else 0
+    seconds = extension_s(facts, view, left + more)
+    took = f", about {figures.duration(seconds)}" if seconds else ""
+    if not left:
+        return f"{figures.count(more)} more steps{took}"
+    return f"{figures.count(more)} after the {figures.count(left)} still left: {figures.count(left + more)} steps{took}"
+
+
 def extension_s(facts: RunFacts, view: RunView, steps: int) -> float | None:
     """How long *steps* more may take: training with its checks on unseen data and, once over, starting anew."""
     training = view.spans.get(Phase.TRAINING)

@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.domain.run import RunView, apply
 from tpu_studio.viewmodels.run import RunViewModel
-from tpu_studio.viewmodels.runnumbers import extension_s
+from tpu_studio.viewmodels.runnumbers import extension_s, extension_words
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse
@@ -328,6 +328,13 @@ def test_more_training_is_told_with_its_checks_and_its_start(page: RunViewModel,
     around = state.view.seconds(0) - training_s
     seconds = extension_s(state.facts, state.view, 10 * state.view.step)
     assert seconds is not None and seconds >= 10 * training_s and seconds <= 10 * training_s + around
+
+
+def test_training_longer_after_an_early_stop_tells_the_steps_still_left(page: RunViewModel, watched: Watched):
+    watched.tell(*training(40), event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))
+    page.open()
+    state = page.state.value
+    assert extension_words(state.facts, state.view, 1).startswith("20 after the 60 still left: 80 steps, about ")
 
 
 def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):

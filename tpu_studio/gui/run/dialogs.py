@@ -66,10 +66,7 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     field = Field("Times through the data", box)
 
     def tell(epochs: float) -> None:
-        steps = round(epochs * facts.steps_per_epoch)
-        seconds = runnumbers.extension_s(facts, state.view, steps)
-        took = f", about {figures.duration(seconds)}" if seconds else ""
-        field.set_help(f"{figures.count(steps)} more steps{took}")
+        field.set_help(runnumbers.extension_words(facts, state.view, epochs))
 
     tell(box.value())
     box.valueChanged.connect(tell)
