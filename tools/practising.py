@@ -59,10 +59,10 @@ def be_ready(driver: Driver, say: Callable[[str], None] = lambda words: None) ->
         view = account.state.value
         if view.problem is not None:
             raise GaveUp(f"{view.problem.title}. {view.problem.text}")
-        if view.ready:
+        row = next((one for one in view.rows if one.primary or (one.id == "outside-stop" and one.button)), None)
+        if view.ready and row is None:
             say(f"Signed in as {view.who}; everything is ready.")
             return
-        row = next((one for one in view.rows if one.primary), None)
         if row is None:
             raise GaveUp(f"The account is not ready, and nothing is offered: {view.heading}.")
         say(f"  {row.title}: {row.button.lower()}")

@@ -10,7 +10,7 @@ from tpu_studio.domain.sentences import say_notice, say_reason
 from tpu_studio.domain.sentences.colab import WAITING
 from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
-from tpu_studio.viewmodels.runstages import DETAILS
+from tpu_studio.viewmodels.runstages import detail_words
 from tpu_studio.wire.reasons import Reason
 
 MOST_LINES = 40
@@ -68,7 +68,7 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
                 return Line(item.t, "clock", runrented.QUEUED.get(detail, "Asking for a TPU"))
             if detail == "waiting-for-colab":
                 return Line(item.t, "clock", WAITING)
-            detail = DETAILS.get(detail, detail)
+            detail = detail_words(facts, detail)
             return Line(item.t, icon, f"{text}: {detail}" if detail else text)
         case "first-step":
             return Line(item.t, "play", "First training step", "accent")

@@ -47,8 +47,8 @@ def _loss(view: RunView) -> Number:
     if before is None or before[0] < 10:
         return Number("Loss", figures.figure(value), "", f"after {figures.count(view.step)} steps", "trending-down")
     icon = "trending-down" if value <= before[1] else "trending-up"
-    then = "at the start" if view.over else f"{figures.duration(before[0])} ago"
-    return Number("Loss", figures.figure(value), "", f"was {figures.figure(before[1])} {then}", icon)
+    then = " at the start" if view.over else f", {figures.duration(before[0])} ago"
+    return Number("Loss", figures.figure(value), "", f"was {figures.figure(before[1])}{then}", icon)
 
 
 def _speed(facts: RunFacts, view: RunView) -> Number:

@@ -20,6 +20,7 @@ STAGES: tuple[tuple[Phase, str], ...] = (
 )
 RENTED_STAGES: tuple[tuple[Phase, str], ...] = (STAGES[0], (Phase.PROVISIONING, "Getting TPU"), *STAGES[1:])
 DETAILS = {
+    "waiting for its turn": "",
     "waiting-for-colab": "its result comes from Colab as a zip",
     "engine": "loading the engine",
     "data": "opening the data",
@@ -75,7 +76,7 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
             caption = lasted if total is None else f"{lasted} of about {figures.duration(total)}"
             told.append(Stage(title, "current", view.progress, caption, weight))
         elif current:
-            detail = DETAILS.get(view.detail, view.detail)
+            detail = detail_words(facts, view.detail)
             if facts.rented and phase is Phase.QUEUED:
                 detail = runrented.upload_words(view) or f"{lasted} so far"
             told.append(Stage(title, "current", 0.5, detail or lasted, weight))
@@ -90,6 +91,11 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
     if facts.rented:
         told.append(_cleaned(view))
     return tuple(told)
+
+
+def detail_words(facts: RunFacts, detail: str) -> str:
+    """What a phase is busy with; this computer is no machine that starts."""
+    return "" if detail == "starting" and not facts.rented else DETAILS.get(detail, detail)
 
 
 def _cleaned(view: RunView) -> Stage:
