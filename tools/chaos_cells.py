@@ -99,8 +99,8 @@ def _kills() -> list[Cell]:
             )
             for when in ("before", "after")
         ]  # fmt: skip
-    thrice = ("after say intent/create", "before say intent-closed/create", "after say cloud/ready")
-    cells.append(Cell("killed four times around create", kill="before call tpu.create", again=thrice))
+    thrice = ("before call tpu.create", "before say intent-closed/create", "after say cloud/ready")
+    cells.append(Cell("killed four times around create", kill="after say intent/create", again=thrice))
     return cells
 
 
