@@ -6,7 +6,8 @@
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
 #   make bench   the figures of the README, measured on this machine
 #   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
-#                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest); out/chaos.json
+#                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest, ARGS=--all for both); what failed
+#                is played again alone; out/chaos.json, and in out/chaos/ what the failures left
 #   make pictures  docs/pictures, from the real window
 #   make golden  what the TPU compiler says of our catalogue's memory, for the tests (needs engine --with tpu-compiler)
 #   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu (packaging/README.md)
