@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,15 @@ from googleapiclient.errors import HttpError
 
 from tests.contract.conftest import Answer, Call, Start, caller
 from tests.fakes.google_client import google_client
+from tests.fakes.waiting import eventually
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.tasks import FARTHEST_S, backoff_s, here
+from tpu_studio.practice.task_sender import backoff_s, here
+from tpu_studio.practice.tasks import FARTHEST_S
 
 QUEUE = "/cloudtasks/v2/projects/practice-project/locations/us-west4/queues/tpu-studio"
 NAME = QUEUE.removeprefix("/cloudtasks/v2/")
 ZONE = "projects/practice-project/locations/us-west4-a"
 REQUESTS = f"/v2/{ZONE}/queuedResources"
-PATIENCE_S = 60.0
-
-
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
 
 
 def a_task(practice: Practice, *, in_s: float = 3600.0, name: str = "", **more: Any) -> dict[str, Any]:
@@ -103,7 +95,7 @@ def test_a_task_deletes_a_tpu_at_its_time_with_the_runner_s_permissions(start_pr
 
     assert call("POST", f"{QUEUE}/tasks", a_task(practice, name="stop-1", in_s=60.0)).status == 200
 
-    until(lambda: request_state(practice) == 404)
+    eventually(lambda: request_state(practice) == 404)
     assert happened(practice, "stop-1") == [200]
     assert call("GET", f"{QUEUE}/tasks/stop-1").status == 404
 
@@ -113,7 +105,7 @@ def test_a_task_never_fires_early(practice: Practice):
     call("POST", f"{QUEUE}/tasks", a_task(practice, name="later", in_s=3600.0))
     call("POST", f"{QUEUE}/tasks", a_task(practice, name="now", in_s=-5.0))
 
-    until(lambda: happened(practice, "now")[:1] == [404])  # the ticker has looked at both
+    eventually(lambda: happened(practice, "now")[:1] == [404])  # the ticker has looked at both
 
     assert happened(practice, "later") == []
 
@@ -124,7 +116,7 @@ def test_a_target_that_is_gone_counts_as_failed_and_is_tried_as_often_as_the_tas
 
     caller(practice)("POST", f"{QUEUE}/tasks", a_task(practice, name="gone", in_s=0.0, retryConfig=retry))
 
-    until(lambda: caller(practice)("GET", f"{QUEUE}/tasks/gone").status == 404)
+    eventually(lambda: caller(practice)("GET", f"{QUEUE}/tasks/gone").status == 404)
     assert happened(practice, "gone") == [404, 404, 404]
 
 
@@ -133,7 +125,7 @@ def test_between_attempts_the_task_tells_what_went_wrong(practice: Practice):
     retry = {"maxAttempts": 9, "minBackoff": "600s", "maxBackoff": "3600s"}
     call("POST", f"{QUEUE}/tasks", a_task(practice, name="gone", in_s=0.0, retryConfig=retry))
 
-    until(lambda: "responseCount" in call("GET", f"{QUEUE}/tasks/gone").body)
+    eventually(lambda: "responseCount" in call("GET", f"{QUEUE}/tasks/gone").body)
 
     task = call("GET", f"{QUEUE}/tasks/gone").body
     assert (task["dispatchCount"], task["responseCount"]) == (1, 1)
@@ -156,7 +148,7 @@ def test_the_token_of_a_task_may_only_what_its_account_may(practice: Practice):
 
     assert caller(practice)("POST", f"{QUEUE}/tasks", wish).status == 200
 
-    until(lambda: happened(practice, "weak")[:1] == [403])
+    eventually(lambda: happened(practice, "weak")[:1] == [403])
     assert request_state(practice) == 200
 
 
@@ -166,7 +158,7 @@ def test_run_sends_a_task_before_its_time(practice: Practice):
 
     assert call("POST", f"{QUEUE}/tasks/early:run", {}).status == 200
 
-    until(lambda: happened(practice, "early")[:1] == [404])
+    eventually(lambda: happened(practice, "early")[:1] == [404])
 
 
 def test_a_paused_queue_holds_its_tasks(practice: Practice):
@@ -179,10 +171,10 @@ def test_a_paused_queue_holds_its_tasks(practice: Practice):
     free["task"]["name"] = f"{other}/queues/free/tasks/free"
     call("POST", f"/cloudtasks/v2/{other}/queues/free/tasks", free)
 
-    until(lambda: happened(practice, "free")[:1] == [404])
+    eventually(lambda: happened(practice, "free")[:1] == [404])
     assert happened(practice, "held") == []
     call("POST", f"{QUEUE}:resume", {})
-    until(lambda: happened(practice, "held")[:1] == [404])
+    eventually(lambda: happened(practice, "held")[:1] == [404])
 
 
 def test_tasks_survive_a_restart_and_fire_after_it(start_practice: Start, tmp_path: Path):
@@ -194,7 +186,7 @@ def test_tasks_survive_a_restart_and_fire_after_it(start_practice: Start, tmp_pa
 
     after = start_practice(folder=folder, speed=100.0)
 
-    until(lambda: request_state(after) == 404)
+    eventually(lambda: request_state(after) == 404)
     assert happened(after, "survivor") == [200]
 
 
@@ -209,7 +201,7 @@ def test_a_task_that_was_on_its_way_when_the_server_died_is_sent_again(start_pra
 
     after = start_practice(folder=folder)
 
-    until(lambda: happened(after, "torn")[:1] == [404])
+    eventually(lambda: happened(after, "torn")[:1] == [404])
 
 
 def test_a_name_stays_taken_for_an_hour_after_its_task_is_over(practice: Practice):

@@ -13,13 +13,14 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio, loss_points
+from tests.fakes.waiting import eventually
 from tpu_studio.wire.claims import is_guarded, read_claim
 from tpu_studio.wire.runfolder import claim_file, events_file
 
@@ -59,13 +60,6 @@ def until_told(studio: Studio, step: int) -> str:
 
 def go(studio: Studio) -> None:
     (studio.home / "go").touch()
-
-
-def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 def guardian_of(studio: Studio, run: str, attempt: int = 1) -> int:
@@ -133,7 +127,7 @@ def test_the_guardian_is_killed_the_trainer_ends_and_resume_makes_one_curve(stud
     guardian = guardian_of(studio, run)
     trainer = trainer_of(guardian)
     os.kill(guardian, signal.SIGKILL)
-    wait_until(lambda: not lives(trainer))
+    eventually(lambda: not lives(trainer))
     go(studio)
     assert list(studio.runs.reconcile()) == [run]
     assert list(studio.runs.reconcile()) == []
@@ -156,9 +150,9 @@ def test_killed_before_it_could_write_what_it_was_told_the_guardian_leaves_no_co
     os.kill(guardian, signal.SIGSTOP)
     go(studio)
     copies = studio.runs.folder(run) / "checkpoints"
-    wait_until(lambda: any(not (path / "COMMITTED").exists() for path in copies.iterdir()))
+    eventually(lambda: any(not (path / "COMMITTED").exists() for path in copies.iterdir()))
     os.kill(guardian, signal.SIGKILL)
-    wait_until(lambda: list(studio.runs.reconcile()) == [run])
+    eventually(lambda: list(studio.runs.reconcile()) == [run])
     studio.runs.resume(run)
     row = studio.wait(run, lambda row: row.over and row.attempt == 2)
     assert (row.status, row.step) == ("finished", 60)
@@ -303,7 +297,7 @@ def test_with_the_real_trainer_a_killed_guardian_and_a_killed_trainer_leave_one_
     studio.wait(run, lambda row: row.over or (row.step > 600 and any(checkpoints.glob("*/COMMITTED"))), 120)
     guardian = guardian_of(studio, run)
     os.kill(guardian, signal.SIGKILL)
-    wait_until(lambda: not is_guarded(claim_file(studio.runs.folder(run), 1)))
+    eventually(lambda: not is_guarded(claim_file(studio.runs.folder(run), 1)))
     assert list(studio.runs.reconcile()) == [run]
     assert studio.runs.summary(run).reason == "guardian-gone"
     reached = studio.runs.summary(run).step
