@@ -283,7 +283,7 @@ class _Draft:
     @property
     def _needed_bytes(self) -> int:
         if self.rented is not None:
-            return rented.need_bytes(self.memory, self.devices)
+            return self.memory.on_device(self.devices, self._limit_bytes)
         measured = self.timing.peak_memory_bytes if self.timing else None
         return max(self.memory.total, measured or 0)
 

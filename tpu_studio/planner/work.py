@@ -14,8 +14,14 @@ FLOAT, HALF = 4, 2  # bytes of a float32, of a bfloat16
 LANES = 128  # a TPU fills the last side of an array up to this
 # How often a tensor of its kind is kept in one block, fitted to the compiler (see `Kept`).
 MLP_SHARE, CNN_SHARE = 1.06, 2.4
-STREAM_SHARE, HEADS_SHARE, SCORES_SHARE = 4.33, 2.26, 1.48
-HALF_SCORES_SHARE = 1.45  # under bfloat16 the softmax stays float32
+STREAM_SHARE, HEADS_SHARE, SCORES_SHARE = 4.33, 2.26, 1.22
+HALF_SCORES_SHARE = 1.1  # under bfloat16 the softmax stays float32
+DROPPED_SHARE, HALF_DROPPED_SHARE = 0.22, 0.62  # more, where some are switched off at random
+LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 under either
+# What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
+# each gradient to use before the next one is there. Read off programs that it refused or made to fit.
+SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.25
+MADE_TO_FIT = 0.95  # of the limit, about what is then left free
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Kept:
 
     float32: float
     bfloat16: float
+    spared: float = 0.0  # the share that the compiler does without where it must
 
 
 @dataclass(frozen=True)
@@ -102,16 +109,27 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     one_block = (34 * tokens * width + 5 * heads * tokens * tokens) * 2
     remembered = layers * tokens * width * FLOAT + one_block if rematerialize else layers * one_block
     recomputed = 4 / 3 if rematerialize else 1.0
-    heads_filled = tokens * heads * _filled(width // heads)
-    rest, scores = STREAM_SHARE * tokens * width + HEADS_SHARE * heads_filled, heads * tokens * _filled(tokens)
-    one = Kept(FLOAT * (rest + SCORES_SHARE * scores), HALF * rest + FLOAT * HALF_SCORES_SHARE * scores)
-    kept = Kept(layers * one.float32, layers * one.bfloat16)
-    scores_bytes = 2 * FLOAT * tokens * vocabulary
-    remembered += scores_bytes
-    if rematerialize:  # the scores over the vocabulary stand beside one block
-        more = layers * tokens * width * FLOAT + scores_bytes
-        kept = Kept(one.float32 + more, one.bfloat16 + more)
+    logits = FLOAT * tokens * vocabulary
+    remembered += 2 * logits
+    one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)
+    kept = Kept(layers * one.float32 + LOGITS * logits, layers * one.bfloat16 + HALF_LOGITS * logits, SPARED_SHARE)
+    if rematerialize:  # what comes into the blocks, and one block or the scores over the vocabulary, never both
+        stream = layers * tokens * width
+        kept = Kept(
+            FLOAT * stream + max(one.float32, LOGITS * logits),
+            HALF * stream + max(one.bfloat16, HALF_LOGITS * logits),
+        )
     return Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
+
+
+def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
+    """What a transformer's block keeps of one example: the stream, the heads' queries, keys and values, the scores."""
+    rest = STREAM_SHARE * tokens * width + HEADS_SHARE * tokens * heads * _filled(width // heads)
+    scores = FLOAT * heads * tokens * _filled(tokens)
+    return Kept(
+        FLOAT * rest + (SCORES_SHARE + DROPPED_SHARE * dropped) * scores,
+        HALF * rest + (HALF_SCORES_SHARE + HALF_DROPPED_SHARE * dropped) * scores,
+    )
 
 
 def _filled(size: int) -> int:
@@ -128,15 +146,35 @@ class Memory:
     data: int
     framework: int
     gradients: int = 0
+    examples: int = 1  # whose activations they are
+    tile: int = 1  # the examples of one device are filled up to a multiple of this
+    spared: float = 0.0  # share of the activations that the compiler does without where it must
 
-    def on_device(self, devices: int) -> int:
-        """Bytes of one device in data-parallel training: everything but the batch is there on each.
+    def parts_on_device(self, devices: int, limit: int | None = None) -> dict[str, int]:
+        """Bytes of one device in data-parallel training, by what they hold: everything but the batch is there on each.
 
-        Gradients come as activations go, so the lesser of the two counts half.
+        Gradients come as activations go, so the lesser of the two counts half. What is more than *limit* is what is
+        left after the compiler has done without all that it can.
         """
-        activations = self.activations // max(1, devices)
-        more, less = max(self.gradients, activations), min(self.gradients, activations)
-        return self.weights + self.optimizer + more + less // 2
+        gradients, activations = self.gradients, self.activations // max(1, devices)
+        if self.tile > 1:
+            share = -(-self.examples // max(1, devices))
+            activations = self.activations * (-(-share // self.tile) * self.tile) // self.examples
+        few = gradients < activations
+        if few:
+            gradients //= 2
+        else:
+            activations //= 2
+        state = self.weights + self.optimizer
+        if limit is not None and state + gradients + activations > limit:
+            gradients = gradients if few else int(gradients * GRADIENTS_LEFT)
+            activations = int(activations * (1 - self.spared))
+            activations += max(0, int(limit * MADE_TO_FIT) - state - gradients - activations)
+        kept = {"weights": self.weights, "gradients": gradients, "optimizer": self.optimizer}
+        return {**kept, "activations": activations}
+
+    def on_device(self, devices: int, limit: int | None = None) -> int:
+        return sum(self.parts_on_device(devices, limit).values())
 
     @property
     def total(self) -> int:
@@ -166,8 +204,6 @@ def memory(
     narrow = 2 if precision == "bfloat16" else 1
     part = max(1, batch // accumulate)
     if chip and work.kept is not None:
-        if work.convolutions:
-            part = _filled(part)  # examples lie along the last side there
         each = work.kept.bfloat16 if precision == "bfloat16" else work.kept.float32
         return Memory(
             weights=work.params * FLOAT,
@@ -176,6 +212,9 @@ def memory(
             activations=int(each * part),
             data=data_bytes,
             framework=FRAMEWORK_BYTES[framework],
+            examples=part,
+            tile=LANES if work.convolutions else 1,  # there the examples lie along the last side
+            spared=work.kept.spared,
         )
     return Memory(
         weights=work.params * FLOAT * 2,

@@ -60,3 +60,32 @@ def test_recomputing_trades_memory_for_a_third_more_work():
     plain, recomputed = work.gpt(big, tokens=1024), work.gpt(big, tokens=1024, rematerialize=True)
     assert recomputed.activation_bytes < plain.activation_bytes / 3
     assert abs(recomputed.flops / plain.flops - 4 / 3) < 1e-9
+
+
+def on_a_chip(counted: work.Work, batch: int) -> work.Memory:
+    return work.memory(
+        counted, batch=batch, accumulate=1, optimizer="adamw", precision="float32", data_bytes=0, framework="jax",
+        chip=True,
+    )  # fmt: skip
+
+
+def needs(batch: int, devices: int = 1, limit: int | None = None) -> int:
+    return on_a_chip(work.gpt(options("gpt-124m", {}), tokens=1024), batch).on_device(devices, limit)
+
+
+def test_the_compiler_makes_fit_what_is_a_little_too_large_and_says_how_much_is_too_much():
+    limit = needs(12)
+    assert needs(12, limit=limit) == limit
+    assert 0.9 * limit < needs(13, limit=limit) <= limit < needs(13)
+    assert limit < needs(24, limit=limit) < needs(24)
+
+
+def test_each_device_holds_its_share_of_the_examples():
+    assert needs(64, devices=8) == needs(8)
+
+
+def test_pictures_are_filled_up_to_128_on_each_device():
+    counted = work.small_cnn(options("small-cnn", {}), size=64, channels=3, answers=10)
+    assert on_a_chip(counted, 512).on_device(8) == on_a_chip(counted, 128).on_device(1)
+    assert on_a_chip(counted, 64).on_device(1) == on_a_chip(counted, 128).on_device(1)
+    assert on_a_chip(counted, 128).on_device(1) < on_a_chip(counted, 129).on_device(1)
