@@ -123,13 +123,13 @@ ERRORS: dict[str, Entry] = {
     ),
     "job-file-not-text": lambda f: Sentence(
         f"{f.file(default='The file')} is not a job file",
-        f"It holds something other than text. {_KEPT}",
-        "Choose a file that ends in .tpujob.",
+        f"It holds something other than UTF-8 text. {_KEPT}",
+        "Choose another job file, or save it again as UTF-8 if it is text.",
     ),
     "job-file-too-large": lambda f: Sentence(
         f"{f.file(default='The file')} is too large for a job file",
         f"A job file is a page of text. {_KEPT}",
-        "Choose a file that ends in .tpujob.",
+        "Choose another job file, or start from an example.",
     ),
     "job-file-syntax": lambda f: Sentence(
         f"{_where(f)}this line cannot be understood" if "line" in f else f"{_where(f)}the file cannot be understood",
