@@ -5,7 +5,7 @@ The real planner and widgets; only the compiler's process and the environment it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,18 +72,6 @@ class Environment:
 
     def remove(self) -> None:
         self.status = "missing"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def dress(qapp: QApplication) -> None:
-    theme.install(qapp, mode="light")
-
-
-@pytest.fixture(autouse=True)
-def usual_text_size() -> Iterator[None]:
-    yield
-    if theme.controller().text_scale != 1.0:
-        theme.controller().set_text_scale(1.0)
 
 
 def page_of(qtbot: QtBot, world: World, status: str = "ready") -> tuple[PlanPage, Compiler, Environment]:

@@ -1,0 +1,175 @@
+"""The Plan page for rented TPUs: cost first, who lends them, and the review that alone rents."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.planning import World
+from tests.gui.plan.pages import as_wide_as, press, rented, sheet_of, words_in
+from tpu_studio.cloud.prices import with_rows
+from tpu_studio.domain import catalogue as catalogues
+from tpu_studio.gui.plan.page import PlanPage
+
+
+def test_a_rented_plan_shows_cost_first_and_each_choice_plans_anew(page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    box, figures = page.where_section.rented, page.card.figures
+    assert box.isVisible() and figures.headline.text().startswith("$")
+    assert world.view.plan is not None and world.view.plan.accelerator == "v5litepod-1"
+    assert "an hour" in box.price.text() and "Nov 2026" in box.price_why.text()
+    assert box.cards is not None
+    box.cards.card("v6e-1").click()
+    assert world.view.plan.accelerator == "v6e-1"
+    box.generation.chosen.emit("v5e")
+    box.size_box.chosen.emit("v5litepod-8")
+    assert world.view.plan.accelerator == "v5litepod-8" and world.view.plan.devices == 8
+    assert figures.rows["Each chip gets"].isVisibleTo(figures)
+    box.tier.segment("spot").click()
+    assert world.view.plan.job["where.tier"] == "spot"
+    box.region.chosen.emit("us-west4")
+    assert world.view.plan.job["where.zones"] == ["us-west4-a", "us-west4-b"]
+    box.zones["us-west4-b"].click()
+    assert world.view.plan.job["where.zones"] == ["us-west4-a"]
+    page.where_section.place.segment("computer").click()
+    assert world.view.plan.place == "computer" and not box.isVisible()
+    assert "where.accelerator" not in world.view.job.given
+
+
+def test_what_cannot_be_rented_is_disabled_with_its_reason(page: PlanPage, world: World):
+    rented(page, world, "cloud")
+    box = page.where_section.rented
+    box.generation.chosen.emit("v6e")
+    box.region.chosen.emit("us-central1")
+    world.model.set_generation("v4")
+    spot = box.tier.segment("flex-start")
+    assert not spot.isEnabled() and "not documented for v4" in spot.toolTip()
+    world.model.set("training.framework", "tensorflow")
+    item = box.generation.model().item(box.generation.findData("tpu7x"))
+    assert not item.isEnabled() and "TensorFlow" in item.toolTip() and item.text() == "tpu7x · not possible"
+
+
+def test_who_lends_the_tpu_can_be_chosen_where_both_do_and_says_why_where_not(page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    box = page.where_section.rented
+    assert not box.lender.isVisible()
+    box.more.click()
+    assert not box.lender.segment("compute-engine").isEnabled()
+    assert "Compute Engine does not lend v5e" in box.lender_field.note.text()
+    world.model.set_slice("v6e-8")
+    box.lender.segment("compute-engine").click()
+    assert world.view.job["where.backend"] == "compute-engine"
+    assert world.view.plan is not None and not world.view.missing[1] and "platform" in world.view.plan.limits["stops"]
+    world.model.set_slice("v6e-16")  # several machines: only the Cloud TPU service lends them
+    assert "where.backend" not in world.view.job.given and world.view.where.lender == "tpu-api"
+    assert "as one machine only" in box.lender_field.note.text()
+    world.model.set_generation("tpu7x")
+    assert world.view.where.lender == "compute-engine" and not box.lender.segment("tpu-api").isEnabled()
+
+
+def test_start_opens_the_review_and_only_its_button_rents(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    assert page.card.start.button.text() == "Review and start"
+    assert page.card.start.note.text() == "Nothing is charged until the TPU starts."
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    told = words_in(sheet_of(page))
+    for part in (
+        "v5e · 1 chip",
+        "an hour",
+        "Nov 2026",
+        "Stops from outside",
+        "The machine itself",
+        "its absence is proved",
+    ):
+        assert part in told, part
+    assert "Charging begins when the machine is there" in told and "would" not in told
+    assert world.launched == []
+    asked: list[object] = []
+    page.show_commands = asked.append
+    press(qtbot, sheet_of(page), "Show me the commands")
+    assert asked == [world.view.plan] and sheet_of(page).isVisible()
+    press(qtbot, sheet_of(page), "Change the plan")
+    assert page.review is None and world.launched == [] and not world.view.reviewing
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert [plan for plan, _ in world.launched] == [world.view.plan]
+    assert page.review is None
+
+
+def test_signed_out_the_review_leads_to_the_account_and_rents_nothing(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    world.model.account_changed("Sign in to Google first")
+    world.model.new()  # another plan does not forget it
+    rented(page, world, "practice")
+    assert "Sign in" not in page.card.start.note.text()  # the practice cloud needs no account
+    page.where_section.place.segment("cloud").click()
+    assert page.card.start.note.text().startswith("Sign in to Google first")
+    asked: list[str] = []
+    world.model.open_account = lambda: asked.append("account")
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert "Nothing can be rented before" in words_in(sheet_of(page))
+    press(qtbot, sheet_of(page), "Sign in to Google first")
+    assert asked == ["account"] and world.launched == [] and page.review is None
+    world.model.account_changed("")
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert len(world.launched) == 1
+
+
+ROW = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
+       "usd_per_chip_hour": 0.9, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
+
+
+def test_what_the_review_shows_is_launched_whatever_prices_come_meanwhile(
+    qtbot: QtBot, page: PlanPage, world: World, monkeypatch: pytest.MonkeyPatch
+):
+    rented(page, world, "cloud")
+    world.model.start()
+    QApplication.processEvents()
+    shown = world.view.plan
+    monkeypatch.setitem(catalogues._priced, "cloud", with_rows([ROW], date(2026, 11, 22)))
+    world.model.prices_changed("Google's price list could not be read today: Google cannot be reached.")
+    assert world.view.plan != shown and "could not be read today" not in words_in(sheet_of(page))
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert [plan for plan, _ in world.launched] == [shown]
+
+
+def test_practice_says_that_nothing_is_real_and_what_would_be(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "practice")
+    assert "would be" in page.card.figures.subline.text()
+    assert "would have cost" in page.card.figures.limit.title.text()
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    told = words_in(sheet_of(page))
+    assert "Practice: nothing here is real" in told and "Would be $1.20 an hour" in told and "Would cost" in told
+    qtbot.keyClick(sheet_of(page).focusWidget() or sheet_of(page), Qt.Key.Key_Escape)
+    assert world.launched == [] and page.review is None
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Start the rehearsal")
+    assert len(world.launched) == 1 and world.started
+
+
+def test_a_practice_run_asks_for_the_engine_and_a_rented_one_does_not(qtbot: QtBot, page: PlanPage):
+    for place, asks in (("practice", True), ("cloud", False)):
+        world = World(engine="missing")
+        other = PlanPage(world.model)
+        qtbot.addWidget(other)
+        rented(other, world, place)
+        world.model.start()
+        assert world.view.asking_engine is asks and world.view.reviewing is not asks
+        if other.review is not None:
+            other.review.close()
+
+
+def test_the_price_of_an_edit_stays_small_with_a_rented_place(page: PlanPage, world: World):
+    """Every edit makes the plan and three more for the cards; none is made twice."""
+    rented(page, world, "cloud")
+    assert len(world.view.slice_choices) == 3
+    assert len({one.accelerator for one in world.view.slice_choices}) == 3

@@ -1,0 +1,121 @@
+"""The Plan page when something is in the way: data that cannot be read, no engine, an own model, a failed launch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.planning import World
+from tests.fakes.tasks import LaterTasks
+from tests.gui.plan.pages import as_wide_as
+from tpu_studio.data.looked import Finding
+from tpu_studio.gui.plan.consent import AGREE, DECLINE, ConsentDialog
+from tpu_studio.gui.plan.notes import TallNote
+from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.wire.errors import DataError, RunError, SignedOut
+
+
+def test_data_that_cannot_be_read_is_told_with_a_way_out(qtbot: QtBot, page: PlanPage, world: World):
+    world.trouble = DataError("data-empty", path="/hands")
+    world.model.choose_data("images", Path("/hands"))
+    assert page.data_section.problem.isVisible()
+    assert page.data_section.problem.title.text() == "“hands” holds nothing to learn from"
+    world.trouble = None
+    assert page.data_section.problem.button is not None
+    qtbot.mouseClick(page.data_section.problem.button, Qt.MouseButton.LeftButton)
+    assert not page.data_section.problem.isVisible()
+    assert world.view.plan is not None
+
+
+def test_a_slow_look_shows_how_far_it_is_and_can_be_stopped(qtbot: QtBot):
+    tasks = LaterTasks()
+    world = World(tasks)
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    page.resize(1216, 900)
+    page.show()
+    world.model.choose_data("images", Path("/hands"))
+    world.model.tick()
+    assert not page.data_section._looking.isVisible()  # under 300 ms nothing changes
+    world.time += 1
+    world.model.tick()
+    assert page.data_section.bar.isVisible()
+    qtbot.mouseClick(page.data_section.stop, Qt.MouseButton.LeftButton)
+    assert world.model._looks._now is not None
+    assert world.model._looks._now.cancelled
+    world.model.close()
+
+
+def test_findings_stand_beside_the_data(page: PlanPage, world: World, monkeypatch: pytest.MonkeyPatch):
+    from tests.fakes import planning
+
+    finding = Finding("leak-id", "warning", {"column": "id", "target": "price"})
+    look = replace(planning.LOOKS["table"], findings=(finding,))
+    monkeypatch.setitem(planning.LOOKS, "table", look)
+    world.model.choose_data("table", Path("/d.csv"))
+    note = next(note for note in page.data_section.findChildren(TallNote))
+    assert note.title.text() == "“id” looks like a number of the row"
+    assert note.button is not None
+    note.button.click()
+    assert world.view.job["data.columns"] == {"id": "ignore"}
+
+
+def test_an_own_model_is_shown_before_it_runs_and_no_is_the_safe_answer(
+    qtbot: QtBot, page: PlanPage, world: World, tmp_path: Path
+):
+    file = tmp_path / "model.py"
+    file.write_text("def build_model(job): ...\n")
+    world.model.choose_data("digits", None)
+    world.model.choose_file(file)
+    world.model.start()
+    dialog = page.window().findChild(ConsentDialog)
+    assert dialog is not None
+    assert "build_model" in dialog.code.toPlainText()
+    assert dialog.buttons[DECLINE].isDefault()
+    qtbot.mouseClick(dialog.buttons[DECLINE], Qt.MouseButton.LeftButton)
+    assert not world.launched
+    world.model.start()
+    dialog = next(found for found in page.window().findChildren(ConsentDialog) if found.isVisible())
+    qtbot.mouseClick(dialog.buttons[AGREE], Qt.MouseButton.LeftButton)
+    assert world.launched
+
+
+def test_without_an_engine_start_offers_to_create_it(qtbot: QtBot):
+    world = World(engine="missing")
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    page.resize(1300, 900)
+    page.show()
+    world.model.choose_data("digits", None)
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert page.card.start.engine.isVisible()
+    assert "350 MB" in page.card.start.engine.text.text()
+    assert not world.launched
+
+
+def test_a_launch_that_fails_is_told_above_the_button(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1300)
+    world.launch_trouble = RunError("disk-full", folder="/runs", raw="x")
+    world.model.choose_data("digits", None)
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    assert page.card.start.problem.isVisible()
+    assert page.card.start.problem.title.text() == "The disk is full"
+
+
+def test_who_is_not_signed_in_comes_to_the_account_page_with_one_click(qtbot: QtBot, page: PlanPage, world: World):
+    opened: list[str] = []
+    world.model.open_account = lambda: opened.append("account")
+    world.launch_trouble = SignedOut("signed-out")
+    world.model.choose_data("digits", None)
+    for width, box in ((1300, page.card.start), (900, page.bar)):
+        as_wide_as(page, width)
+        qtbot.mouseClick(box.button, Qt.MouseButton.LeftButton)
+        assert box.problem.isVisible() and box.problem.button is not None
+        assert box.problem.button.text() == "Sign in"
+        qtbot.mouseClick(box.problem.button, Qt.MouseButton.LeftButton)
+        assert not box.problem.isVisible()
+    assert opened == ["account", "account"]
