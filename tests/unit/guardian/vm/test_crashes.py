@@ -44,6 +44,19 @@ def test_the_guardian_killed_at_random_instants(cloud: Cloud, machine: Machine, 
     assert len([name for name in cloud.tasks if "-l-" in name]) == 3
 
 
+def test_a_worker_of_a_slice_that_is_started_again_ends_the_run_and_trains_no_more(
+    cloud: Cloud, machine: Machine
+) -> None:
+    cloud.config(workers=2)
+    cloud.metadata["worker-network-endpoints"] = "a:1:127.0.0.1,b:2:127.0.0.1"
+    vm = machine("--steps 100000 --step-s 0.01").boot()
+    cloud.wait(lambda: cloud.said("metric"))
+    vm.kill()
+    vm.boot().to_its_deletion()
+    last = cloud.events()[-1]
+    assert (last["kind"], last["status"], last["reason"]) == ("end", "failed", "worker-lost")
+
+
 @pytest.mark.parametrize("what", ["cut", "apply-then-cut", 503, 429])
 def test_calls_that_are_cut_off_or_refused_for_a_while(cloud: Cloud, machine: Machine, what: object) -> None:
     chance = random.Random(7)

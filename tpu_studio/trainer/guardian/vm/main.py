@@ -90,6 +90,7 @@ class OnDuty:
         )
         self._rented.mailbox, self._rented.bucket = self._box, self._bucket
         self._obeyed = Controls(self._run, config.attempt)
+        self._mark = folder / "training-began"
         self._outside_again = 0.0
         """From when on the stop from outside may be asked, once more, to delete this machine."""
 
@@ -116,6 +117,8 @@ class OnDuty:
             argv, env = self._set_up(events)
         except Over as over:
             return self._over_before_it_began(events, over)
+        if self._config.workers > 1:
+            self._mark.touch()
         keeper = Keeper(
             self._run,
             self._config.attempt,
@@ -193,6 +196,8 @@ class OnDuty:
         self._rented.hold(self._folder / "deadline")
         if self._worker == 0:
             self._move_stops(events)
+        if config.workers > 1 and self._mark.exists():  # the others' trainers ended when this machine's did
+            raise Over(Reason.WORKER_LOST, raw=f"worker {self._worker} was started again while the slice trained")
         try:
             return self._fetch_all(events)
         except WrongContent as error:
