@@ -1,20 +1,24 @@
-"""The Plan page in situations that a person meets: the work fits a rented TPU, is too big for it, or needs none.
+"""The Plan page in situations that a person meets: the work fits a rented TPU, is too big for it, needs none, or its
+pictures come too slowly.
 
 `make pictures` calls it. Each is an example's own plan with the changes named here; nothing is rented, and the compiler
-is not asked.
+is not asked. The slow pictures are the sign digits as large as a phone takes them; reading them is really timed.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from driving import Driver
+from driving import ROOT, Driver
 from PySide6.QtCore import QPoint
 from PySide6.QtWidgets import QScrollArea
 
+PHOTO_SIDE = 1280  # pixels
 SITUATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "plan-fits": (
         "gpt-124m", {"training.steps": 100_000, "training.global_batch": 64, "where.accelerator": "v5litepod-8"},
@@ -42,6 +46,49 @@ def photograph(driver: Driver, out: Path) -> None:
             area.verticalScrollBar().setValue(card.mapTo(area.widget(), QPoint(0, 0)).y() - 16)
         driver.linger(0.5)
         pictures.both(driver, out, name)
+    photograph_waiting(driver, out)
+
+
+def photograph_waiting(driver: Driver, out: Path) -> None:
+    """Photos that a TPU would wait for; the note is pressed, taken back, and stands there again."""
+    import pictures
+
+    with TemporaryDirectory(prefix="tpu-studio-photos-") as folder:
+        as_photos(ROOT / "resources" / "samples" / "sign-digits", Path(folder) / "photos")
+        model = pictures.planned(driver, "sign-digits")
+        changes = {"data.path": str(Path(folder) / "photos"), "data.image_size": 640, "where.place": "cloud",
+                   "where.accelerator": "v6e-1"}  # fmt: skip
+        model.apply(changes)
+        driver.wait(lambda: planned(model, changes) and told(model), 120, "Reading the pictures was not timed.")
+        page: Any = driver.window.page("plan")
+        page.page.verdict.unfold(False)
+        driver.linger(1)
+        pictures.both(driver, out, "plan-data-too-slow")
+        fix = told(model).fix
+        model.apply(dict(fix))
+        driver.wait(lambda: planned(model, fix) and not told(model), 60, "The press did not end the waiting.")
+        model.undo()
+        driver.wait(lambda: planned(model, changes) and told(model), 60, "The press was not taken back.")
+
+
+def told(model: Any) -> Any:
+    return next((check for check in model.state.value.checks if check.id == "advice-tpu-waits"), None)
+
+
+def as_photos(source: Path, to: Path) -> None:
+    """Every picture under *source* again under *to*, as large as a phone takes it."""
+    files = [(file, to / file.relative_to(source)) for file in sorted(source.rglob("*.[jJ][pP][gG]"))]
+    for _, photo in files:
+        photo.parent.mkdir(parents=True, exist_ok=True)
+    with get_context("spawn").Pool(2) as pool:
+        pool.starmap(enlarge, files, chunksize=64)
+
+
+def enlarge(file: Path, photo: Path) -> None:
+    from PIL import Image
+
+    with Image.open(file) as picture:
+        picture.resize((PHOTO_SIDE, PHOTO_SIDE)).save(photo, quality=85)
 
 
 def planned(model: Any, changes: Mapping[str, Any]) -> bool:

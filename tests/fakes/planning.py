@@ -47,13 +47,15 @@ class World:
         self.trouble: Exception | None = None
         self.launch_trouble: Exception | None = None
         self.stopwatch = Stopwatch()
+        self.picture_s: float | None = None  # seconds that a picture takes to be read
         self.started: list[tuple[str, str]] = []
         self.engine = EngineViewModel(self.tasks)
         self.engine.state.set(EngineView(engine))
         self.runs = RunsViewModel(self.tasks)
         self.model = PlanViewModel(
-            self.tasks, self.engine, self.runs, clock=lambda: self.time, now=lambda: NOW, look=self.look
-        )
+            self.tasks, self.engine, self.runs, clock=lambda: self.time, now=lambda: NOW, look=self.look,
+            pace=lambda plan: self.picture_s,
+        )  # fmt: skip
         self.model.started = lambda run, name: self.started.append((run, name))
         self.model.connect(self, self, self.stopwatch)
 

@@ -105,6 +105,9 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         draft.compare(services)
         made = draft.plan()
     if job["where.place"] in ("cloud", "colab"):
+        if measure and (picture_s := _paced(made, output)):
+            draft.picture_s = picture_s
+            made = draft.plan()
         return _as_checked(services, made) if checked else made  # steps here tell nothing about a TPU
     timing = services.stopwatch.known(made)
     may_build = draft.own.consent or not draft.own.sha256
@@ -156,6 +159,7 @@ class _Draft:
             self.facts["missing"] = True
         self.here: Mapping[str, Any] | None = None
         self.bucket_region = ""
+        self.picture_s: float | None = None
 
     def compare(self, services: Studio) -> None:
         """For a rented place: what was timed of the same job on this computer, and where the person's bucket is."""
@@ -185,6 +189,7 @@ class _Draft:
             consent=self.own.consent,
             here=Timing.from_json(self.here) if self.here else None,
             bucket_region=self.bucket_region,
+            picture_s=self.picture_s,
         )
 
 
@@ -252,6 +257,16 @@ def _timed(services: Studio, made: Plan, output: Output) -> Mapping[str, Any] | 
         return None
 
 
+def _paced(made: Plan, output: Output) -> float | None:
+    """What a picture takes to be read, where a TPU may have to wait for pictures."""
+    from tpu_studio.viewmodels.planpace import needs_pace, read_pace
+
+    if not needs_pace(made):
+        return None
+    output.progress(None, "Timing how quickly the pictures are read …")
+    return read_pace(made)
+
+
 def note(check: Check) -> list[str]:
     """A check in lines; what stands in the way also with what it means and what to do."""
     from tpu_studio.domain.sentences import say_check
@@ -291,7 +306,7 @@ def as_text(made: Plan) -> str:
     if price:
         cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
     rows = [
-        ["Model", f"{made.job.model}, {made.framework}, {made.accelerator}"],
+        ["Model", f"{made.job.model}, {made.framework}, {_where(made)}"],
         ["Steps", f"{made.steps:,} of {made.job['training.global_batch']} {figures.noun(str(made.job['data.kind']))}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
@@ -315,35 +330,27 @@ def as_text(made: Plan) -> str:
     return "\n".join(lines)
 
 
-def _beyond(seconds: float, price: Mapping[str, Any]) -> str:
-    """What lies beyond the cap: how long at most, and for how much where the price is known."""
-    from tpu_studio.domain import figures
+def _where(made: Plan) -> str:
+    from tpu_studio.domain.catalogue import title_of
 
-    most = figures.money(price["usd_per_hour"] * seconds / 3600.0) if price.get("usd_per_hour") else ""
-    return f"{most} ({figures.duration(seconds)})" if most else figures.duration(seconds)
+    return "on this computer" if made.place == "computer" else title_of(made.accelerator)
 
 
 def _rented_rows(made: Plan) -> list[list[str]]:
     """What is rented, at what price, how the bill is capped, and what happens at the end."""
     from tpu_studio.domain import figures
+    from tpu_studio.planner.report.cap import cap, nets
 
     price, limits = made.price or {}, made.limits
     rate = f"{figures.money(price['usd_per_hour'])} an hour" if price else "not known"
     if price.get("as_of"):
         rate += f" (as of {price['as_of']})"
-    cap = f"{figures.money(limits['money_usd'])}, and up to " if limits.get("money_usd") else "none, and "
-    cap += f"{_beyond(float(limits['margin_s']), price)} more if the machine hangs and has to be stopped from outside"
-    if limits.get("margin_boot_s"):
-        unborn = _beyond(float(limits["margin_boot_s"]), price)
-        cap += f"; {unborn} if it hangs before it has begun and this computer is off"
-    nets = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
-    nets += ", Google's own limit" if "platform" in limits.get("stops", ()) else ""
     spot = " Taken back, it waits at $0 an hour until this computer is on." if made.job["where.tier"] == "spot" else ""
     return [
-        ["Machine", f"{made.accelerator} {made.job['where.tier']} in {', '.join(made.job['where.zones'])}"],
+        ["Machine", f"{made.accelerator}, {made.job['where.tier']}, in {', '.join(made.job['where.zones'])}"],
         ["Price", rate],
-        ["Cap", cap],
+        ["Cap", cap(made)],
         ["Waits", f"{figures.duration(float(limits['wait_hours']) * 3600)} for a machine at most, at no cost"],
-        ["Ended by", f"{nets}, and this computer while it is on"],
+        ["Ended by", nets(made)],
         ["At the end", f"model in the bucket and here, machine deleted, deletion proved.{spot}"],
     ]

@@ -175,6 +175,19 @@ class Verdict:
         return self.state != "impossible"
 
 
+def chips(count: int) -> str:
+    return "1 chip" if count == 1 else f"{count:,} chips"
+
+
+def title_of(accelerator: str) -> str:
+    """As a person reads a slice, `v5e · 8 chips`; a name that nobody knows stays what it is."""
+    try:
+        part = catalogue().slice(accelerator)
+    except BadInput:
+        return accelerator
+    return f"{part.generation} · {chips(part.chips)}"
+
+
 def region_of(zone: str) -> str:
     """us-west4-a → us-west4; a region stays what it is."""
     head, _, tail = zone.rpartition("-")

@@ -20,7 +20,10 @@ from tpu_studio.wire.schema import AUTO
 
 @dataclass
 class Resolved:
-    """The job's values without "auto", why, and the lengths that follow. *steps_per_epoch* is exact, not rounded."""
+    """The job's values without "auto", why, and the lengths that follow. *steps_per_epoch* is exact, not rounded.
+
+    *read_s*: What one core takes to read a picture, where pictures are read while training and that was timed.
+    """
 
     values: dict[str, Any]
     family: str
@@ -30,6 +33,7 @@ class Resolved:
     validation: int = 0
     steps_per_epoch: float = 1.0
     steps: int = 1
+    read_s: float | None = None
 
     def put(self, path: str, value: Any, why: str) -> None:
         """Set *path* and its reason if it still is "auto"."""
@@ -40,6 +44,11 @@ class Resolved:
     @property
     def batch(self) -> int:
         return int(self.values["training.global_batch"])
+
+    @property
+    def on_chip(self) -> bool:
+        """Planned for a TPU, also where a practice machine stands for it."""
+        return bool(self.values["where.place"] != "computer")
 
 
 def resolve(
@@ -77,7 +86,11 @@ def _framework(r: Resolved) -> None:
         r.put("training.framework", "tensorflow", "TensorFlow trains fastest on a processor, above all with pictures.")
     else:
         r.put("training.framework", "jax", "JAX is documented for every TPU that can be rented.")
-    r.put("training.precision", "float32", "A processor has no faster number format; bfloat16 pays on a TPU.")
+    if not r.on_chip:
+        r.put("training.precision", "float32", "A processor has no faster number format; bfloat16 pays on a TPU.")
+    else:
+        why = "A TPU multiplies bfloat16 natively and remembers half as much; weights, sums and the loss stay float32."
+        r.put("training.precision", "bfloat16", why)
 
 
 def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
@@ -142,7 +155,8 @@ def _batch(r: Resolved, facts: DataFacts, devices: int) -> None:
     rule = rules.FAMILIES[r.family]
     if r.family == "gpt":
         wanted = rule.batch_most if r.values["data.sequence_length"] <= rules.GPT_LONG_CONTEXT else rule.batch_least
-        why = f"{wanted} pieces at once keep the processor busy without using much memory."
+        busy = "chip" if r.on_chip else "processor"
+        why = f"{wanted} pieces at once keep the {busy} busy without using much memory."
     else:
         wanted = min(rule.batch_most, max(rule.batch_least, nearest_power_of_two(r.train / rule.steps_per_epoch)))
         why = f"A usual size for {r.train:,} {facts.noun}: enough for a steady correction, few enough for many of them."
@@ -216,7 +230,7 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
     """How many steps a call of the device, and when to evaluate and save: multiples of each other where we choose."""
     values, steps = r.values, r.steps
     fixed = [values[path] for path in ("training.evaluate_every", "training.checkpoint_every") if values[path] != AUTO]
-    most = rules.FAMILIES[r.family].steps_per_call[values["training.framework"]]
+    most = _steps_per_call(r, facts)
     most = max(1, min(most, steps // rules.CALLS_AT_LEAST))
     common = math.gcd(*fixed) if fixed else 0
     if common:
@@ -225,8 +239,10 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
         per_call = power_of_two_below(most)
     if per_call == 1:
         why = "Each step is long enough to be called by itself."
-        if r.family == "cnn":
+        if r.family == "cnn" and r.values["where.place"] in rules.ON_PROCESSORS:
             why = "Convolutions on a processor run fastest one step at a time."
+        elif most < 2 <= rules.CHIP_STEPS_PER_CALL.get(r.family, 1):
+            why = "One step at a time: the run is short, or its pictures fill the room for those that wait."
     else:
         why = "Short steps are handed over in bundles, which saves the time between them."
     r.put("training.steps_per_call", per_call, why)
@@ -250,6 +266,17 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
     else:
         every, why = float(values["training.evaluate_every"]), "Together with the check on unseen data."
     r.put("training.checkpoint_every", _multiple(min(every, steps), per_call), why)
+
+
+def _steps_per_call(r: Resolved, facts: DataFacts) -> int:
+    """At most; on a chip as many as are worth it, while the examples of one call stay small beside its memory."""
+    if r.values["where.place"] in rules.ON_PROCESSORS or r.family not in rules.CHIP_STEPS_PER_CALL:
+        return rules.FAMILIES[r.family].steps_per_call[r.values["training.framework"]]
+    most = rules.CHIP_STEPS_PER_CALL[r.family]
+    if facts.kind in ("images", "digits"):
+        step_bytes = r.batch * int(r.values["data.image_size"]) ** 2 * facts.channels
+        most = min(most, max(1, rules.CALL_BYTES // step_bytes))
+    return most
 
 
 def _multiple(wanted: float, unit: int) -> int:

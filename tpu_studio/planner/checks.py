@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
@@ -155,7 +156,7 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
         if rented.problem:
             yield Check(
                 rented.problem, "error", "This TPU cannot be had like that", {"where.accelerator": "auto"},
-                {"why": rented.why, "accelerator": rented.slice.accelerator_type},
+                {"why": rented.why, "accelerator": title_of(rented.slice.accelerator_type)},
             )  # fmt: skip
         elif rented.slice.vms > 1:
             yield Check(

@@ -11,7 +11,8 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import catalogue, title_of
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
@@ -43,9 +44,11 @@ def choose(job: Job) -> Rented:
     part = catalogue().slice(str(known()["accelerator"]))
     problem, why, reasons = "", "", {}
     if job.is_auto("where.accelerator"):
-        reasons["where.accelerator"] = "What Colab lends for nothing: one v5e chip with 16 GiB."
+        room = figures.size(rented.program_bytes(catalogue().generation(part.generation)))
+        reasons["where.accelerator"] = f"What Colab lends for nothing: one v5e chip with {room} for a program."
     elif catalogue().slice(str(job["where.accelerator"])) != part:
-        problem, why = "accelerator-impossible", f"Colab lends {part.accelerator_type} for nothing and no other TPU."
+        why = f"Colab lends {title_of(part.accelerator_type)} for nothing and no other TPU."
+        problem = "accelerator-impossible"
     return Rented(part, (), "free", None, reasons, problem, why)
 
 

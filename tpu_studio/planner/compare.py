@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at
+from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at, title_of
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
@@ -171,7 +171,8 @@ def _tpus(cloud: Drawn) -> Iterator[Way]:
             time = rented.with_preemptions(kept, resolved, found.tier).time_s
             usd = found.usd_per_hour
             yield Way(
-                "cloud", accelerator, found.tier, time, time.scaled(usd / 3600) if usd else None, accelerator,
+                "cloud", accelerator, found.tier, time, time.scaled(usd / 3600) if usd else None,
+                title_of(accelerator),
                 zones=found.zones,
             )  # fmt: skip
 
@@ -191,7 +192,7 @@ def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
 
 
 def _holds(found: rented.Rented, memory: Memory) -> bool:
-    there = catalogue().generation(found.slice.generation).hbm_bytes_per_device * rented.HBM_SHARE
+    there = rented.program_bytes(catalogue().generation(found.slice.generation))
     return rented.need_bytes(memory, found.devices) <= there
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.checks import TIGHT_SHARE
+from tpu_studio.planner.rented import program_bytes
 from tpu_studio.wire.plan import Check, Plan
 
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
@@ -90,7 +91,8 @@ def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
 def larger_slice(plan: Plan, needs: int) -> str | None:
     """The smallest slice of one machine whose devices, each with its share of the batch, should hold it."""
     known = catalogue()
-    weights = sum(int(plan.memory.get("parts", {}).get(name) or 0) for name in ("weights", "optimizer"))
+    parts = plan.memory.get("parts", {})
+    weights = sum(int(parts.get(name) or 0) for name in ("weights", "gradients", "optimizer"))
     batch = int(plan.job["training.global_batch"])
     found: list[tuple[float, int, str]] = []
     for one in known.offered():
@@ -104,7 +106,7 @@ def larger_slice(plan: Plan, needs: int) -> str | None:
             if part.vms != 1 or batch % part.devices or part.accelerator_type == plan.accelerator:
                 continue
             share = weights + max(0, needs - weights) * plan.devices / part.devices
-            if share <= one.hbm_bytes_per_device * 0.9:
+            if share <= program_bytes(one):
                 zone = next((each.zone for each in one.zones), "")
                 price = known.price(one.id, part.chips, zone) if zone else None
                 usd = price.usd_per_hour(part.chips) if price else float("inf")
@@ -117,12 +119,12 @@ def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
     compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
     if "fits" in compiled or plan.place == "computer":
         return
-    if plan.framework != "jax":
-        yield _check("estimate-tensorflow", "info", {})
-    elif ended.get("id") in _CANNOT:
+    if ended.get("id") in _CANNOT:
         yield _check(str(ended["id"]), "warning", ended.get("facts") or {})
     elif compiled.get("problem"):
         yield _check(str(compiled["problem"]), "warning", compiled)
+    elif plan.framework == "tensorflow" and answer.get("compiler") != "ready":
+        yield _check("estimate-tensorflow", "info", {"missing": list(answer.get("missing") or ())})
     elif answer.get("compiler") != "ready":
         yield _check("estimate-no-compiler", "info", {"status": answer.get("compiler")})
 
@@ -136,8 +138,23 @@ def _memory(plan: Plan, compiled: Mapping[str, Any]) -> dict[str, Any]:
         "by": "tpu-compiler",
         "fits": bool(compiled["fits"]),
         "tight": bool(compiled["fits"]) and needs > TIGHT_SHARE * limit,
-        "parts": dict(compiled.get("parts") or {}),  # a refusal names none
+        "parts": _summing_to(needs, compiled.get("parts") or {}),
     }
+
+
+def _summing_to(needs: int, parts: Mapping[str, Any]) -> dict[str, int]:
+    """*parts* so that they sum up to *needs*: the compiler's peak is not the sum of all that it ever keeps, and its
+    program takes some. Temporaries give way first. A refusal names no parts."""
+    told = {name: int(size) for name, size in parts.items()}
+    over = sum(told.values()) - needs
+    if told and over < 0:
+        told["temporaries"] = told.get("temporaries", 0) - over
+    for name in ("temporaries", "activations", "data"):
+        less = min(told.get(name, 0), max(0, over))
+        if less:
+            told[name] -= less
+            over -= less
+    return told
 
 
 def _check(id: str, level: str, facts: Mapping[str, Any], fix: Mapping[str, Any] | None = None) -> Check:

@@ -39,6 +39,7 @@ class Estimate:
     setup_s: Before the first step: start, data, compiling.
     training_s: Steps, checks, copies, saving.
     measured: Whether real steps were timed.
+    waiting: Share of the training in which a TPU waits for the next examples, as expected.
     """
 
     examples_per_s: Range
@@ -46,6 +47,7 @@ class Estimate:
     training_s: Range
     measured: bool
     why: str
+    waiting: float = 0.0
 
     @property
     def time_s(self) -> Range:

@@ -9,11 +9,12 @@ from typing import Any
 
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import checks, colab, rented, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
-from tpu_studio.planner.facts import checks_of, facts_of
+from tpu_studio.planner.facts import DataFacts, checks_of, facts_of
 from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.job import Job, set_values
@@ -37,6 +38,7 @@ def make_plan(
     advise: bool = True,
     here: Timing | None = None,
     bucket_region: str = "",
+    picture_s: float | None = None,
 ) -> Plan:
     """The plan of *job* on the data seen in *look*; the same arguments give the same plan.
 
@@ -49,17 +51,18 @@ def make_plan(
         advise: Also compare places, judge and advise (some milliseconds); without it, checks of the plan itself only.
         here: Timing of the same job on this computer, to compare a rented place with.
         bucket_region: Where results of rented runs are kept; "" when not known.
+        picture_s: What one core takes to read a picture of this data (``data.pace``); None: not timed.
 
     Raises:
         JobError: A model name or an option of it that does not exist.
     """
-    draft = _Draft(job, look, timing, dict(model_facts or {}), consent, computer or this_computer())
+    draft = _Draft(job, look, timing, dict(model_facts or {}), consent, computer or this_computer(), picture_s)
     made = draft.plan(now)
 
     def at(changes: Mapping[str, Any] | None, timed: bool) -> _Draft:
         changed = set_values(job, {path: _or_default(path, value) for path, value in (changes or {}).items()})
         known = timing if timed else here if changed["where.place"] == "computer" else None
-        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer)
+        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s)
 
     return with_outlook(made, draft, at, now, bucket_region) if advise else made
 
@@ -71,18 +74,26 @@ def estimate_of(
     timing: Timing | None = None,
     model_facts: Mapping[str, Any] | None = None,
     computer: Computer | None = None,
+    picture_s: float | None = None,
 ) -> Estimate:
     """The parts of the plan's estimate (setting up, training) that the frozen plan does not carry."""
-    return _Draft(job, look, timing, dict(model_facts or {}), "", computer or this_computer()).estimate
+    return _Draft(job, look, timing, dict(model_facts or {}), "", computer or this_computer(), picture_s).estimate
 
 
 class _Draft:
     """One plan in the making: facts, then values, then work, then estimate; checks and limits last."""
 
     def __init__(
-        self, job: Job, look: Look, timing: Timing | None, model_facts: dict[str, Any], consent: str, computer: Computer
+        self,
+        job: Job,
+        look: Look,
+        timing: Timing | None,
+        model_facts: dict[str, Any],
+        consent: str,
+        computer: Computer,
+        picture_s: float | None = None,
     ) -> None:
-        self.job, self.look, self.timing = job, look, timing
+        self.job, self.look, self.timing, self.picture_s = job, look, timing, picture_s
         self.model_facts, self.consent, self.computer = model_facts, consent, computer
         self.facts = facts_of(look, job)
         self.options = {} if job.model == "file" else model_options(job.model, job.options)
@@ -146,8 +157,7 @@ class _Draft:
     def _limit_bytes(self) -> int:
         if self.rented is None:
             return self.computer.memory_bytes
-        generation = catalogue().generation(self.rented.slice.generation)
-        return int(generation.hbm_bytes_per_device * rented.HBM_SHARE)
+        return rented.program_bytes(catalogue().generation(self.rented.slice.generation))
 
     def plan(self, now: float) -> Plan:
         resolved, time_s = self.resolved, self.estimate.time_s
@@ -219,7 +229,10 @@ class _Draft:
             )
             params = work.gpt(self.options, tokens=int(length or 64)).params if family == "gpt" else 0
         step_time = self.timing.step_time_s if self.timing else None
-        return resolve(job, self.facts, self.options, params=params, devices=self.devices, step_time_s=step_time)
+        found = resolve(job, self.facts, self.options, params=params, devices=self.devices, step_time_s=step_time)
+        if self.picture_s and decoded_bytes(self.facts, found) > assumed.IN_MEMORY_BYTES:
+            found.read_s = self.picture_s
+        return found
 
     def _work(self, r: Resolved) -> work.Work:
         facts = self.facts
@@ -254,7 +267,8 @@ class _Draft:
         values, facts = self.resolved.values, self.facts
         in_memory = 0
         if facts.kind in ("images", "digits"):
-            in_memory = (facts.train + facts.validation) * int(values["data.image_size"]) ** 2 * facts.channels
+            in_memory = decoded_bytes(facts, self.resolved)
+            in_memory = in_memory if in_memory <= assumed.IN_MEMORY_BYTES else 0  # else they are read while training
         elif facts.kind == "text":
             in_memory = facts.train + facts.validation
         elif facts.kind == "table":
@@ -288,7 +302,7 @@ class _Draft:
         return max(self.memory.total, measured or 0)
 
     def _memory_json(self) -> dict[str, Any]:
-        limit, memory = self._limit_bytes, self.memory
+        limit = self._limit_bytes
         share = self._needed_bytes / limit
         return {
             "device_bytes": self._needed_bytes,
@@ -297,10 +311,18 @@ class _Draft:
             "fits": share <= 1,
             "tight": checks.TIGHT_SHARE < share <= 1,
             "params": self.work.params,
-            "parts": {
-                name: getattr(memory, name) for name in ("weights", "optimizer", "activations", "data", "framework")
-            },
+            "parts": self._memory_parts(),
         }
+
+    def _memory_parts(self) -> dict[str, int]:
+        """What `_needed_bytes` is the sum of."""
+        memory = self.memory
+        if self.rented is not None:
+            return memory.parts_on_device(self.devices, self._limit_bytes)
+        named = ("weights", "gradients", "optimizer", "activations", "data", "framework")
+        parts = {name: int(getattr(memory, name)) for name in named}
+        parts["framework"] += self._needed_bytes - memory.total  # measured: more than was counted
+        return parts
 
     def _checks(self, hours: float, money: float | None) -> list[Check]:
         recommended = self._resolve(_with_auto_rate(self.job)).values["training.learning_rate"]
@@ -330,6 +352,13 @@ class _Draft:
                 )
         given = frozenset(path for path, value in values.items() if value is not None and value not in ({}, []))
         return Job(values, self.job.base, given)
+
+
+def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
+    """Of all pictures at the model's size; 0 for other data."""
+    if facts.kind not in ("images", "digits"):
+        return 0
+    return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
 
 
 def _with_auto_rate(job: Job) -> Job:

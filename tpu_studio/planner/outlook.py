@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.advice.choose import advise
 from tpu_studio.planner.advice.situation import Situation
 from tpu_studio.planner.auto import Resolved
@@ -75,13 +76,16 @@ def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
     here = draft if plan.place == "computer" else at(HERE, False)
     cloud = draft
     if plan.place != "cloud":
-        keeps = plan.place == "practice"
         changes = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
-        cloud = at(changes if keeps else {**HERE, **changes}, False)
+        rehearsed = {"where.accelerator": plan.accelerator} if plan.place == "practice" else HERE
+        cloud = at({**rehearsed, **changes}, False)
     own = None
     if plan.place in ("cloud", "practice") and plan.fits and plan.time_s:  # its slice may have several machines
-        tier = str(plan.job["where.tier"])
-        own = Way("cloud", plan.accelerator, tier, plan.time_s, plan.cost_usd, plan.accelerator)
+        tier, time, cost = str(plan.job["where.tier"]), plan.time_s, plan.cost_usd
+        if plan.place == "practice" and cloud.rented is not None:  # as Google's takes, which it rehearses
+            time, usd = cloud.estimate.time_s, cloud.rented.usd_per_hour
+            cost = time.scaled(usd / 3600) if usd else None
+        own = Way("cloud", plan.accelerator, tier, time, cost, title_of(plan.accelerator))
     elif plan.place == "colab" and plan.fits and plan.time_s:
         own = Way("colab", plan.accelerator, "free", plan.time_s, plan.cost_usd, "the free TPU of Colab")
     return compare(_drawn(here), _drawn(cloud), own)

@@ -12,15 +12,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import (
     COMPUTE_ENGINE_LENDS,
     Catalogue,
+    Generation,
     Price,
     Slice,
     catalogue,
     catalogue_at,
+    chips,
     region_of,
+    title_of,
 )
+from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
@@ -32,7 +37,9 @@ from tpu_studio.wire.plan import Range
 
 PLACES = ("practice", "cloud")
 PRACTICE_ZONE = "us-west4-a"  # where the practice account has its bucket and queue
-HBM_SHARE = 0.9  # of a device's memory that a program can have
+HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
+# What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
+COMPILER_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
 BOOT_S = Range(90.0, 180.0, 420.0)  # from the node's creation to the guardian's first word
 ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # framework installed on the machine
 COMPILE_S = Range(10.0, 30.0, 120.0)
@@ -92,10 +99,9 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     if job.is_auto("where.accelerator"):
         backend = str(job.values.get("where.backend") or "tpu-api")
         part, fits = _smallest(known, framework, tier, given, place, need_bytes, backend)
-        chips = "1 chip" if part.chips == 1 else f"{part.chips} chips"
         reasons["where.accelerator"] = (
-            f"The cheapest TPU that holds the model: {chips} with "
-            f"{known.generation(part.generation).hbm_bytes_per_device / 2**30:.0f} GiB each."
+            f"The cheapest TPU that holds the model: {chips(part.chips)} with "
+            f"{figures.size(program_bytes(known.generation(part.generation)))} for a program on each."
             if fits
             else "The largest TPU of one machine; the model may not fit."
         )
@@ -108,7 +114,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     price = known.price(part.generation, part.chips, zones[0], tier) if zones else None
     problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
     if not zones and not problem:
-        problem, why = "accelerator-impossible", f"No area lends {part.accelerator_type} as {tier}."
+        problem, why = "accelerator-impossible", f"No area lends {title_of(part.accelerator_type)} as {tier}."
     backend = _backend(job, known, part)
     if not backend and not problem:
         problem, why = "accelerator-impossible", _not_lent(job, part)
@@ -147,7 +153,7 @@ def _smallest(
                 continue
             price = known.price(one.id, part.chips, where[0], tier)
             usd = price.usd_per_hour(part.chips) if price else float("inf")
-            ranked.append((one.hbm_bytes_per_device * HBM_SHARE >= need_bytes, usd, part.chips, part))
+            ranked.append((program_bytes(one) >= need_bytes, usd, part.chips, part))
     if not ranked:
         return known.slice("v5litepod-1"), False
     fitting = [row for row in ranked if row[0]]
@@ -177,6 +183,12 @@ def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, .
     return tuple(sorted(zone.zone for zone in lending if regions and zone.region == regions[0]))
 
 
+def program_bytes(generation: Generation) -> int:
+    """What a program can have of one device's memory."""
+    known = COMPILER_GIB.get(generation.id)
+    return int(known * 2**30) if known else int(generation.hbm_bytes_per_device * HBM_SHARE)
+
+
 def need_bytes(memory: Memory, devices: int) -> int:
     """Of one device in data-parallel training: everything but the batch is there on each."""
     return memory.on_device(devices)
@@ -192,14 +204,36 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> 
         return Estimate(here.examples_per_s, plus(PRACTICE_SETUP_S, here.setup_s), here.training_s, here.measured, why)
     answer = _throughput(_workload(resolved, work, rented))
     unit = float(resolved.values["data.sequence_length"]) if answer.unit == "token" else 1.0
-    per_s = answer.units_per_s.scaled(1.0 / unit)
+    chip = answer.units_per_s.scaled(1.0 / unit)
+    host = _read_rate(resolved, rented)
+    per_s = Range(*(min(a, b) for a, b in zip(_three(chip), _three(host), strict=True))) if host else chip
+    waiting = max(0.0, 1.0 - host.expected / chip.expected) if host else 0.0
     step = Range(*(resolved.batch / rate for rate in (per_s.high, per_s.expected, per_s.low)))
     rounds = max(1.0, resolved.steps / max(1, int(resolved.values["training.evaluate_every"])))
     checking = step.scaled(rounds * resolved.validation / max(1, resolved.batch) / 3.0)
     training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
     setup = plus(plus(BOOT_S, ENVIRONMENT_S), COMPILE_S)
     why = f"From published measurements of similar work on {rented.slice.generation}; limited by {answer.limited_by}."
-    return with_preemptions(Estimate(per_s, setup, training, False, why), resolved, rented.tier)
+    if waiting:
+        why = (
+            f"Reading a picture took {1000.0 * (resolved.read_s or 0.0):.2g} ms on one core here; read as fast "
+            f"there, the TPU waits {figures.share(waiting)} of the time."
+        )
+    return with_preemptions(Estimate(per_s, setup, training, False, why, waiting), resolved, rented.tier)
+
+
+def _read_rate(resolved: Resolved, rented: Rented) -> Range | None:
+    """Pictures a second that the slice's machines can read while it trains; None where nothing is read or known."""
+    if resolved.read_s is None:
+        return None
+    vms = rented.slice.vms
+    cores = max(1, catalogue().generation(rented.slice.generation).vcpus_for(rented.slice.chips) // vms)
+    one = min(assumed.READING_THREADS, cores) * vms / resolved.read_s
+    return assumed.READING_TOGETHER.scaled(one)
+
+
+def _three(value: Range) -> tuple[float, float, float]:
+    return value.low, value.expected, value.high
 
 
 @lru_cache(maxsize=256)

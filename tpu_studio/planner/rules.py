@@ -18,7 +18,8 @@ class FamilyRules:
         (Malladi et al. 2022, On the SDEs and Scaling Rules for Adaptive Gradient Algorithms).
     sgd_rate: For SGD with momentum at a batch of 256; it grows with the batch (Goyal et al. 2017).
     epochs: (examples up to, times through the data): the first that applies.
-    steps_per_call: Steps a call of the device on a processor, with TensorFlow and with JAX.
+    steps_per_call: Steps a call of the device on a processor, with TensorFlow and with JAX; on a TPU too where
+        CHIP_STEPS_PER_CALL says nothing.
     """
 
     steps_per_epoch: int
@@ -113,6 +114,9 @@ AUGMENT_FROM_SIDE = 16  # pixels; a shift of one pixel is too much for smaller o
 EVALUATION_SHARE = 0.1  # of the time, at most, goes into checks on unseen data
 EVALUATIONS_AT_LEAST = 5  # in a run, so that the curve has a shape
 CHECKPOINT_SECONDS = 45.0  # between two copies, once the speed is known
+ON_PROCESSORS = ("computer", "practice")  # where steps are computed by a processor; a practice TPU is a process here
+CHIP_STEPS_PER_CALL = {"cnn": 32}  # a step takes milliseconds there, and Python one between two calls
+CALL_BYTES = 64 << 20  # of pictures that are handed over at once
 CALLS_AT_LEAST = 20  # calls of the device in a run, so that progress can be seen and a stop is heard soon
 
 HOURS_FACTOR = 1.5  # limits are this many times the high end of the estimate (docs/job-file.md)

@@ -48,6 +48,8 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     why = words.why_best(best.place, told(best), told(found.here) if found.here else None, told(tpu) if tpu else None)
     if own is None:
         return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
+    if plan.place == "practice" and plan.time_s is not None:
+        why = f"{why} {words.practised(plan.time_s.expected)}"
     if best is own:
         return Verdict(True, None, why, best)
     still_a_tpu = best.place == "cloud" and plan.place != "computer"
@@ -81,5 +83,5 @@ def _name(way: Way) -> str:
 
 def told(way: Way) -> words.Told:
     """*way*, whose price is known, for a sentence."""
-    title = way.title if way.tier in ("", "free", "on-demand") else f"{way.title} {way.tier}"
-    return words.Told(title, way.time_s.expected, way.cost_usd.expected if way.cost_usd else 0.0, way.measured)
+    usd = way.cost_usd.expected if way.cost_usd else 0.0
+    return words.Told(words.loaned(way.title, way.tier), way.time_s.expected, usd, way.measured)

@@ -56,18 +56,28 @@ def explained(plan: Plan, parts: Estimate, today: date) -> dict[str, Explained]:
     if plan.time_s:
         told["headline"] = _headline(plan, parts, today, by)
     memory, need = plan.memory, int(plan.memory["device_bytes"])
-    sizes = " + ".join(f"{name} {figures.size(size)}" for name, size in (memory.get("parts") or {}).items() if size)
-    shared = " (activations are shared out over the devices)" if plan.devices > 1 and not _compiled(plan) else ""
+    held = memory.get("parts") or {}
+    sizes = " + ".join(f"{name} {figures.size(size)}" for name, size in held.items() if size)
     told["Memory"] = Explained(
         "Memory",
-        f"{sizes}{shared}: {figures.size(need)} of {figures.size(int(memory['limit_bytes']))}",
-        "The TPU compiler's own figures for exactly this step."
-        if _compiled(plan)
-        else "Counted from the model's layers, the batch and the number format. The TPU compiler knows it exactly."
-        if plan.place != "computer"
-        else "Counted from the model's layers, the batch and the number format; the limit is this computer's memory.",
+        f"{f'{sizes} = ' if sizes else ''}{figures.size(need)} of {figures.size(int(memory['limit_bytes']))}",
+        _memory_source(plan, bool(held)),
     )
     return told
+
+
+def _memory_source(plan: Plan, parts: bool) -> str:
+    counted = "Counted from the model's layers, the batch and the number format"
+    if _compiled(plan):
+        more = "" if parts else " Its refusal names the need, not what it is made of."
+        return f"The TPU compiler's own figures for exactly this step, on one chip.{more}"
+    if plan.place == "computer":
+        return f"{counted}, and the program as it was measured; the limit is this computer's memory."
+    share = " A chip's share of the batch counts." if plan.devices > 1 else ""
+    return (
+        f"{counted}; of gradients and activations the lesser counts half, as one comes while the other goes.{share} "
+        "The limit is the TPU compiler's own; asked, it knows the need exactly."
+    )
 
 
 def greyed_out(where: WhereView) -> tuple[tuple[str, str], ...]:

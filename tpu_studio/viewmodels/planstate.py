@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.ownfile import OwnFile
 from tpu_studio.viewmodels.plancheck import CheckView
 from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
 from tpu_studio.viewmodels.planverdict import Verdict
-from tpu_studio.viewmodels.planwhere import PLACE_WORDS, SliceChoice, WhereView, title_of
+from tpu_studio.viewmodels.planwhere import PLACE_WORDS, SliceChoice, WhereView
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.wire.job import Job
@@ -275,10 +276,12 @@ class PlanView:
                 return "The estimate comes when the data can be read."
             return "Looking at the data." if self.looking else "Choose data and a model to see how long it takes."
         if self.rented:
-            lasts = f"about {planwords.about_time(self.plan.time_s)} on {title_of(self.plan.accelerator)}"
-            if not self.plan.price:
-                return f"{lasts}; the price is not known"
-            return f"would be the cost; {lasts}" if self.practice else lasts
+            takes = f"about {planwords.about_time(self.plan.time_s)}"
+            if self.practice:
+                cost = "would be the cost" if self.plan.price else "the price is not known"
+                return f"{cost}; {takes} on the practice machine, which is this computer"
+            lasts = f"{takes} on {title_of(self.plan.accelerator)}"
+            return lasts if self.plan.price else f"{lasts}; the price is not known"
         if self.free_tpu:
             return "on a free Colab TPU (v5e · 1 chip), free of charge"
         if self.plan.price:

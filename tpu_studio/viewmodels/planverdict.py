@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.viewmodels import planwords
-from tpu_studio.viewmodels.planwhere import TIERS, moved, title_of
+from tpu_studio.viewmodels.planwhere import TIERS, moved
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan, Range
 

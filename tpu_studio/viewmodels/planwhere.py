@@ -20,6 +20,8 @@ from tpu_studio.domain.catalogue import (
     catalogue_at,
     region_of,
 )
+from tpu_studio.domain.catalogue import chips as chips
+from tpu_studio.domain.catalogue import title_of as title_of
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
@@ -171,19 +173,6 @@ def _regions(known: Catalogue, generation: Generation, part: Slice, tier: str) -
 def _zone(known: Catalogue, part: Slice, framework: str, tier: str, zone: str) -> Option:
     verdict = known.possible(part.generation, framework, tier, zone, part.chips)
     return Option(zone, zone, verdict.possible, verdict.why)
-
-
-def chips(count: int) -> str:
-    return "1 chip" if count == 1 else f"{figures.count(count)} chips"
-
-
-def title_of(accelerator: str) -> str:
-    """`v5e · 8 chips`"""
-    try:
-        part = catalogue().slice(accelerator)
-    except BadInput:
-        return accelerator
-    return f"{part.generation} · {chips(part.chips)}"
 
 
 def _lenders(known: Catalogue, part: Slice) -> tuple[Option, ...]:

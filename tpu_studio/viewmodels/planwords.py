@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import title_of
+from tpu_studio.domain.sentences.advice import TIER_WORDS
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan, Range
@@ -168,6 +170,10 @@ def fix_words(fix: Mapping[str, Any]) -> str:
         return "Change the model"
     if path == "where.zones":
         return "Rent it there"
+    if path == "where.accelerator" and value != "auto":
+        return f"Use {title_of(str(value))}"
+    if path == "where.tier":
+        return f"Use {TIER_WORDS.get(str(value), 'it on demand')}"
     if value == "auto":
         return "Use recommended"
     if path == "training.evaluate_every":
@@ -289,21 +295,15 @@ def memory_of(plan: Plan) -> MemoryWords:
     limit = max(1, int(memory["limit_bytes"]))
     parts = memory.get("parts") or {}
     noun = figures.noun(str(plan.job["data.kind"])).capitalize()
-    rented = plan.place != "computer"
-    compiled = memory.get("by") == "tpu-compiler"  # parts of one device, temporaries apart
     named: tuple[tuple[str, float], ...] = (
-        ("Program", 0 if rented else parts.get("framework", 0)),
-        ("Model", parts.get("weights", 0) + parts.get("optimizer", 0)),
-        (
-            noun,
-            parts.get("activations", 0) + parts.get("temporaries", 0) + parts.get("data", 0)
-            if compiled
-            else parts.get("activations", 0) // max(1, plan.devices)
-            if rented
-            else parts.get("activations", 0) + parts.get("data", 0),
-        ),
+        ("Program", parts.get("framework", 0)),
+        ("Model", sum(parts.get(name, 0) for name in ("weights", "gradients", "optimizer"))),
+        (noun, sum(parts.get(name, 0) for name in ("activations", "temporaries", "data"))),
     )
-    named = named[1:] if rented else named
+    if not parts:  # the compiler refused, and names the whole only
+        named = (("What it needs", int(memory["device_bytes"])),)
+    elif plan.place != "computer":
+        named = named[1:]
     words = f"{figures.size(int(memory['device_bytes']))} of {figures.size(limit)}"
     fits, tone = (
         ("Does not fit", "bad") if not plan.fits else ("Tight", "warn") if memory.get("tight") else ("Fits", "ok")

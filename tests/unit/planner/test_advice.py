@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
 from tpu_studio.data.looked import Look
+from tpu_studio.data.sources import MEMORY_BUDGET_BYTES
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import CHECKS
 from tpu_studio.planner import assumptions
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.timing import Timing
+from tpu_studio.trainer.feed import READING_THREADS
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -41,8 +43,10 @@ def advice(plan: Plan) -> dict[str, Check]:
 LONG: dict[str, Any] = {"training": {"steps": 100_000}}
 
 
-def test_on_a_tpu_float32_is_told_with_what_bfloat16_saves():
-    before = job("gpt-124m", "text", where={"place": "cloud", "accelerator": "v6e-1"}, **LONG)
+def test_on_a_tpu_a_chosen_float32_is_told_with_what_bfloat16_saves():
+    where = {"place": "cloud", "accelerator": "v6e-1"}
+    assert "advice-bfloat16" not in advice(planned(job("gpt-124m", "text", where=where, **LONG), PLAYS))
+    before = job("gpt-124m", "text", where=where, training={"steps": 100_000, "precision": "float32"})
     plan = planned(before, PLAYS)
     found = advice(plan)["advice-bfloat16"]
     assert found.fix == {"training.precision": "bfloat16"}
@@ -113,6 +117,18 @@ def test_spot_is_advised_with_the_odds_it_assumes_and_copies_by_young_and_daly()
     assert every_s == pytest.approx(best, rel=0.1)
 
 
+def test_where_spot_saves_too_little_that_is_said_with_both_costs():
+    plan = planned(job("small-cnn", "digits", where={"place": "cloud"}), DIGITS)
+    told = advice(plan)["advice-no-spot"]
+    spot = next(way for way in plan.alternatives if (way["accelerator"], way["tier"]) == (plan.accelerator, "spot"))
+    assert told.fix is None
+    assert told.facts["spot_usd"] == spot["cost_usd"]["expected"]
+    assert 0 < told.facts["usd"] - told.facts["spot_usd"] < assumptions.CLEARLY_USD
+    assert "$" in say_check(told.id, told.title, told.facts).meaning
+    on_spot = job("small-cnn", "digits", where={"place": "cloud", "tier": "spot"})
+    assert "advice-no-spot" not in advice(planned(on_spot, DIGITS))
+
+
 def test_the_interval_of_young_and_daly_worked_out_by_hand():
     assert assumptions.best_interval_s(18.0, 10_000.0) == pytest.approx(600.0 - 18.0)  # √(2·18·10000) = 600
 
@@ -174,6 +190,38 @@ def test_short_steps_are_handed_over_in_bundles():
     found = advice(planned(before, PLAYS))["advice-steps-per-call"]
     assert found.fix is not None
     assert found.fix["training.steps_per_call"] == 64
+
+
+LARGE_PICTURES: dict[str, Any] = {"data": {"image_size": 640}, "training": {"epochs": 30}}
+
+
+def test_a_tpu_that_would_wait_for_pictures_is_told_with_the_size_at_which_all_lie_in_memory():
+    before = job("small-cnn", "images", where={"place": "cloud", "accelerator": "v6e-1"}, **LARGE_PICTURES)
+    quick = make_plan(before, HANDS, now=NOW, computer=LAPTOP, picture_s=1e-6)
+    slow = make_plan(before, HANDS, now=NOW, computer=LAPTOP, picture_s=0.02)
+    assert "advice-tpu-waits" not in advice(quick)
+    told = advice(slow)["advice-tpu-waits"]
+    assert slow.examples_per_s is not None and quick.examples_per_s is not None
+    assert slow.examples_per_s.expected == pytest.approx(0.8 * 4 / 0.02)  # four threads, which hinder each other
+    share = 1 - slow.examples_per_s.expected / quick.examples_per_s.expected
+    assert told.facts["share"] == pytest.approx(share)
+    assert told.title.startswith(f"The TPU would wait {share:.0%} of the time for pictures: saves about")
+    assert told.fix == {"data.image_size": 576}
+    after = make_plan(pressed(before, told), HANDS, now=NOW, computer=LAPTOP, picture_s=0.02)
+    assert "advice-tpu-waits" not in advice(after)
+    assert slow.time_s is not None and after.time_s is not None and after.time_s.expected < slow.time_s.expected
+
+
+def test_pictures_that_lie_in_memory_keep_nobody_waiting_and_this_computer_is_timed_otherwise():
+    small = job("small-cnn", "images", where={"place": "cloud"}, training={"epochs": 30})
+    assert "advice-tpu-waits" not in advice(make_plan(small, HANDS, now=NOW, computer=LAPTOP, picture_s=10.0))
+    here = job("small-cnn", "images", **LARGE_PICTURES)
+    assert "advice-tpu-waits" not in advice(make_plan(here, HANDS, now=NOW, computer=LAPTOP, picture_s=10.0))
+
+
+def test_what_is_assumed_of_reading_is_what_the_training_program_does():
+    assert assumptions.READING_THREADS == READING_THREADS
+    assert assumptions.IN_MEMORY_BYTES == MEMORY_BUDGET_BYTES
 
 
 def test_every_advice_has_its_words():
@@ -271,4 +319,4 @@ def test_no_two_pieces_of_advice_set_the_same_and_most_saving_comes_first(found:
 
 def test_advice_on_digits_on_a_rented_tpu_is_to_train_here():
     plan = planned(job("small-cnn", "digits", where={"place": "cloud"}), DIGITS)
-    assert list(advice(plan)) == ["advice-train-here"]
+    assert list(advice(plan)) == ["advice-train-here", "advice-no-spot"]

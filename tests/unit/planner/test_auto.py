@@ -9,7 +9,7 @@ from tpu_studio.data.looked import Look
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO, KEYS
 
@@ -54,6 +54,32 @@ def test_bundles_of_steps_fit_between_checks_and_copies(job: Job, look: Look):
     bundle = values["training.steps_per_call"]
     assert values["training.evaluate_every"] % bundle == 0
     assert values["training.checkpoint_every"] % bundle == 0
+
+
+ON_A_TPU = [
+    (job("small-cnn", "digits", where={"place": "cloud"}), DIGITS),
+    (job("mlp", "table", data={"target": "price"}, where={"place": "cloud"}), DIAMONDS),
+    (job("gpt-nano", "text", where={"place": "cloud"}), PLAYS),
+    (job("gpt-nano", "text", where={"place": "colab"}), PLAYS),
+]
+
+
+@pytest.mark.parametrize(("job", "look"), ON_A_TPU)
+def test_a_tpu_computes_in_bfloat16_and_no_reason_speaks_of_a_processor(job: Job, look: Look):
+    plan = planned(job, look)
+    assert plan.job["training.precision"] == "bfloat16"
+    assert "stay float32" in plan.reasons["training.precision"]
+    assert [path for path, why in plan.reasons.items() if "processor" in why] == []
+    assert planned(set_values(job, {"where.place": "computer"}), look).job["training.precision"] == "float32"
+
+
+def test_pictures_are_handed_over_to_a_tpu_in_bundles_that_stay_small():
+    def per_call(size: int) -> int:
+        large = {"image_size": size}
+        made = planned(job("small-cnn", "images", data=large, training={"epochs": 30}, where={"place": "cloud"}), HANDS)
+        return int(made.job["training.steps_per_call"])
+
+    assert (per_call(64), per_call(512)) == (32, 2)
 
 
 def test_what_the_person_gave_is_never_touched():

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.fakes.plans import plan
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.wire.plan import Check, Plan
 
@@ -44,6 +47,15 @@ def test_the_compilers_word_replaces_the_estimate() -> None:
     assert made.memory["by"] == "tpu-compiler"
     assert (made.memory["device_bytes"], made.memory["limit_bytes"]) == (5 * GIB, 16 * GIB)
     assert ids(made) == ["shapes-meet"]
+
+
+@pytest.mark.parametrize("needs", [5 * GIB, 3 * GIB])
+def test_the_parts_sum_up_to_what_the_compiler_says_is_needed(needs: int) -> None:
+    parts = {"weights": GIB, "optimizer": GIB, "data": 1, "activations": GIB, "temporaries": GIB}
+    made = with_compiler(rented(), {"compiled": {**ACCEPTED, "device_bytes": needs, "parts": parts}})
+    assert sum(made.memory["parts"].values()) == needs
+    assert (made.memory["parts"]["weights"], made.memory["parts"]["optimizer"]) == (GIB, GIB)
+    assert min(made.memory["parts"].values()) >= 0
 
 
 def test_what_does_not_fit_comes_with_ways_that_do() -> None:
@@ -94,7 +106,10 @@ def test_without_a_compiler_the_estimate_is_labelled() -> None:
     made = with_compiler(rented(), {"compiler": "missing", "traced": TRACED})
     assert "estimate-no-compiler" in ids(made)
     tensorflow = replace(rented(), framework="tensorflow")
-    assert "estimate-tensorflow" in ids(with_compiler(tensorflow, {"compiler": "ready", "traced": TRACED}))
+    answer = {"compiler": "missing", "missing": ["tf-tpu-compiler"], "traced": TRACED}
+    told = next(one for one in with_compiler(tensorflow, answer).checks if one.id == "estimate-tensorflow")
+    assert "--with tf-tpu-compiler" in say_finding(told.id, told.facts).action
+    assert "estimate-tensorflow" not in ids(with_compiler(tensorflow, {"compiler": "ready", "traced": TRACED}))
 
 
 def test_a_model_that_does_not_work_stands_in_the_way() -> None:

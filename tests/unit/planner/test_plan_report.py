@@ -18,6 +18,7 @@ from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 
+FLOAT32: dict[str, Any] = {"steps": 100_000, "precision": "float32"}
 LARGE: dict[str, Any] = {"training": {"steps": 100_000}, "where": {"place": "cloud"}}
 
 
@@ -70,7 +71,7 @@ def test_the_page_holds_everything_and_fetches_nothing(model: str, kind: str, lo
 
 
 def test_advice_and_checks_stand_apart_with_what_to_set():
-    text = page(planned(job("gpt-124m", "text", **LARGE), PLAYS))
+    text = page(planned(job("gpt-124m", "text", where={"place": "cloud"}, training=FLOAT32), PLAYS))
     advice = text[text.index("<h2>Advice") : text.index("<h2>What will be run")]
     assert "<code>training.precision = &quot;bfloat16&quot;</code>" in advice
     assert "saves about" in advice

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
 from tpu_studio.data.looked import Look
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
@@ -43,7 +44,23 @@ def test_a_long_run_of_a_large_model_says_which_slice_and_why():
     assert "days" in here["why"]
     there = planned(job("gpt-124m", "text", where={"place": "cloud", "accelerator": here["instead"]}, **large), PLAYS)
     assert (there.verdict["worth_it"], there.verdict["instead"]) == (True, None)
-    assert here["instead"] in there.verdict["why"]
+    assert title_of(here["instead"]) in there.verdict["why"]
+
+
+def test_a_practice_plan_is_judged_by_the_figures_of_the_tpu_it_rehearses_and_says_why_its_own_differ():
+    where = {"accelerator": "v5litepod-1"}
+    there = planned(job("small-cnn", "digits", where={"place": "cloud", **where}), DIGITS)
+    practised = planned(job("small-cnn", "digits", where={"place": "practice", **where}), DIGITS)
+    figures = {
+        plan.place: next(
+            way for way in plan.alternatives if (way["accelerator"], way["tier"]) == ("v5litepod-1", "on-demand")
+        )
+        for plan in (there, practised)
+    }
+    assert there.time_s and practised.time_s and practised.time_s.expected < there.time_s.expected
+    assert figures["practice"]["time_s"] == pytest.approx(figures["cloud"]["time_s"], rel=0.1)
+    assert str(there.verdict["why"]) != str(practised.verdict["why"])
+    assert "the practice machine is a process on this computer" in str(practised.verdict["why"])
 
 
 @pytest.mark.parametrize("place", ["cloud", "practice"])

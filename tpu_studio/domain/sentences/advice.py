@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
 
@@ -18,6 +19,15 @@ class Told:
     time_s: float
     usd: float
     measured: bool = False
+
+
+TIER_WORDS = {"spot": "spare capacity", "flex-start": "flexible start"}
+"""Kinds of loan beside the usual one, as they stand after a TPU's title."""
+
+
+def loaned(title: str, tier: str | None) -> str:
+    """`v5e · 8 chips, spare capacity`"""
+    return f"{title}, {TIER_WORDS[tier]}" if tier in TIER_WORDS else title
 
 
 def about(seconds: float) -> str:
@@ -49,7 +59,14 @@ def nothing_holds_it(needed_bytes: int) -> str:
 
 
 def does_not_fit(accelerator: str) -> str:
-    return "It does not fit into this computer's memory." if accelerator == "cpu" else f"It does not fit {accelerator}."
+    if accelerator == "cpu":
+        return "It does not fit into this computer's memory."
+    return f"It does not fit into the memory of {title_of(accelerator)}."
+
+
+def practised(seconds: float) -> str:
+    """Why the figure of a practice plan is another than its TPU's."""
+    return f"Practised, it takes about {about(seconds)}: the practice machine is a process on this computer."
 
 
 def why_best(place: str, best: Told, here: Told | None, tpu: Told | None) -> str:
@@ -108,6 +125,10 @@ def _n(f: Facts, name: str) -> str:
     return f.text(name, "this")
 
 
+def _tpu(f: Facts) -> str:
+    return title_of(f.text("accelerator", "another TPU"))
+
+
 ERRORS: dict[str, Entry] = {
     "plan-report-unwritable": lambda f: Sentence(
         f"The page could not be written to {f.file()}",
@@ -117,27 +138,34 @@ ERRORS: dict[str, Entry] = {
 }
 CHECKS: dict[str, Entry] = {
     "advice-train-here": lambda f: _advice(
-        "Train on this computer", f.text("why", "It is quick enough here, and free."), f
+        "Train on this computer", "Nothing is charged here; “Is a TPU worth it?” has the comparison.", f
     ),
     "advice-rent": lambda f: _advice(
-        f"Rent {_n(f, 'accelerator')} for about {dollars(_number(f.raw('usd')))}",
+        f"Rent {_tpu(f)} for about {dollars(_number(f.raw('usd')))}",
         f.text("why", "A rented TPU would do it in a fraction of the time."),
         f,
     ),
     "advice-slice": lambda f: _advice(
-        f"Rent {_n(f, 'accelerator')} instead",
+        f"Rent {_tpu(f)} instead",
         f"There it takes about {about(_number(f.raw('time_s')))} and costs about "
         f"{dollars(_number(f.raw('usd')))}; a larger model would use this one better.",
         f,
     ),
     "advice-spot": lambda f: _advice(
-        "Rent it as spot",
+        "Use spare capacity (spot)",
         f"Google may take it back, assumed once in {_n(f, 'hours')} hours; the run then goes on from its last copy, and "
         "what is lost is counted in.",
         f,
     ),
+    "advice-no-spot": lambda f: Sentence(
+        "Spare capacity (spot) is not worth it here",
+        f"It would cost about {dollars(_number(f.raw('spot_usd')))} instead of {dollars(_number(f.raw('usd')))}, with what "
+        f"is lost when Google takes the machine back (assumed once in {_n(f, 'hours')} hours) counted in: too little for "
+        "a run that may be interrupted.",
+        "",
+    ),
     "advice-flex-start": lambda f: _advice(
-        "Rent it as flex-start", "It waits its turn at Google at no cost, is cheaper, and is not taken back.", f
+        "Use a flexible start (flex-start)", "It waits its turn at Google at no cost, is cheaper, and is not taken back.", f
     ),
     "advice-on-demand": lambda f: _advice(
         "Rent it on demand", "Spot is not cheaper here once what is lost when it is taken back is counted in.", f
@@ -204,7 +232,18 @@ CHECKS: dict[str, Entry] = {
         f"Reading the data is too slow: {f.share('share')} of the time is waiting",
         "Measured with real steps on this computer; a faster chip would wait longer.",
         f,
-        "Convert the pictures once with “tpu-studio convert”, or make them smaller.",
+        "Make the picture files themselves smaller once: decoding them is what takes the time.",
+    ),
+    "advice-tpu-waits": lambda f: _advice(
+        f"The TPU would wait {f.share('share')} of the time for pictures",
+        f"Timed here, its machine can read about {figures.figure(_number(f.raw('per_s')), 2)} a second, too many to keep in "
+        "memory at this size. "
+        + (
+            f"{_n(f, 'fitting')} pixels wide, all of them lie in memory and are read once."
+            if "fitting" in f
+            else "Make the picture files themselves smaller once: decoding them is what takes the time."
+        ),
+        f,
     ),
     "advice-region": lambda f: _advice(
         f"Rent it in {_n(f, 'region')}, where your bucket is",

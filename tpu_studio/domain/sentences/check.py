@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
 
@@ -19,6 +20,25 @@ def _layer(f: Facts) -> str:
 def _times(f: Facts) -> str:
     count = f.raw("count")
     return f" {count} times" if isinstance(count, int) and count > 1 else ""
+
+
+def _of_type(f: Facts) -> str:
+    return f" in {f.text('dtype')}" if "dtype" in f else ""
+
+
+def _used_by(f: Facts) -> str:
+    """Where the layer is known: , and the layer “x” uses it 3 times"""
+    return f", and the layer “{f.text('layer')}” uses it{_times(f)}" if "layer" in f else ""
+
+
+def _instead(f: Facts, otherwise: str) -> str:
+    return f.text("instead") if "instead" in f else otherwise
+
+
+def _installing(f: Facts) -> str:
+    names = f.raw("missing")
+    known = [str(name) for name in names] if isinstance(names, list) and names else ["tf-tpu-compiler"]
+    return ", and ".join(f"tpu-studio engine --install --with {name} --accept-licence" for name in known)
 
 
 def _file(f: Facts) -> str:
@@ -60,9 +80,19 @@ CHECKS: dict[str, Entry] = {
         "Write it in jax.numpy or keras.ops, or do it to the data before training; take jax.debug.print out.",
     ),
     "op-not-on-tpu": lambda f: Sentence(
-        f"A TPU cannot do “{f.text('operation')}”{_in_line(f)}",
-        f"Only processors have it. {NOTHING_CHARGED}",
-        "Use eigh for symmetric matrices, svd or qr, or work it out before training.",
+        f"A TPU cannot do “{f.text('operation')}”{_of_type(f)}{_in_line(f)}",
+        f"Only processors have it{_used_by(f)}. {NOTHING_CHARGED}",
+        _instead(f, "Use eigh for symmetric matrices, svd or qr, or work it out before training."),
+    ),
+    "op-slow-on-tpu": lambda f: Sentence(
+        f"“{f.text('operation')}” is slow on a TPU{_in_line(f)}",
+        f"How much it gives depends on the values, so that the TPU works on the largest size{_used_by(f)}. {NOTHING_CHARGED}",
+        _instead(f, "Use what keeps its size, with a mask."),
+    ),
+    "op-refused": lambda f: Sentence(
+        f"The TPU compiler cannot do “{f.text('operation', 'this step')}”{_in_line(f)}",
+        f"It says: {_raw(f)}{_used_by(f)}. {NOTHING_CHARGED}",
+        _instead(f, "Write this part of the model in other operations."),
     ),
     "op-float64": lambda f: Sentence(
         f"The model computes in {f.text('dtype', 'float64')}{_in_line(f)}",
@@ -71,8 +101,11 @@ CHECKS: dict[str, Entry] = {
     ),
     "op-dynamic-shape": lambda f: Sentence(
         f"A size in the model depends on the values of the data{_in_line(f)}",
-        f"A TPU program has fixed sizes. JAX says: {_raw(f)}. {NOTHING_CHARGED}",
-        "Use jnp.where(condition, x, 0) instead of x[condition], unique and nonzero with size=, and sizes known beforehand.",
+        f"A TPU program has fixed sizes{_used_by(f)}. {f.text('framework', 'JAX')} says: {_raw(f)}. {NOTHING_CHARGED}",
+        _instead(
+            f,
+            "Use jnp.where(condition, x, 0) instead of x[condition], unique and nonzero with size=, and sizes known beforehand.",
+        ),
     ),
     "op-python-branch": lambda f: Sentence(
         f"A Python “if” or “while” looks at values of the data{_in_line(f)}",
@@ -110,7 +143,7 @@ CHECKS: dict[str, Entry] = {
         f"Set accumulate = {f.text('parts', '2')}.",
     ),
     "fit-larger-slice": lambda f: Sentence(
-        f"It should fit on {f.text('accelerator', 'a larger TPU')}",
+        f"It should fit on {title_of(f.text('accelerator', 'a larger TPU'))}",
         "Each chip holds the weights and its share of the batch. This is an estimate.",
         "Choose it and check again.",
     ),
@@ -119,10 +152,11 @@ CHECKS: dict[str, Entry] = {
         "It is rough: without recomputing it may be twice what is needed. " + NOTHING_CHARGED,
         "Install it with: tpu-studio engine --install --with tpu-compiler --accept-licence.",
     ),
-    "estimate-tensorflow": Sentence(
-        "The memory is an estimate: TensorFlow is not compiled here yet",
-        "It is rough: without recomputing it may be twice what is needed. " + NOTHING_CHARGED,
-        'With framework = "jax" the TPU compiler answers.',
+    "estimate-tensorflow": lambda f: Sentence(
+        "The memory is an estimate: the TPU compiler for TensorFlow is not installed",
+        "It is rough: without recomputing it may be twice what is needed. Operations were looked up in a list of what"
+        f" the compiler has. {NOTHING_CHARGED}",
+        f"Install it with: {_installing(f)}.",
     ),
     "compiler-refused": lambda f: Sentence(
         "The TPU compiler could not compile this",

@@ -180,24 +180,22 @@ class PlanPage(QWidget):
             self.save_as()
 
     def save_as(self) -> None:
-        view = self._model.state.value
-        name = "".join(letter if letter.isalnum() or letter in "-_ " else "-" for letter in view.name) or "run"
-        folder = view.file.parent if view.file else Path.home()
-        dialog = QFileDialog(self.window(), "Save the job", str(folder / f"{name}.tpujob"), "Jobs (*.tpujob)")
-        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("tpujob")
-        dialog.fileSelected.connect(lambda chosen: self._model.save(Path(chosen)))
-        dialog.open()
+        self._ask_where("Save the job", "", "tpujob", "Jobs", self._model.save)
 
     def save_report(self) -> None:
         """The plan that stands here as one HTML page."""
+        self._ask_where("Save the report", "-plan", "html", "Web page", self._model.save_report)
+
+    def _ask_where(self, title: str, after: str, ending: str, kind: str, save: Callable[[Path], None]) -> None:
+        """Where to write, beside the job's own file first, and under the plan's name followed by *after*."""
         view = self._model.state.value
         name = "".join(letter if letter.isalnum() or letter in "-_ " else "-" for letter in view.name) or "run"
         folder = view.file.parent if view.file else Path.home()
-        dialog = QFileDialog(self.window(), "Save the report", str(folder / f"{name}-plan.html"), "Web page (*.html)")
+        first = str(folder / f"{name}{after}.{ending}")
+        dialog = QFileDialog(self.window(), title, first, f"{kind} (*.{ending})")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix("html")
-        dialog.fileSelected.connect(lambda chosen: self._model.save_report(Path(chosen)))
+        dialog.setDefaultSuffix(ending)
+        dialog.fileSelected.connect(lambda chosen: save(Path(chosen)))
         dialog.open()
 
     # -------------------------------------------------------------------------------------------------------- drawing

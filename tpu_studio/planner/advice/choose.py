@@ -107,7 +107,8 @@ def _contradict(one: Advice, other: Advice) -> bool:
     return bool(_subjects(one) & _subjects(other))
 
 
-ELSEWHERE = {"advice-epochs", "advice-warmup", "advice-learning-rate", "advice-early-stopping", "advice-smaller-model"}
+ELSEWHERE = {"advice-epochs", "advice-warmup", "advice-learning-rate", "advice-early-stopping", "advice-smaller-model",
+             "advice-no-spot"}  # fmt: skip
 _LENGTH = ("training.epochs", "training.steps", "training.early_stopping")
 
 

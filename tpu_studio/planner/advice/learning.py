@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tpu_studio.planner import assumptions as assumed
@@ -17,6 +18,7 @@ RATE_OFF = 4.0  # times off the recommended rate, from which on it is told
 CHECKS_WITHOUT_PROGRESS = 5
 LONG_S = 1800.0  # shorter runs are over before stopping early pays
 WAITING = 0.3  # share of the time that a step waits for data
+LEAST_SIDE = 32  # pixels; pictures are not advised to be smaller than that
 
 
 def learning_rate(s: Situation) -> Iterator[Advice]:
@@ -98,6 +100,21 @@ def waiting_for_data(s: Situation) -> Iterator[Advice]:
     )
 
 
+def chip_waits(s: Situation) -> Iterator[Advice]:
+    """Pictures read while training come more slowly than the chip works through them. Smaller, all lie in memory."""
+    share = s.estimate.waiting
+    if share < WAITING:
+        return
+    count, size = s.facts.train + s.facts.validation, int(s.value("data.image_size"))
+    fitting = int(math.sqrt(assumed.IN_MEMORY_BYTES / (count * s.facts.channels))) // 16 * 16
+    facts = {"share": share, "size": size, "per_s": s.estimate.examples_per_s.expected}
+    if fitting < LEAST_SIDE or fitting >= size:
+        yield Advice("advice-tpu-waits", None, facts, level="warning")
+    else:
+        fix, facts = {"data.image_size": fitting}, {**facts, "fitting": fitting}
+        yield Advice("advice-tpu-waits", fix, facts, measure=True, promise=True, level="warning")
+
+
 def _times(s: Situation) -> float:
     return s.resolved.steps / max(1.0, s.resolved.steps_per_epoch)
 
@@ -112,4 +129,4 @@ def _params(name: str) -> int:
     return work.gpt(model_options(name, {}), tokens=BY_NAME[name].sequence_length or 64).params
 
 
-RULES = (learning_rate, warm_up, early_stopping, times_through, smaller_model, waiting_for_data)
+RULES = (learning_rate, warm_up, early_stopping, times_through, smaller_model, waiting_for_data, chip_waits)

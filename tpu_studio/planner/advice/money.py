@@ -22,7 +22,7 @@ def train_here(s: Situation) -> Iterator[Advice]:
         fix = {"where.place": "computer", **s.taken_back("where.accelerator", "where.tier", "where.zones")}
         here = s.comparison.here
         time = _less(s.plan.time_s, here.time_s if here else None)
-        yield Advice("advice-train-here", fix, {"why": s.verdict.why}, time, s.plan.cost_usd)
+        yield Advice("advice-train-here", fix, {}, time, s.plan.cost_usd)
 
 
 def rent(s: Situation) -> Iterator[Advice]:
@@ -51,19 +51,20 @@ def other_slice(s: Situation) -> Iterator[Advice]:
 
 
 def kind_of_loan(s: Situation) -> Iterator[Advice]:
-    """The cheapest kind, with what spot loses counted in; back to on-demand where spot saves nothing."""
+    """The cheapest kind, with what spot loses counted in; back to on-demand where spot saves nothing. Why not spot."""
     if not s.charged or s.plan.cost_usd is None or s.value("where.usd_per_hour"):
         return
     tier = str(s.value("where.tier"))
     ways = [way for way in s.comparison.tpus if way.accelerator == s.plan.accelerator and way.cost_usd]
     own = s.plan.cost_usd.expected
     best = min(ways, key=_usd, default=None)
-    if best is None or best.tier == tier:
-        return
-    if own - _usd(best) < assumed.CLEARLY_USD or own - _usd(best) < assumed.CLEARLY * own:
-        return
-    facts = {"hours": round(assumed.SPOT_LASTS_H.expected)} if best.tier == "spot" else {}
-    yield Advice(f"advice-{best.tier}", _where(s, **{"where.tier": best.tier}), facts, measure=True)
+    hours, least = round(assumed.SPOT_LASTS_H.expected), max(assumed.CLEARLY_USD, assumed.CLEARLY * own)
+    if best is not None and best.tier != tier and own - _usd(best) >= least:
+        facts: dict[str, Any] = {"hours": hours} if best.tier == "spot" else {}
+        yield Advice(f"advice-{best.tier}", _where(s, **{"where.tier": best.tier}), facts, measure=True)
+    spot = next((way for way in ways if way.tier == "spot"), None)
+    if tier == "on-demand" and spot is not None and own - _usd(spot) < least:
+        yield Advice("advice-no-spot", None, {"hours": hours, "usd": own, "spot_usd": _usd(spot)})
 
 
 def region(s: Situation) -> Iterator[Advice]:

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
-from tpu_studio.domain.sentences.advice import about
+from tpu_studio.domain.sentences.advice import TIER_WORDS, about, loaned
+from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME
 from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -60,7 +62,7 @@ class _Way:
     @property
     def name(self) -> str:
         if self.place == "cloud":
-            return self.accelerator if self.tier == "on-demand" else f"{self.accelerator} {self.tier}"
+            return loaned(title_of(self.accelerator), self.tier)
         return {"computer": "this computer", "colab": "free Colab"}.get(self.place, self.place)
 
     def beats(self, other: _Way) -> bool:
@@ -78,7 +80,7 @@ def answer(plan: Plan) -> str:
     if instead in ("computer", "colab", "gpu"):
         return {"computer": "No: train on this computer.", "colab": "Try free Colab first.",
                 "gpu": "A GPU would do it for less."}[instead]  # fmt: skip
-    return f"Yes: {instead}."
+    return f"Yes, on {title_of(str(instead))}."
 
 
 def _numbers(plan: Plan) -> list[str]:
@@ -97,7 +99,8 @@ def _numbers(plan: Plan) -> list[str]:
         told.append(("Speed", speed, _range(plan.examples_per_s, figures.figure)))
     need, limit = plan.memory.get("device_bytes"), plan.memory.get("limit_bytes")
     if need and limit:
-        fits = f"{'fits' if plan.fits else 'does not fit'}, of {figures.size(limit)}, by {plan.memory.get('by')}"
+        by = "by the TPU compiler" if plan.memory.get("by") == "tpu-compiler" else "estimated"
+        fits = f"{'fits' if plan.fits else 'does not fit'}, of {figures.size(limit)}, {by}"
         told.append(("Memory", figures.size(need), fits))
     return [
         f'<div class="number"><span>{_e(label)}</span><strong>{_e(value)}</strong><em>{_e(more)}</em></div>'
@@ -166,19 +169,29 @@ def _run(plan: Plan) -> list[tuple[str, str]]:
         ("Data", _data(plan)),
         ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(str(job['data.kind']))}"),
         ("Framework", plan.framework),
-        ("Accelerator", plan.accelerator),
+        ("Runs on", _machine(plan)),
     ]
     if plan.place in ("practice", "cloud"):
-        told.append(("Rented", f"{job['where.tier']}, in {', '.join(job['where.zones'])}"))
+        loan = TIER_WORDS.get(str(job["where.tier"]), "on demand")
+        told.append(("Rented", f"{loan}, in {', '.join(job['where.zones'])}"))
         if plan.price:
             told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour"))
-    if limits.get("money_usd"):
+        told += [("Stops when it has cost", cap(plan)), ("Ended by", nets(plan))]
+    elif limits.get("money_usd"):
         told.append(("Stops when it has cost", figures.money(float(limits["money_usd"]))))
     if limits.get("hours"):
         told.append(("Stops after", figures.duration(float(limits["hours"]) * 3600)))
     if why := plan.reasons.get("estimate"):
         told.append(("The estimate", why))
     return told
+
+
+def _machine(plan: Plan) -> str:
+    """`v5e · 1 chip (v5litepod-1)`"""
+    if plan.place == "computer":
+        return "this computer's processor"
+    title = title_of(plan.accelerator)
+    return title if title == plan.accelerator else f"{title} ({plan.accelerator})"
 
 
 def _settings(plan: Plan) -> str:

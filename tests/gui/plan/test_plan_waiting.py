@@ -1,0 +1,39 @@
+"""Pictures that come too slowly: the Plan page says so after timing them, and one press of its button mends it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from tests.fakes.planning import World
+from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.plan.page import PlanPage
+
+
+def notes(page: PlanPage) -> list[Button]:
+    return [one for one in page.card.figures.findChildren(Button) if one.text() == "Use 576"]
+
+
+def test_a_tpu_that_would_wait_is_told_and_the_button_is_one_change_that_can_be_taken_back(qtbot: QtBot):
+    world = World()
+    world.picture_s = 0.02
+    page = PlanPage(world.model)
+    qtbot.addWidget(page)
+    page.resize(1400, 900)
+    page.show()
+    world.model.choose_data("images", Path("/hands"))
+    world.model.apply({"data.image_size": 640, "where.place": "cloud", "where.accelerator": "v6e-1"})
+    assert notes(page) == []  # not timed yet
+    before, time = world.view.job, world.view.plan.time_s if world.view.plan else None
+    world.pause()
+    assert world.view.plan is not None and world.view.plan.time_s is not None and time is not None
+    assert world.view.plan.time_s.expected > time.expected  # the estimate counts with it
+    (button,) = notes(page)
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert world.view.job["data.image_size"] == 576
+    assert notes(page) == []
+    world.model.undo()
+    assert world.view.job == before
+    assert len(notes(page)) == 1

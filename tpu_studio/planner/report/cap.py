@@ -1,0 +1,34 @@
+"""How the bill of a rented plan is capped, in words: for the command line and for the plan's page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.domain import figures
+from tpu_studio.wire.plan import Plan
+
+
+def cap(plan: Plan) -> str:
+    """The limit, and what may lie beyond it: `$0.43, and up to $0.40 (20 min) more if the machine hangs …`."""
+    limits, price = plan.limits, plan.price or {}
+    told = f"{figures.money(limits['money_usd'])}, and up to " if limits.get("money_usd") else "none, and "
+    told += f"{_beyond(float(limits['margin_s']), price)} more if the machine hangs and has to be stopped from outside"
+    if limits.get("margin_boot_s"):
+        unborn = _beyond(float(limits["margin_boot_s"]), price)
+        told += f"; {unborn} if it hangs before it has begun and this computer is off"
+    return told
+
+
+def nets(plan: Plan) -> str:
+    """What ends the machine, each by itself."""
+    limits = plan.limits
+    told = "the machine itself" if limits.get("without_outside_stop") else "the machine itself, stops at Google"
+    told += ", Google's own limit" if "platform" in limits.get("stops", ()) else ""
+    return f"{told}, and this computer while it is on"
+
+
+def _beyond(seconds: float, price: Mapping[str, Any]) -> str:
+    """How long at most, and for how much where the price is known."""
+    most = figures.money(price["usd_per_hour"] * seconds / 3600.0) if price.get("usd_per_hour") else ""
+    return f"{most} ({figures.duration(seconds)})" if most else figures.duration(seconds)

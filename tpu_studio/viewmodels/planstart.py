@@ -1,0 +1,171 @@
+"""From a plan to a run: saving, the report, consent, the engine, the review, the launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from tpu_studio.viewmodels import draft, ownfile
+from tpu_studio.viewmodels.ownfile import OwnFile
+from tpu_studio.viewmodels.planbase import PlanBase
+from tpu_studio.viewmodels.problem import problem_of
+
+if TYPE_CHECKING:
+    from tpu_studio.viewmodels.engine import EngineViewModel
+    from tpu_studio.wire.plan import Plan
+    from tpu_studio.workflow.ports import Tasks
+
+
+class Launcher(Protocol):
+    """`workflow.runs.Runs.launch`."""
+
+    def launch(self, plan: Plan, *, beside: bool = False) -> str: ...
+
+
+class Starting(PlanBase):
+    def __init__(self, tasks: Tasks, engine: EngineViewModel, clock: Callable[[], float]) -> None:
+        super().__init__(tasks, engine, clock)
+        self.started: Callable[[str, str], None] = lambda run, name: None
+        self.open_account: Callable[[], None] = lambda: None
+        self.reported: Callable[[Path], None] = lambda path: None  # a report lies there
+        self._launcher: Launcher | None = None
+        self._reviewed: Plan | None = None  # what the open review shows; it is launched, whatever is planned meanwhile
+
+    # ----------------------------------------------------------------------------------------------------- save, start
+
+    def save(self, path: Path) -> None:
+        """Write the job as a file; its paths are written relative to nothing, so that it can be moved."""
+        job = draft.relocated(self.state.value.job, str(path.resolve().parent))
+
+        def work() -> None:
+            from tpu_studio.domain import jobfile
+
+            jobfile.save(job, path)
+
+        self._tasks.submit(work, done=lambda _: self._saved(path), failed=self._failed)
+
+    def save_report(self, path: Path) -> None:
+        """Write the plan that stands here as one HTML page."""
+        plan = self.state.value.plan
+        if plan is None:
+            return
+
+        def work() -> None:
+            from tpu_studio.planner.report.page import page
+            from tpu_studio.wire.errors import BadInput
+            from tpu_studio.wire.runfolder import write_atomically
+
+            try:
+                write_atomically(path, page(plan).encode())
+            except OSError as error:
+                raise BadInput("plan-report-unwritable", file=str(path), raw=str(error)) from error
+
+        self._tasks.submit(work, done=lambda _: self.reported(path), failed=self._failed)
+
+    def _saved(self, path: Path) -> None:
+        view = self.state.value
+        self.state.set(replace(view, file=path, saved=view.job))
+
+    def start(self) -> None:
+        """Start the run, or point to what is missing, ask for consent, or for the engine."""
+        view = self.state.value
+        if view.starting:
+            return
+        section, words = view.missing
+        if words:
+            self.state.set(replace(view, opened=view.opened | {section}, attention=(section, view.attention[1] + 1)))
+        elif view.own is not None and not view.own.agreed:
+            self.state.set(replace(view, asking_consent=True))
+        elif view.needs_engine and view.engine.status in ("missing", "broken", "outdated"):
+            self.state.set(replace(view, asking_engine=True))
+        elif view.free_tpu:
+            self._draw(asking_notebook=True, problem=None)
+        elif view.rented:
+            self._reviewed = view.plan
+            self._draw(reviewing=True, problem=None)
+        else:
+            self._launch()
+
+    def start_reviewed(self) -> None:
+        """The person has read the review: exactly that plan is launched."""
+        if self.state.value.reviewing:
+            self._draw(reviewing=False)
+            self._launch(self._reviewed)
+
+    def leave_review_for_account(self) -> None:
+        """The review said what the account needs first; the plan stays as it is."""
+        self.close_review()
+        self.open_account()
+
+    def close_notebook(self) -> None:
+        self._draw(asking_notebook=False)
+
+    def close_review(self) -> None:
+        self._draw(reviewing=False)
+
+    def create_engine(self) -> None:
+        """Create (or repair) the training engine and start the run when it is there."""
+        self._draw(asking_engine=False)
+        if self.state.value.engine.status == "broken":
+            self._engine.repair(then=self._engine_made)
+        else:
+            self._engine.install(then=self._engine_made)
+
+    def _engine_made(self) -> None:
+        if self.state.value.rented:
+            self.start()
+        else:
+            self._launch()
+
+    def dismiss(self) -> None:
+        self._draw(problem=None)
+
+    def answer_problem(self) -> None:
+        """The button of the problem beside Start: to the Account page where signing in helps, else only away."""
+        problem = self.state.value.problem
+        self.dismiss()
+        if problem is not None and problem.signing_in_helps:
+            self.open_account()
+
+    def _launch(self, reviewed: Plan | None = None) -> None:
+        view, launcher = self.state.value, self._launcher
+        plan = reviewed or view.plan
+        if plan is None or view.missing[1] or launcher is None or view.starting:
+            return
+        self.leave()
+        self.state.set(replace(view, starting=True, problem=None))
+        beside = view.beside and bool(view.running) and not view.rented
+        self._tasks.submit(lambda: launcher.launch(plan, beside=beside), done=self._launched, failed=self._not_launched)
+
+    def _launched(self, run: str) -> None:
+        self._draw(starting=False)
+        self.started(run, self.state.value.name)
+
+    def _not_launched(self, error: Exception) -> None:
+        self._draw(starting=False, problem=problem_of(error))
+
+    # ------------------------------------------------------------------------------------------------------- consent
+
+    def agree(self) -> None:
+        """The person has read the file and lets it run; then the run starts."""
+        view, consents = self.state.value, self._consents
+        own = view.own
+        if own is None or not own.sha256:
+            return
+        self.state.set(replace(view, asking_consent=False))
+        self._tasks.submit(lambda: ownfile.agree(own, consents), done=self._agreed, failed=self._failed)
+
+    def _agreed(self, own: OwnFile) -> None:
+        self._own_file_read(own)
+        if own.agreed:
+            self.start()
+        else:  # it was changed while it was being read
+            self._draw(asking_consent=True)
+
+    def ask_consent(self) -> None:
+        self._draw(asking_consent=True)
+
+    def decline(self) -> None:
+        self._draw(asking_consent=False, asking_engine=False)
