@@ -59,8 +59,9 @@ def _machine(one: Mapping[str, Any], place: str) -> Fact:
     usd = _number(one.get("usd"))
     cost = f" · {figures.money(usd)}" if usd is not None else ""
     took = figures.duration(_number(one.get("billed_s")) or 0.0)
-    proof = f"{lender(place)} answers that it is not there any more." if deleted is not None else "Not proved gone."
-    return Fact(f"{one.get('name')} in {one.get('zone')}", f"{spans[0]} to {spans[1]} · {took}{cost}", proof)
+    gone = f"{lender(place)} answers that it is not there any more." if deleted is not None else "Not proved gone."
+    there = f"There from {spans[0]} to {spans[1]}. {gone}"
+    return Fact(f"{one.get('name')} in {one.get('zone')}", f"{took}{cost}", there)
 
 
 def _stops(told: Mapping[str, Any]) -> Fact:

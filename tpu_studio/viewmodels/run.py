@@ -316,7 +316,8 @@ class RunViewModel:
         return self._tasks.submit(lambda: read_log(folder), done=shown, failed=failed).cancel
 
     def read_receipt(self, shown: Callable[[tuple[Fact, ...], str], None]) -> Callable[[], None]:
-        """Read the receipt elsewhere and hand it to *shown* in words, or the reason why not. Returns the way out."""
+        """Read the receipt elsewhere and hand it to *shown* in words, or the reason why not. Returns the way to forget
+        about it."""
         folder = self.state.value.folder
 
         def failed(error: Exception) -> None:

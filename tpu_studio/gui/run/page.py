@@ -6,6 +6,7 @@ which is imported with the first run because plots bring numpy along; dialogs st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl
@@ -27,6 +28,7 @@ from tpu_studio.gui.run.charts import Charts
 from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
 from tpu_studio.gui.run.trying import TryPanel, panel_for
+from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Status
 
@@ -82,6 +84,7 @@ class RunPage(QWidget):
         self.happened.commands.clicked.connect(lambda: model.ask_commands())
         self.happened.commands.setVisible(facts.rented)
         self._try: TryPanel | None = None
+        self._forget_receipt: Callable[[], None] = lambda: None
 
         inner = QWidget()
         inner.setObjectName("scrolled")
@@ -220,7 +223,13 @@ class RunPage(QWidget):
     def _open_receipt(self) -> None:
         from tpu_studio.gui.run.receipt import show_receipt
 
-        show_receipt(self, self.model)
+        state = self.model.state.value
+
+        def shown(facts: tuple[Fact, ...], problem: str) -> None:
+            show_receipt(self, state, facts, problem)
+
+        self._forget_receipt()
+        self._forget_receipt = self.model.read_receipt(shown)
 
     def _export(self) -> None:
         dialog = QFileDialog(self, "Where shall the model and its report go?")
@@ -232,6 +241,7 @@ class RunPage(QWidget):
     def close_run(self) -> None:
         """Stop watching; the run goes on."""
         self._end()
+        self._forget_receipt()
         self.charts.close()
         self.model.close()
 
