@@ -55,7 +55,7 @@ def test_several_are_chosen_by_their_boxes_deleted_and_brought_back(studio, page
     assert not page.delete.isVisible()
     click(qtbot, page.table, 0, CHOOSE)
     click(qtbot, page.table, 1, CHOOSE)
-    assert page.chosen.text() == "2 chosen"
+    assert page.chosen.text() == "2 chosen" and not page.count.isVisible()  # there is not always room for both
     qtbot.mouseClick(page.delete, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: studio.runs.state.value.rows == ())
     assert page.empty.isVisible()

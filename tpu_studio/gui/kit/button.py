@@ -113,6 +113,7 @@ class Button(RingFocus, Themed, QPushButton):
         x = 0.0 if self._kind == "link" and self._pad() == 0 else max((box.width() - width) / 2, self._pad())
         if self._icon:
             side = self._icon_side()
+            x = x if self._label else (box.width() - side) / 2
             icons.paint(painter, self._icon, QRectF(x, 0, side, box.height()), words, side)
             x += side + self._gap()
         room = QRectF(x, 0, box.width() - x - (self._pad() / 2), box.height())

@@ -222,7 +222,7 @@ class Sidebar(Surface):
         self._brand = Line("TPU Studio", "section")
         self._brand_row = QHBoxLayout()
         self._brand_row.setSpacing(Space.m + 2)
-        self._brand_row.addWidget(BrandMark())
+        self._brand_row.addWidget(BrandMark(), 0, Qt.AlignmentFlag.AlignHCenter)
         self._brand_row.addWidget(self._brand, 1)
         self._brand_row.setContentsMargins(4, 0, 0, 0)
         self.new_button = Button("New run", icon="plus", hover="New run (Ctrl+N)")
@@ -292,6 +292,7 @@ class Sidebar(Surface):
         side = 10 if folded else 14
         self._column.setContentsMargins(side, 16, side + 1, 14)
         self._brand.setVisible(not folded)
+        self._brand_row.setContentsMargins(0 if folded else 4, 0, 0, 0)
         self.new_button.setText("" if folded else "New run")
         self.new_button.setAccessibleName("New run")
         for row in self._rows.values():

@@ -14,6 +14,7 @@ from tpu_studio.gui.kit.pill import IconTile
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.planwords import KIND_ICONS
 
 WORDS = {
@@ -79,10 +80,13 @@ class DropZone(Themed, QWidget):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls():
+        paths = _local(event)
+        if paths and what_is(paths[0]).kind not in ("run", "job"):  # those are opened by the window around it
             self._over = True
             self.update()
             event.acceptProposedAction()
+        else:
+            event.ignore()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         self._over = False
@@ -91,8 +95,7 @@ class DropZone(Themed, QWidget):
     def dropEvent(self, event: QDropEvent) -> None:
         self._over = False
         self.update()
-        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
-        if paths:
+        if paths := _local(event):
             event.acceptProposedAction()
             self.chosen.emit(paths[0])
 
@@ -106,3 +109,7 @@ class DropZone(Themed, QWidget):
         painter.setPen(pen)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(box, Radius.inner, Radius.inner)
+
+
+def _local(event: QDropEvent) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]

@@ -62,7 +62,8 @@ class RunsPage(QWidget):
         bar.setSpacing(Space.m)
         bar.addWidget(self.filter)
         bar.addSpacing(Space.m)
-        bar.addWidget(self.count, 1)
+        bar.addWidget(self.count, 100)
+        bar.addStretch(1)
         bar.addWidget(self.chosen)
         for button in (self.extend, self.export, self.delete):
             bar.addWidget(button)
@@ -150,6 +151,7 @@ class RunsPage(QWidget):
         chosen = self._chosen_rows()
         self.chosen.setText(f"{len(chosen)} chosen")
         self.chosen.setVisible(bool(chosen))
+        self.count.setVisible(not chosen)  # at 150 % text there is no room for both
         self.delete.setVisible(bool(chosen))
         busy = [row for row in chosen if row.may_stop]
         self.delete.setEnabled(not busy)
