@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.engines import counting_engine as engine
+from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tests.fakes.practices import Start
 from tpu_studio.cloud.connection import practice_side
@@ -102,7 +102,7 @@ def practice(tmp_path: Path, start_practice: Start, monkeypatch: pytest.MonkeyPa
     def start(
         *faults: str, trainer: tuple[str, ...] = ("--steps", "30", "--step-s", "0.02"), speed: float = SPEED
     ) -> Practice:
-        monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", *trainer)))
+        monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(counting_engine(tmp_path / "engine", *trainer)))
         return start_practice(*faults, machines=True, speed=speed)
 
     return start
@@ -180,7 +180,7 @@ def test_stop_and_keep(practice: Callable[..., Practice], desk: Callable[[Practi
 
 
 def test_no_capacity_is_waited_for(practice: Callable[..., Practice], desk: Callable[[Practice], Desk]) -> None:
-    here = desk(practice("stockout-at-submit:times=1"))
+    here = desk(practice("stockout-at-submit:times=1", speed=60.0))
     run = here.launch()
     row = here.until(run)
     assert row.reason == "completed", here.tell(run)

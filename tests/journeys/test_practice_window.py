@@ -18,8 +18,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from tests.fakes import practices
-from tests.journeys.test_cloud_run import engine
+from tests.fakes.engines import counting_engine
+from tests.fakes.practices import Start
 from tpu_studio.app import compose
 from tpu_studio.app.studio import Studio
 from tpu_studio.gui.kit.button import Button
@@ -30,7 +30,6 @@ from tpu_studio.local.engine.state import EngineState
 from tpu_studio.practice import daemon
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux"),
@@ -40,19 +39,14 @@ SECONDS = 1000
 
 
 @pytest.fixture
-def practice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Practice]:
-    monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(engine(tmp_path / "engine", "--steps", "40", "--step-s", "0.05")))
+def practice(tmp_path: Path, start_practice: Start, monkeypatch: pytest.MonkeyPatch) -> Practice:
+    root = counting_engine(tmp_path / "engine", "--steps", "40", "--step-s", "0.05")
+    monkeypatch.setenv("TPU_STUDIO_ENGINE", os.fspath(root))
     monkeypatch.setattr(Engine, "state", lambda self: EngineState("ready"))
     monkeypatch.setattr(compose, "Stopwatch", lambda home, engine: None)
-    made = Practice(Settings(folder=tmp_path / "practice")).start()
-    settings = made.cloud.settings
-    found = {
-        "url": made.url, "token": made.token, "project": settings.project, "bucket": settings.bucket,
-        "zone": settings.zone,
-    }  # fmt: skip
-    monkeypatch.setattr(daemon, "start_or_join", lambda home: found)
-    yield made
-    practices.end(made)
+    made = start_practice(machines=True)
+    monkeypatch.setattr(daemon, "start_or_join", lambda home: made.ready())
+    return made
 
 
 @pytest.fixture
@@ -139,9 +133,7 @@ def test_from_home_over_the_review_to_a_receipt_that_proves_the_end(qtbot: Any, 
     assert billed - max(0.01 * billed, a_second) <= state.view.usd <= billed + a_minute
     assert machines_of(practice) == []
     qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).over, timeout=60 * SECONDS)
-    qtbot.waitUntil(
-        lambda: studio.runs.state.value.row(state.run).cost.startswith("practice $"), timeout=60 * SECONDS
-    )
+    qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).cost.startswith("practice $"), timeout=60 * SECONDS)
 
 
 def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(qtbot: Any, studio: Studio, practice: Practice):
