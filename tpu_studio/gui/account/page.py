@@ -40,7 +40,9 @@ _LOOK = {
     "waiting": ("circle-dashed", "text_2", "Not yet"),
     "optional": ("triangle-alert", "warn", ""),
 }
+SENTENCE = "Everything Google Cloud needs before it can lend you a TPU. Checking is free and changes nothing."
 PRACTICE = "Practice: nothing here is real. Prices say what it would cost."
+PRACTICE_SENTENCE = "What Google Cloud will need, to rehearse. Practice runs start without any of it."
 
 
 class AccountPage(QWidget):
@@ -64,11 +66,7 @@ class AccountPage(QWidget):
         self.console.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(CONSOLE)))
         self.again = Button("Check again", icon="refresh-cw")
         self.again.clicked.connect(self.refresh)
-        header = PageHeader(
-            "Account & quota",
-            "Everything Google Cloud needs before it can lend you a TPU. Checking is free and changes nothing.",
-            self.places, self.console, self.again,
-        )  # fmt: skip
+        header = self.header = PageHeader("Account & quota", SENTENCE, self.places, self.console, self.again)
         self.problem = Note("", "", "bad", action="Close")
         self.problem.acted.connect(model.dismiss)
         self.undo = Note("That is done", "", "ok", action="Take it back")
@@ -139,6 +137,7 @@ class AccountPage(QWidget):
     def _draw(self, view: AccountView) -> None:
         practice = view.place == "practice"
         self.strip.setVisible(practice)
+        self.header.set_sentence(PRACTICE_SENTENCE if practice else SENTENCE)
         self.console.setVisible(not practice)
         self.places.set_value(view.place)
         self.again.setEnabled(view.connected and not view.checking)
