@@ -6,7 +6,7 @@ Made by ``data.look``; shown by the window, obeyed by the planner. Nothing here 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
 NAMED_BROKEN = 100
@@ -118,7 +118,7 @@ class Look:
     sequence_length: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return _plain(asdict(self))  # type: ignore[no-any-return]
+        return _plain(self)  # type: ignore[no-any-return]
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Look:
@@ -143,6 +143,11 @@ def _column(tree: Mapping[str, Any]) -> ColumnLook:
 
 
 def _plain(value: Any) -> Any:
+    """As JSON has it; not by `asdict`, which copies every word: a plan takes its look along with every key typed."""
+    if isinstance(value, (str, int, float)) or value is None:
+        return value
+    if is_dataclass(value):
+        return {item.name: _plain(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
