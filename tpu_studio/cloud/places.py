@@ -70,7 +70,7 @@ class _Google:
         if not choices.bucket:
             raise NotReady("cloud-not-ready", place="cloud", raw="No place for results is made")
         stopper = choices.stopper if project == choices.project else ""  # it must be of the queue's own project
-        key = (account.id, project, choices.bucket, stopper)
+        key = (account.id, accounts.stamp(account), project, choices.bucket, stopper)
         with self._lock:
             if key not in self._known:
                 self._known[key] = connect(

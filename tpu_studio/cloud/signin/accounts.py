@@ -6,6 +6,7 @@ revokes what was granted to us; credentials that gcloud or a key file own are on
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 from collections.abc import Callable
@@ -168,6 +169,19 @@ class Accounts:
         if account.kind == "oauth":
             return self._of_oauth(account)
         return once(lambda: self._of_file(account), account=account.email)
+
+    def stamp(self, account: Account) -> str:
+        """Changes when the account's credentials are replaced: signed in again, a new file. It tells nothing of them.
+
+        Credentials that were made before keep the old ones for ever.
+        """
+        if account.kind == "oauth":
+            token = self.secrets.get(f"refresh:{account.id}") or ""
+            return hashlib.sha256(token.encode()).hexdigest()
+        try:
+            return hashlib.sha256(Path(account.path).read_bytes()).hexdigest()
+        except OSError:
+            return ""
 
     def _of_oauth(self, account: Account) -> Any:
         from google.oauth2.credentials import Credentials

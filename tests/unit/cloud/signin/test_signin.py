@@ -128,6 +128,14 @@ def test_signing_out_revokes_and_forgets(accounts: Accounts, google: Google, tmp
         accounts.credentials()
 
 
+def test_whoever_signs_in_again_has_new_credentials_and_that_can_be_told(accounts: Accounts, google: Google):
+    account = accounts.sign_in(CLIENT, google.browse)
+    first = accounts.stamp(account)
+    assert first == accounts.stamp(account) and REFRESH not in first
+    accounts.secrets.put(f"refresh:{account.id}", "another")
+    assert accounts.stamp(account) != first
+
+
 def test_an_unticked_box_is_named_and_what_was_granted_is_revoked(accounts: Accounts, google: Google):
     google.scopes = "openid https://www.googleapis.com/auth/userinfo.email"
     with pytest.raises(SignedOut) as told:

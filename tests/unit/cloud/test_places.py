@@ -1,0 +1,48 @@
+"""How a run reaches Google: as the active account, with the credentials that it has now."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tpu_studio.cloud import connection
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.places import rented_places
+from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.secrets import Session
+from tpu_studio.planner.make import make_plan
+from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.account.remembering import ChoicesFile
+
+
+def test_who_signs_in_again_under_a_run_is_heard_without_starting_the_app_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides: list[Any] = []
+
+    def connect(credentials: Any, *about: Any, **more: Any) -> Any:
+        sides.append(credentials)
+        return credentials
+
+    monkeypatch.setattr(connection, "connect", connect)
+    path = tmp_path / "application_default_credentials.json"
+
+    def sign_in_with_gcloud(refresh: str) -> None:
+        client = {"client_id": "client-1.apps", "client_secret": "s"}
+        path.write_text(json.dumps({"type": "authorized_user", "refresh_token": refresh, **client}))
+
+    sign_in_with_gcloud("the first")
+    account = Accounts(tmp_path, Endpoints(), Session).add_gcloud(path)
+    ChoicesFile(tmp_path).keep(account.id, Choices("a-project", "us-west4", "a-bucket"))
+    plan = make_plan(job("mlp", "digits", where={"place": "cloud"}), DIGITS, now=NOW, computer=LAPTOP)
+    place = rented_places(tmp_path, dict)["cloud"]
+
+    assert place.connect(plan) is place.connect(plan)
+    sign_in_with_gcloud("the second")
+    place.connect(plan)
+
+    assert [one.refresh_token for one in sides] == ["the first", "the second"]
