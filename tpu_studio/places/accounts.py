@@ -44,9 +44,9 @@ class Side:
         return secrets.choose(self._folder)
 
     def doctor(self) -> GoogleDoctor:
-        """Of the active account; it asks anew when another has become active."""
+        """Of the active account; it asks anew when another has become active, or the same has signed in again."""
         active = self.signing.active()
-        name = active.id if active else ""
+        name = f"{active.id} {self.signing.stamp(active)}" if active else ""
         if self._doctor is None or self._doctor[0] != name:
             self._doctor = (name, GoogleDoctor(self._credentials, self.endpoints, self._offers))
         return self._doctor[1]

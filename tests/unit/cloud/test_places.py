@@ -14,13 +14,37 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.places import rented_places
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.secrets import Session
+from tpu_studio.places.accounts import cloud_side
 from tpu_studio.planner.make import make_plan
 from tpu_studio.workflow.account.ports import Choices
 from tpu_studio.workflow.account.remembering import ChoicesFile
 
 
+@pytest.fixture
+def adc(tmp_path: Path) -> Path:
+    """Of gcloud, as the active account."""
+    path = tmp_path / "application_default_credentials.json"
+    sign_in_with_gcloud(path, "the first")
+    account = Accounts(tmp_path, Endpoints(), Session).add_gcloud(path)
+    ChoicesFile(tmp_path).keep(account.id, Choices("a-project", "us-west4", "a-bucket"))
+    return path
+
+
+def sign_in_with_gcloud(path: Path, refresh: str) -> None:
+    client = {"client_id": "client-1.apps", "client_secret": "s"}
+    path.write_text(json.dumps({"type": "authorized_user", "refresh_token": refresh, **client}))
+
+
+def test_the_checklist_asks_with_the_new_credentials_of_who_signs_in_again(tmp_path: Path, adc: Path) -> None:
+    side = cloud_side(tmp_path)
+    before = side.doctor()
+    assert side.doctor() is before
+    sign_in_with_gcloud(adc, "the second")
+    assert side.doctor() is not before
+
+
 def test_who_signs_in_again_under_a_run_is_heard_without_starting_the_app_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, adc: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sides: list[Any] = []
 
@@ -29,20 +53,11 @@ def test_who_signs_in_again_under_a_run_is_heard_without_starting_the_app_anew(
         return credentials
 
     monkeypatch.setattr(connection, "connect", connect)
-    path = tmp_path / "application_default_credentials.json"
-
-    def sign_in_with_gcloud(refresh: str) -> None:
-        client = {"client_id": "client-1.apps", "client_secret": "s"}
-        path.write_text(json.dumps({"type": "authorized_user", "refresh_token": refresh, **client}))
-
-    sign_in_with_gcloud("the first")
-    account = Accounts(tmp_path, Endpoints(), Session).add_gcloud(path)
-    ChoicesFile(tmp_path).keep(account.id, Choices("a-project", "us-west4", "a-bucket"))
     plan = make_plan(job("mlp", "digits", where={"place": "cloud"}), DIGITS, now=NOW, computer=LAPTOP)
     place = rented_places(tmp_path, dict)["cloud"]
 
     assert place.connect(plan) is place.connect(plan)
-    sign_in_with_gcloud("the second")
+    sign_in_with_gcloud(adc, "the second")
     place.connect(plan)
 
     assert [one.refresh_token for one in sides] == ["the first", "the second"]
