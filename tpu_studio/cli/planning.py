@@ -268,11 +268,11 @@ def _paced(made: Plan, output: Output) -> float | None:
 
 
 def note(check: Check) -> list[str]:
-    """A check in lines; what stands in the way also with what it means and what to do."""
+    """A check in lines; what stands in the way or is amiss also with what it means and what to do."""
     from tpu_studio.domain.sentences import say_check
 
     said = say_check(check.id, check.title, check.facts)
-    more = [said.meaning, said.action] if check.level == "error" else []
+    more = [said.meaning, said.action] if check.level in ("error", "warning") else []
     if check.id.startswith("advice-"):
         more = [said.meaning, _fix_words(check) or said.action]
     return [f"{_MARKS.get(check.level, '·')} {said.title}", *(f"    {line}" for line in more if line)]

@@ -152,9 +152,9 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
     recommended = _recommended(path, key, plan)
     text = "" if resolved is None or resolved == AUTO else value_text(resolved)
     unit = key.unit or ""
-    if ours and text and key.kind in ("integer", "number"):
-        unit = "recommended" if why or key.auto else unit
     problem = problems.get(path)
+    if ours and text and not problem and key.kind in ("integer", "number"):
+        unit = "recommended" if why or key.auto else unit
     return FieldView(
         path=path,
         title=_title(path, key, job),
@@ -209,7 +209,7 @@ def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) ->
         text=typed.get(path, shown) if problem else shown,
         recommended=given is None,
         recommended_text=value_text(option.default),
-        unit="" if given is not None else "recommended",
+        unit="" if given is not None or problem else "recommended",
         help=option.help,
         hint=option.help,
         error=_wrong(problem),

@@ -53,3 +53,13 @@ def test_what_the_text_advises_can_be_typed(tmp_path: Path, capsys: pytest.Captu
     code, after = planned(capsys, job, "--on", "practice", "--set", "model.name=gpt-mini")
     assert code == 0
     assert "advice-smaller-model" not in [check["id"] for check in after["checks"]]
+
+
+def test_the_text_names_what_is_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = "a,b\n" + "".join(f"{n % 7},{n % 5}\n" for n in range(60)) + "1,2,3\n"
+    (tmp_path / "shop.csv").write_text(table)
+    job = tmp_path / "shop.tpujob"
+    job.write_text('format = 1\n[model]\nname = "mlp"\n[data]\nkind = "table"\npath = "shop.csv"\ntarget = "b"\n')
+    assert main(["plan", str(job), "--no-measure"]) == 0
+    told = capsys.readouterr().out
+    assert "! 1 broken item is left out\n    The first is line 62" in told

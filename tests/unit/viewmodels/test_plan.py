@@ -102,6 +102,14 @@ def test_a_recommended_value_says_so_and_why():
     assert field.why
 
 
+def test_a_value_that_cannot_be_is_not_called_recommended():
+    one = World()
+    one.model.choose_data("digits", None)
+    one.model.set_text("training.learning_rate", "-3")
+    field = next(field for field in one.view.main_fields if field.path == "training.learning_rate")
+    assert (field.text, field.unit) == ("-3", "") and field.error
+
+
 def test_setting_epochs_takes_steps_away_and_the_field_follows():
     one = World()
     one.model.choose_data("text", Path("/plays.txt"))

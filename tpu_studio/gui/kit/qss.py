@@ -27,6 +27,9 @@ QMenu::item:disabled {{ color: {of.text_3}; }}
 QMenu::separator {{ height: 1px; background: {of.border}; margin: 5px 6px; }}
 QMenu::icon {{ padding-left: 8px; }}
 QLineEdit {{ background: transparent; border: none; padding: 0; }}
+QFileDialog QLineEdit {{
+    background: {of.card}; border: 1px solid {of.control}; border-radius: 6px; padding: 4px 6px;
+}}
 QScrollArea, QScrollArea > QWidget > QWidget#scrolled {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 12px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 12px; margin: 0; }}
