@@ -100,12 +100,12 @@ def _cap(plan: Plan) -> Fact:
     margin = figures.duration(float(plan.limits.get("margin_s") or 0.0))
     rate = float((plan.price or {}).get("usd_per_hour") or 0.0)
     beyond = rate * float(plan.limits.get("margin_s") or 0.0) / 3600.0
-    more = f"If the machine hangs, stops from outside come up to {margin} later"
-    more += f" ({figures.money(beyond)} more at most)." if rate else "."
+    more = f"Should the machine hang, the stops from outside come up to {margin} later"
+    more += f": {figures.money(beyond)} more at most." if rate else "."
     unborn = float(plan.limits.get("margin_boot_s") or 0.0)
     if unborn:
-        more += " Only if it hangs before it has begun, with this computer off: up to " + figures.duration(unborn)
-        more += f" later ({figures.money(rate * unborn / 3600.0)} at most)." if rate else " later."
+        more += "\nShould it hang before it has begun, and this computer be off: up to " + figures.duration(unborn)
+        more += f" later, {figures.money(rate * unborn / 3600.0)} at most." if rate else " later."
     value = f"{figures.money(float(money))}, or {_hours(hours)}" if money is not None else _hours(hours)
     return Fact("Stops at", value, more)
 
