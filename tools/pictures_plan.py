@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QScrollArea
 PHOTO_SIDE = 1280  # pixels
 SITUATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "plan-fits": (
-        "gpt-124m", {"training.steps": 100_000, "training.global_batch": 64, "where.accelerator": "v5litepod-8"},
+        "gpt-124m", {"training.global_batch": 64, "where.accelerator": "v6e-1"},
     ),
     "plan-not-worth-it": ("digits", {"where.place": "cloud"}),
     "plan-too-big": ("gpt-124m", {"training.global_batch": 64, "where.accelerator": "v5litepod-1"}),
@@ -56,7 +56,7 @@ def photograph_waiting(driver: Driver, out: Path) -> None:
     with TemporaryDirectory(prefix="tpu-studio-photos-") as folder:
         as_photos(ROOT / "resources" / "samples" / "sign-digits", Path(folder) / "photos")
         model = pictures.planned(driver, "sign-digits")
-        changes = {"data.path": str(Path(folder) / "photos"), "data.image_size": 640, "where.place": "cloud",
+        changes = {"data.path": str(Path(folder) / "photos"), "data.image_size": 800, "where.place": "cloud",
                    "where.accelerator": "v6e-1"}  # fmt: skip
         model.apply(changes)
         driver.wait(lambda: planned(model, changes) and told(model), 120, "Reading the pictures was not timed.")
@@ -76,19 +76,21 @@ def told(model: Any) -> Any:
 
 
 def as_photos(source: Path, to: Path) -> None:
-    """Every picture under *source* again under *to*, as large as a phone takes it."""
-    files = [(file, to / file.relative_to(source)) for file in sorted(source.rglob("*.[jJ][pP][gG]"))]
-    for _, photo in files:
-        photo.parent.mkdir(parents=True, exist_ok=True)
+    """Every picture under *source* twice under *to*, upright and turned, as large as a phone takes it."""
+    files = []
+    for file in sorted(source.rglob("*.[jJ][pP][gG]")):
+        folder = to / file.parent.relative_to(source)
+        folder.mkdir(parents=True, exist_ok=True)
+        files += [(file, folder / f"{file.stem}-{turn}.jpg", turn) for turn in (0, 90)]
     with get_context("spawn").Pool(2) as pool:
         pool.starmap(enlarge, files, chunksize=64)
 
 
-def enlarge(file: Path, photo: Path) -> None:
+def enlarge(file: Path, photo: Path, turn: int) -> None:
     from PIL import Image
 
     with Image.open(file) as picture:
-        picture.resize((PHOTO_SIDE, PHOTO_SIDE)).save(photo, quality=85)
+        picture.rotate(turn).resize((PHOTO_SIDE, PHOTO_SIDE)).save(photo, quality=85)
 
 
 def planned(model: Any, changes: Mapping[str, Any]) -> bool:

@@ -250,7 +250,9 @@ def of_time_and_money(
 def of_memory(memory: Memory, needed_bytes: int, limit_bytes: int, resolved: Resolved) -> Iterator[Check]:
     """*needed_bytes*, *limit_bytes*: of this computer, or of one device of the slice."""
     share = needed_bytes / limit_bytes
-    where = "the computer's memory" if resolved.values["where.place"] == "computer" else "the memory of this TPU"
+    here = resolved.values["where.place"] == "computer"
+    where = "the computer's memory" if here else "the memory of this TPU"
+    facts = {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes, **({} if here else {"by": "estimate"})}
     fix = (
         {"training.global_batch": max(1, resolved.batch // 2)}
         if memory.activations > memory.total / 3 and resolved.batch > 1
@@ -262,12 +264,10 @@ def of_memory(memory: Memory, needed_bytes: int, limit_bytes: int, resolved: Res
             "warning",
             f"This does not fit into {where}",
             fix,
-            {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes},
+            facts,
         )
     elif share > TIGHT_SHARE:
-        yield Check(
-            "memory-tight", "warning", "Memory is tight", fix, {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes}
-        )
+        yield Check("memory-tight", "warning", "Memory is tight", fix, facts)
 
 
 TIGHT_SHARE = 0.75

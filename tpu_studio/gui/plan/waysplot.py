@@ -122,6 +122,9 @@ class WaysPlot(Themed, QWidget):
             painter.drawLine(QPointF(x, y), QPointF(x2, y2))
         face = fonts.font("caption-medium")
         taken: list[QRectF] = []
+        drawn = [point for _, point in placed]
+        drawn += [QPointF(x + (x2 - x) * at / 12, y + (y2 - y) * at / 12)
+                  for (x, y), (x2, y2) in pairwise(front) for at in range(1, 12)]  # fmt: skip
         for way, point in sorted(placed, key=lambda one: one[0].best):
             size = px(5) if way.best or way.planned else px(4)
             painter.setPen(QPen(ink("accent"), 2.5) if way.planned else Qt.PenStyle.NoPen)
@@ -133,17 +136,29 @@ class WaysPlot(Themed, QWidget):
                 painter.drawEllipse(point, size + px(4), size + px(4))
             if not (way.best or way.planned or way.key == self._at):
                 continue
-            width = paint.text_width(face, way.name) + 2
-            left = point.x() + px(10) + width > self.width()
-            box = QRectF(point.x() - px(10) - width if left else point.x() + px(10), point.y() - px(18), width, px(16))
-            while any(box.intersects(other) for other in taken) and box.top() > 0:
-                box.translate(0, -px(4))
+            box = self._free_box(point, paint.text_width(face, way.name) + 2, taken, drawn)
             taken.append(box)
             paint.draw_text(painter, box, way.name, face, ink("text"), _LEFT_MIDDLE, elide=False)
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(ink("accent"), 2))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), 8, 8)
+
+    def _free_box(self, point: QPointF, width: float, names: list[QRectF], drawn: list[QPointF]) -> QRectF:
+        """Room for a name beside *point*: on no other name, and on as few points and lines as can be; the nearest."""
+        height, whole = px(16), QRectF(self.rect())
+        best, least = QRectF(), math.inf
+        for away in range(5):
+            for x in (point.x() + px(9), point.x() - px(9) - width):
+                for y in (point.y() - height - px(2 + 5 * away), point.y() + px(2 + 5 * away)):
+                    box = QRectF(x, y, width, height)
+                    if not whole.contains(box):
+                        continue
+                    hit = sum(box.adjusted(-3, -2, 3, 2).contains(one) for one in drawn)
+                    cost = 100 * sum(box.intersects(other) for other in names) + 4 * hit + away
+                    if cost < least:
+                        best, least = box, cost
+        return best
 
     # ------------------------------------------------------------------------------------------------------- choosing
 

@@ -35,10 +35,11 @@ section {{ margin-top: 14px; overflow-x: auto; }}
 .verdict strong {{ display: block; font-size: 17px; }}
 table {{ border-collapse: collapse; width: 100%; }}
 th, td {{ text-align: left; vertical-align: top; padding: 7px 16px 7px 0; border-top: 1px solid var(--border);
-  font-weight: 400; overflow-wrap: anywhere; }}
+  font-weight: 400; overflow-wrap: break-word; }}
 tr:first-child > * {{ border-top: 0; }}
 th {{ color: var(--text-2); }}
-td.n {{ text-align: right; white-space: nowrap; }}
+td.n {{ white-space: nowrap; }}
+th {{ min-width: 8em; }}
 tr.planned td {{ font-weight: 600; }}
 tr.beaten td {{ color: var(--text-3); }}
 ul {{ list-style: none; margin: 0; padding: 0; }}
@@ -61,7 +62,18 @@ svg .other {{ fill: var(--text-3); opacity: .55; }}
 svg .best {{ fill: var(--accent); }}
 svg .planned {{ fill: var(--card); stroke: var(--accent); stroke-width: 3; }}
 footer {{ color: var(--text-3); font-size: 12px; margin-top: 20px; }}
-@media print {{ main {{ padding: 0; }} .number, section {{ break-inside: avoid; }} }}
+@page {{ margin: 14mm; }}
+@media print {{
+  body {{ background: none; font-size: 11px; }}
+  main {{ padding: 0; max-width: none; }}
+  .numbers {{ grid-template-columns: repeat(4, 1fr); gap: 8px; }}
+  .number {{ padding: 8px 12px; }}
+  .number strong {{ font-size: 17px; }}
+  section {{ padding: 10px 14px; margin-top: 8px; overflow: visible; }}
+  h2 {{ break-after: avoid; }}
+  .number, .verdict, .plot, tr, li {{ break-inside: avoid; }}
+  th, td {{ padding: 3px 12px 3px 0; }}
+}}
 </style>
 </head>
 <body>

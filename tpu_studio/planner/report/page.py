@@ -39,7 +39,7 @@ def page(plan: Plan) -> str:
         numbers="".join(_numbers(plan)),
         answer=_e(answer(plan)),
         why=_e(str(plan.verdict.get("why", ""))),
-        plot=_section("Time against money", _plot(ways)),
+        plot=_section("Time against money", _plot(ways), "plot"),
         ways=_section("Where else", _ways(ways)),
         advice=_section("Advice", _notes(advice)),
         checks=_section("Checks", _notes(checks)),
@@ -130,7 +130,7 @@ def _ways(ways: Sequence[_Way]) -> str:
         cells = (about(way.time.expected), _range(way.time, about), *_costs(way.cost))
         rows.append(
             f'<tr class="{kind}"><td>{_e(way.name)}{" (as planned)" if way.planned else ""}</td>'
-            + "".join(f"<td>{_e(cell)}</td>" for cell in cells)
+            + "".join(f'<td class="n">{_e(cell)}</td>' for cell in cells)
             + "</tr>"
         )
     return f'<table>{"".join(rows)}</table><p class="more">Grey: something else is both quicker and cheaper.</p>'
@@ -175,7 +175,8 @@ def _run(plan: Plan) -> list[tuple[str, str]]:
         loan = TIER_WORDS.get(str(job["where.tier"]), "on demand")
         told.append(("Rented", f"{loan}, in {', '.join(job['where.zones'])}"))
         if plan.price:
-            told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour"))
+            as_of = f" (as of {plan.price['as_of']})" if plan.price.get("as_of") else ""
+            told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour{as_of}"))
         told += [("Stops when it has cost", cap(plan)), ("Ended by", nets(plan))]
     elif limits.get("money_usd"):
         told.append(("Stops when it has cost", figures.money(float(limits["money_usd"]))))
@@ -233,8 +234,9 @@ def _rows(rows: Sequence[tuple[str, str]]) -> str:
     return "".join(f"<tr><th>{_e(label)}</th><td>{_e(value)}</td></tr>" for label, value in rows)
 
 
-def _section(title: str, inside: str) -> str:
-    return f"<section><h2>{_e(title)}</h2>{inside}</section>" if inside else ""
+def _section(title: str, inside: str, kind: str = "") -> str:
+    of_kind = f' class="{kind}"' if kind else ""
+    return f"<section{of_kind}><h2>{_e(title)}</h2>{inside}</section>" if inside else ""
 
 
 def _e(text: str) -> str:

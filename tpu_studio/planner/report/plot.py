@@ -15,8 +15,8 @@ from tpu_studio.domain import figures
 WIDTH, HEIGHT = 880, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 40, 16, 72
 _FREE_Y = HEIGHT - 52  # the line of what costs nothing, below the axis
-_SECONDS = (10, 30, 60, 300, 600, 1800, 3600, 7200, 21_600, 86_400, 3 * 86_400, 10 * 86_400, 30 * 86_400, 100 * 86_400,
-            365 * 86_400)  # fmt: skip
+_SECONDS = (10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400, 3 * 86_400, 10 * 86_400,
+            30 * 86_400, 100 * 86_400, 365 * 86_400)  # fmt: skip
 _LINE = 15  # pixels that two names keep apart
 
 
@@ -43,7 +43,8 @@ def plot(points: Sequence[Point]) -> str:
     parts = [*_grid(x, y)]
     front = sorted((px, py) for px, py, point in placed if point.front)
     if len(front) > 1:
-        parts.append(f'<polyline class="front" points="{" ".join(f"{px:.1f},{py:.1f}" for px, py in front)}"/>')
+        line = " ".join(f"{px:.1f},{py:.1f}" for px, py in front)
+        parts.append(f'<polyline class="front" fill="none" points="{line}"/>')
     for px, py, point in placed:
         kind = "planned" if point.planned else "best" if point.front else "other"
         told = f"{point.name}: {figures.duration(point.time_s)}, {figures.money(point.usd)}"
@@ -72,13 +73,11 @@ class _Axis:
 
 
 def _grid(x: _Axis, y: _Axis | None) -> list[str]:
-    bottom = HEIGHT - _BOTTOM
     parts = []
     last = -1e9
     for seconds in _SECONDS:
         if x.low <= seconds <= x.high and x.at(seconds) - last >= 56:
             last = x.at(seconds)
-            parts.append(f'<line class="grid" x1="{last:.1f}" x2="{last:.1f}" y1="{_TOP}" y2="{HEIGHT - 36}"/>')
             parts.append(f'<text x="{last:.1f}" y="{HEIGHT - 20}" text-anchor="middle">{_time(seconds)}</text>')
     if y is not None:
         power = math.floor(math.log10(y.low))
@@ -92,8 +91,6 @@ def _grid(x: _Axis, y: _Axis | None) -> list[str]:
             parts.append(f'<text x="{_LEFT - 10}" y="{y.at(usd) + 4:.1f}" text-anchor="end">{money}</text>')
     parts.append(f'<line class="axis" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{_FREE_Y}" y2="{_FREE_Y}"/>')
     parts.append(f'<text x="{_LEFT - 10}" y="{_FREE_Y + 4}" text-anchor="end">free</text>')
-    if y is not None:
-        parts.append(f'<line class="axis" x1="{_LEFT}" x2="{_LEFT}" y1="{_TOP}" y2="{bottom}"/>')
     parts.append(f'<text x="{WIDTH - _RIGHT}" y="{HEIGHT - 4}" text-anchor="end">time, set-up included</text>')
     return parts
 
