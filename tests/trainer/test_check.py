@@ -14,30 +14,44 @@ import pytest
 
 from tests.trainer.in_engine import environment
 from tpu_studio.data.look import look
-from tpu_studio.local.engine import compiler
+from tpu_studio.local.engine import compiler, tf_compiler
 from tpu_studio.planner.make import make_plan
 from tpu_studio.wire.job import parse
 
 ENGINE_LIMIT_S = 240
 
 
-def check(python: Path, tmp_path: Path, body: str, *, target: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The answers about a model file whose `build_model` is *body*, by name."""
+IMPORTS = {
+    "jax": "import keras\nimport jax\nimport jax.numpy as jnp",
+    "tensorflow": "import keras\nimport tensorflow as tf\n",
+}
+
+
+def check(
+    python: Path,
+    tmp_path: Path,
+    body: str,
+    *,
+    target: dict[str, Any] | None = None,
+    framework: str = "jax",
+    **more: str,
+) -> dict[str, Any]:
+    """The answers about a model file whose `build_model` is *body*, by name; the body begins in line 6."""
     file = tmp_path / "model.py"
-    source = f"import keras\nimport jax\nimport jax.numpy as jnp\n\n\n{body}"
+    source = f"{IMPORTS[framework]}\n\n\n{body}"
     file.write_text(source, encoding="utf-8")
     job = parse(
         {"format": 1, "name": "own", "model": {"file": str(file)}, "data": {"kind": "digits"},
-         "training": {"framework": "jax", "epochs": 1, "global_batch": 64, "steps_per_call": 4}}
+         "training": {"framework": framework, "epochs": 1, "global_batch": 64, "steps_per_call": 4}}
     )  # fmt: skip
     consent = hashlib.sha256(source.encode()).hexdigest()
     plan = make_plan(job, look(job), now=time.time(), consent=consent)
     question = tmp_path / "question.json"
-    asked = {"plan": replace(plan, place="cloud").to_json(), "target": target, "build_limit_s": ENGINE_LIMIT_S}
+    asked = {"plan": replace(plan, place="cloud").to_json(), "target": target, "build_limit_s": ENGINE_LIMIT_S} | more
     question.write_text(json.dumps(asked))
     done = subprocess.run(
         [str(python), "-m", "tpu_studio.trainer.check", "--question", str(question)],
-        env=environment("jax"), capture_output=True, text=True, timeout=ENGINE_LIMIT_S, check=False,
+        env=environment(framework), cwd=tmp_path, capture_output=True, text=True, timeout=ENGINE_LIMIT_S, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads(line) for line in done.stdout.splitlines()]
@@ -127,3 +141,70 @@ def test_the_compiler_tells_memory_and_limit_of_a_slice(tmp_path: Path) -> None:
     assert told["limit_bytes"] == int(15.75 * 2**30)
     assert told["parts"]["weights"] >= 650 * 4  # 64 × 10 weights and 10 biases; Keras's seeds beside them
     assert 0 < told["device_bytes"] < 64 << 20
+
+
+ROTATES = """\
+class Shout(keras.layers.Layer):
+    def call(self, x):
+        text = tf.strings.as_string(tf.reduce_sum(x))
+        return x + tf.cast(tf.strings.length(text), x.dtype)
+
+
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    x = keras.layers.RandomRotation(0.1, name="turn")(inputs)
+    x = Shout(name="shout")(keras.layers.Flatten()(x))
+    return keras.Model(inputs, keras.layers.Dense(10)(x))
+"""
+
+
+@pytest.mark.engine
+def test_tensorflow_operations_that_no_tpu_has_are_looked_up_with_layer_and_line(
+    engine_python: Path, tmp_path: Path
+) -> None:
+    traced = check(engine_python, tmp_path, ROTATES, framework="tensorflow")["traced"]
+    assert traced["problems"] == []
+    assert traced["by"] == "table"
+    refused(traced)
+
+
+def refused(traced: dict[str, Any]) -> None:
+    found = {one["facts"]["operation"]: one for one in traced["operations"] if one["level"] == "error"}
+    assert {"AsString", "ImageProjectiveTransformV3"} <= found.keys()
+    assert found["AsString"]["facts"]["layer"] == "shout"
+    assert found["AsString"]["facts"]["line"] == 8
+    assert found["ImageProjectiveTransformV3"]["facts"]["layer"] == "turn"
+    assert "in the data" in found["AsString"]["facts"]["instead"]
+
+
+@pytest.mark.compiler
+def test_the_lowering_for_a_tpu_names_what_it_refuses(tmp_path: Path) -> None:
+    told = check(lowering_python(), tmp_path, ROTATES, framework="tensorflow")["traced"]
+    assert told["by"] == "lowering"
+    refused(told)
+
+
+@pytest.mark.compiler
+def test_a_tensorflow_step_is_lowered_and_compiled_for_a_slice(tmp_path: Path) -> None:
+    from tests.conftest import ENGINE_ROOT
+
+    compiles = compiler(ENGINE_ROOT)
+    if not compiles.state().is_ready:
+        pytest.skip("no TPU compiler: tpu-studio engine --install --with tpu-compiler --accept-licence")
+    target = {"accelerator": "v5litepod-4", "generation": "v5e", "topology": "2x2", "devices": 4}
+    python = str(compiles.python())
+    told = check(lowering_python(), tmp_path, GOOD, target=target, framework="tensorflow", compiler_python=python)
+    compiled = told["compiled"]
+    assert compiled["fits"]
+    assert compiled["limit_bytes"] == int(15.75 * 2**30)
+    assert compiled["parts"]["weights"] >= 650 * 4
+    assert 0 < compiled["device_bytes"] < 64 << 20
+
+
+def lowering_python() -> Path:
+    from tests.conftest import ENGINE_ROOT
+
+    lowers = tf_compiler(ENGINE_ROOT)
+    if not lowers.state().is_ready:
+        pytest.skip("no tf-tpu-compiler: tpu-studio engine --install --with tf-tpu-compiler --accept-licence")
+    return lowers.python()

@@ -11,7 +11,7 @@ from pathlib import Path
 from tpu_studio.cloud.places import rented_places
 from tpu_studio.local.computer import Computer
 from tpu_studio.local.consents import Consents
-from tpu_studio.local.engine import Engine, compiler, engine_root
+from tpu_studio.local.engine import Engine, compiler, engine_root, tf_compiler
 from tpu_studio.local.preflight import Preflight
 from tpu_studio.local.stopwatch import Stopwatch
 from tpu_studio.practice import daemon
@@ -75,7 +75,7 @@ def compose(home: Path) -> Services:
     steward = Steward(driver, lambda: unsettled(runs))
     return Services(
         home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver, steward, tpu_compiler,
-        Preflight(home, engine, tpu_compiler), why,
+        Preflight(home, engine, tpu_compiler, tf_compiler=tf_compiler(engine_root())), why,
     )  # fmt: skip
 
 

@@ -59,7 +59,7 @@ class Studio:
     def preflight(self) -> Preflight:
         from tpu_studio.local.preflight import Preflight
 
-        return Preflight(self.home, self.engine, self.compiler)
+        return Preflight(self.home, self.engine, self.compiler, tf_compiler=self.tf_compiler)
 
     @cached_property
     def consents(self) -> Consents:

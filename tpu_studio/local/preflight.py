@@ -1,9 +1,9 @@
 """Asks `trainer.check` about a plan: shapes, operations, and what the real TPU compiler says of its memory.
 
-A subprocess of the TPU compiler's environment, or of the training engine where that is not installed (then without
-the compiler). Whatever it does, compiler crash or a person's model that never returns, forks, prints or fills the
-memory, ends with it, within a time and a size. Answers are kept in ``checks/`` of the home folder by all that they
-depend on: the same question again takes no process.
+A subprocess of the TPU compiler's environment, for TensorFlow of the one that lowers it for a TPU, or of the training
+engine where that is not installed (then without the compiler). Whatever it does, compiler crash or a person's model
+that never returns, forks, prints or fills the memory, ends with it, within a time and a size. Answers are kept in
+``checks/`` of the home folder by all that they depend on: the same question again takes no process.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _LEFT_OUT = (
 _KEPT_ANYWAY = ("training.steps_per_call",)
 
 # The answer changes with these parts of our own source.
-_SOURCES = ("trainer/check", "trainer/models", "trainer/step_jax.py", "trainer/maths.py", "trainer/recipe.py",
-            "trainer/state.py", "trainer/backend.py")  # fmt: skip
+_SOURCES = ("trainer/check", "trainer/models", "trainer/step_jax.py", "trainer/step_tf.py", "trainer/maths.py",
+            "trainer/recipe.py", "trainer/state.py", "trainer/backend.py")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class Environment(Protocol):
 
 class Preflight:
     """Args:
+    tf_compiler: Lowers TensorFlow for *compiler*.
     command: How the check is started with an environment's Python, for tests.
     """
 
@@ -105,10 +106,12 @@ class Preflight:
         engine: Environment,
         compiler: Environment,
         *,
+        tf_compiler: Environment | None = None,
         bounds: Bounds | None = None,
         command: Sequence[str] = ("-m", "tpu_studio.trainer.check"),
     ) -> None:
-        self._folder, self._engine, self._compiler = home / "checks", engine, compiler
+        self._folder, self._engine = home / "checks", engine
+        self._compiler, self._tf_compiler = compiler, tf_compiler
         self._bounds, self._command = bounds or Bounds(), tuple(command)
 
     def known(self, plan: Plan, target: Slice | None) -> Mapping[str, Any] | None:
@@ -135,22 +138,35 @@ class Preflight:
         Raises:
             NotReady: neither environment is there. StudioError: ``check-cancelled``.
         """
-        state = self._compiler.state()
-        python = (self._compiler if state.is_ready else self._engine).python()
+        needed = self._needed(plan)
+        missing = {name: state.status for name, (_, state) in needed.items() if not state.is_ready}
+        first, state = next(iter(needed.values()))  # which traces, and for JAX compiles
+        python = (first if state.is_ready else self._engine).python()
         question: dict[str, Any] = {
             "plan": plan.to_json(),
-            "target": target.to_json() if target and state.is_ready else None,
+            "target": target.to_json() if target and not missing else None,
             "matrix_unit": target.matrix_unit if target else 128,
             "largest_batch": largest_batch,
             "memory_bytes": ADDRESS_SPACE,
         }
+        if plan.framework == "tensorflow" and not missing:
+            question["compiler_python"] = str(self._compiler.python())
         told = _Asking(python, self._command, question, self._bounds, stage, cancelled).answer()
-        told["compiler"] = "ready" if state.is_ready else state.status
-        told["versions"] = {name: state.versions.get(name, "") for name in ("jax", "libtpu")} if state.is_ready else {}
+        told["compiler"] = next(iter(missing.values()), "ready")
+        told["missing"] = sorted(missing)
+        known = ("jax",) if plan.framework == "jax" else ("tensorflow-tpu",)
+        told["versions"] = {} if missing else {name: state.versions.get(name, "") for name in (*known, "libtpu")}
         if "traced" in told and (target is None or "compiled" in told or not _may_compile(told["traced"])):
             with suppress(OSError):  # a full disk: then it is asked again next time
                 write_atomically(self._file(plan, target), json.dumps(told).encode() + b"\n")
         return told
+
+    def _needed(self, plan: Plan) -> dict[str, tuple[Environment, EngineState]]:
+        """The environments that a compiler's answer takes, the one that traces first."""
+        found = {"tpu-compiler": self._compiler}
+        if plan.framework == "tensorflow" and self._tf_compiler is not None:
+            found = {"tf-tpu-compiler": self._tf_compiler, **found}
+        return {name: (one, one.state()) for name, one in found.items()}
 
     def _file(self, plan: Plan, target: Slice | None) -> Path:
         depends = {
@@ -159,8 +175,11 @@ class Preflight:
             if path in _KEPT_ANYWAY
             or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
         }
-        state = self._compiler.state()
-        versions = {name: state.versions.get(name) for name in ("jax", "libtpu", "keras")} if state.is_ready else None
+        names = ("jax", "tensorflow-tpu", "libtpu", "keras")
+        versions = [
+            {name: state.versions.get(name) for name in names} if state.is_ready else None
+            for _, state in self._needed(plan).values()
+        ]
         content = [
             depends, plan.framework, plan.task, plan.consent, plan.data.get("fingerprint"),
             target.to_json() if target else None, versions, _source_sha256(),
@@ -341,5 +360,3 @@ def _source_sha256() -> str:
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
             digest.update(file.relative_to(root).as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
-
-

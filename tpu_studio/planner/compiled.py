@@ -124,7 +124,8 @@ def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
     elif compiled.get("problem"):
         yield _check(str(compiled["problem"]), "warning", compiled)
     elif plan.framework == "tensorflow" and answer.get("compiler") != "ready":
-        yield _check("estimate-tensorflow", "info", {"missing": list(answer.get("missing") or ())})
+        missing = list(answer.get("missing") or ("tf-tpu-compiler",))
+        yield _check("estimate-tensorflow", "info", {"status": answer.get("compiler"), "missing": missing})
     elif answer.get("compiler") != "ready":
         yield _check("estimate-no-compiler", "info", {"status": answer.get("compiler")})
 

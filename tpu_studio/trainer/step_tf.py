@@ -21,13 +21,86 @@ from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
 Batch = dict[str, Any]
 
 
-class TfSteps:
+class TfFormulas:
+    """The functions of a step, as they are compiled; no state and no device. Also what `check` lowers for a TPU."""
+
+    def __init__(self, model: Any, recipe: Recipe, shape: Layout) -> None:
+        self._model, self._recipe, self._shape = model, recipe, shape
+
+    def run_many(
+        self, state: list[Any], stack: Batch, rates: Any, first: Any, count: Any
+    ) -> tuple[list[Any], dict[str, Any]]:
+        names = maths.told_names(self._recipe)
+        length = rates.shape[0]
+        told = [tf.zeros((length,), tf.float32) for _ in names]
+        places = tf.range(length)
+
+        def body(at: Any, state: list[Any], told: list[Any]) -> Any:
+            batch = tf.nest.map_structure(lambda a: a[at], stack)
+            state, values = self._one(state, batch, rates[at], tf.cast(first + at + 1, tf.float32))
+            told = [tf.where(places == at, values[name], old) for name, old in zip(names, told, strict=True)]
+            return at + 1, state, told
+
+        _, state, told = tf.while_loop(lambda at, state, told: at < count, body, (tf.constant(0), state, told))
+        return state, dict(zip(names, told, strict=True))
+
+    def run_evaluate(self, state: list[Any], batch: Batch) -> dict[str, Any]:
+        weights, others = state[: len(self._shape.weights)], state[len(self._shape.weights) :]
+        outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
+        return maths.evaluation(self._recipe, outputs, batch)
+
+    def _one(
+        self, state: list[Any], batch: Batch, rate: Any, step: Any, over_replicas: Any = None, replicas: int = 1
+    ) -> tuple[list[Any], dict[str, Any]]:
+        weights, others, slots = self._shape.split(state)
+        (loss, total, right, gradients), others = self._gradients(weights, others, batch)
+        if over_replicas is not None:
+            floats = [other for other in others if other.dtype.is_floating]
+            loss, total, right, gradients, floats = over_replicas([loss, total, right, gradients, floats])
+            averaged = iter(floats)  # batch statistics: the mean over the replicas, each of which saw its own share
+            others = [next(averaged) / replicas if other.dtype.is_floating else other for other in others]
+        decays = self._shape.decays
+        weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
+        told = {"loss": loss / total, "grad_norm": norm}
+        if self._recipe.task == CLASSIFICATION:
+            told["accuracy"] = right / total
+        return Layout.join(weights, others, slots), told
+
+    def _gradients(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        parts = self._recipe.accumulate
+        if parts == 1:
+            return self._differentiate(weights, others, batch)
+        cut = tf.nest.map_structure(lambda a: tf.reshape(a, (parts, a.shape[0] // parts, *a.shape[1:])), batch)
+        zero = tf.zeros(())
+        sums: Any = [zero, zero, zero, [tf.zeros_like(weight) for weight in weights]]
+
+        def add(at: Any, sums: Any, others: list[Any]) -> Any:
+            new, others = self._differentiate(weights, others, tf.nest.map_structure(lambda a: a[at], cut))
+            return at + 1, tf.nest.map_structure(tf.add, sums, list(new)), others
+
+        _, sums, others = tf.while_loop(lambda at, sums, others: at < parts, add, (tf.constant(0), sums, others))
+        return tuple(sums), others
+
+    def _differentiate(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(weights)
+            outputs, others, extra = self._model.stateless_call(
+                weights, others, batch["x"], training=True, return_losses=True
+            )
+            loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
+            for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
+                loss = loss + tf.cast(penalty, tf.float32) * total
+        gradients = tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return (loss, total, right, [tf.convert_to_tensor(gradient) for gradient in gradients]), list(others)
+
+
+class TfSteps(TfFormulas):
     """State in variables and the graphs that move it; all methods are for one thread."""
 
     def __init__(
         self, model: Any, recipe: Recipe, shape: Layout, *, devices: int, compiled: bool, per_call: int
     ) -> None:
-        self._model, self._recipe, self._shape = model, recipe, shape
+        super().__init__(model, recipe, shape)
         self._devices, self._per_call = devices, per_call
         self._like = initial(model, shape)
         kind = "CPU" if not tf.config.list_logical_devices("GPU") else "GPU"
@@ -92,22 +165,11 @@ class TfSteps:
             ]
 
     def _run_many(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
-        names = maths.told_names(self._recipe)
-        length = rates.shape[0]
         state = [variable.read_value() for variable in self._variables]
-        told = [tf.zeros((length,), tf.float32) for _ in names]
-        places = tf.range(length)
-
-        def body(at: Any, state: list[Any], told: list[Any]) -> Any:
-            batch = tf.nest.map_structure(lambda a: a[at], stack)
-            state, values = self._one(state, batch, rates[at], tf.cast(first + at + 1, tf.float32))
-            told = [tf.where(places == at, values[name], old) for name, old in zip(names, told, strict=True)]
-            return at + 1, state, told
-
-        _, state, told = tf.while_loop(lambda at, state, told: at < count, body, (tf.constant(0), state, told))
+        state, told = self.run_many(state, stack, rates, first, count)
         for variable, value in zip(self._variables, state, strict=True):
             variable.assign(value, read_value=False)
-        return dict(zip(names, told, strict=True))
+        return told
 
     def _run_stack_of_one(self, stack: Batch, rates: Any, first: Any, count: Any) -> dict[str, Any]:
         del count  # always 1
@@ -134,60 +196,18 @@ class TfSteps:
     def _one_replica(self, batch: Batch, rate: Any, step: Any) -> dict[str, Any]:
         context = tf.distribute.get_replica_context()
         state = [variable.read_value() for variable in self._variables]
-        state, told = self._one(state, batch, rate, step, lambda values: context.all_reduce("SUM", values))
+
+        def summed(values: Any) -> Any:
+            return context.all_reduce("SUM", values)
+
+        state, told = self._one(state, batch, rate, step, summed, self._devices)
         for variable, value in zip(self._variables, state, strict=True):
             variable.assign(value)
         return told
 
-    def _one(
-        self, state: list[Any], batch: Batch, rate: Any, step: Any, over_replicas: Any = None
-    ) -> tuple[list[Any], dict[str, Any]]:
-        weights, others, slots = self._shape.split(state)
-        (loss, total, right, gradients), others = self._gradients(weights, others, batch)
-        if over_replicas is not None:
-            floats = [other for other in others if other.dtype.is_floating]
-            loss, total, right, gradients, floats = over_replicas([loss, total, right, gradients, floats])
-            averaged = iter(floats)  # batch statistics: the mean over the replicas, each of which saw its own share
-            others = [next(averaged) / self._devices if other.dtype.is_floating else other for other in others]
-        decays = self._shape.decays
-        weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
-        told = {"loss": loss / total, "grad_norm": norm}
-        if self._recipe.task == CLASSIFICATION:
-            told["accuracy"] = right / total
-        return Layout.join(weights, others, slots), told
-
-    def _gradients(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
-        parts = self._recipe.accumulate
-        if parts == 1:
-            return self._differentiate(weights, others, batch)
-        cut = tf.nest.map_structure(lambda a: tf.reshape(a, (parts, a.shape[0] // parts, *a.shape[1:])), batch)
-        zero = tf.zeros(())
-        sums: Any = [zero, zero, zero, [tf.zeros_like(weight) for weight in weights]]
-
-        def add(at: Any, sums: Any, others: list[Any]) -> Any:
-            new, others = self._differentiate(weights, others, tf.nest.map_structure(lambda a: a[at], cut))
-            return at + 1, tf.nest.map_structure(tf.add, sums, list(new)), others
-
-        _, sums, others = tf.while_loop(lambda at, sums, others: at < parts, add, (tf.constant(0), sums, others))
-        return tuple(sums), others
-
-    def _differentiate(self, weights: list[Any], others: list[Any], batch: Batch) -> Any:
-        with tf.GradientTape() as tape:
-            tape.watch(weights)
-            outputs, others, extra = self._model.stateless_call(
-                weights, others, batch["x"], training=True, return_losses=True
-            )
-            loss, total, right = maths.loss_terms(self._recipe, outputs, batch["y"], batch.get("weight"), training=True)
-            for penalty in extra:  # regularisers of a person's own layers count once per step, whatever the batch
-                loss = loss + tf.cast(penalty, tf.float32) * total
-        gradients = tape.gradient(loss, weights, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-        return (loss, total, right, [tf.convert_to_tensor(gradient) for gradient in gradients]), list(others)
-
     def _run_evaluate(self, batch: Batch) -> dict[str, Any]:
-        state = [variable.read_value() for variable in self._variables]
-        weights, others, _ = self._shape.split(state)
-        outputs, _ = self._model.stateless_call(weights, others, batch["x"], training=False)
-        return maths.evaluation(self._recipe, outputs, batch)
+        held = len(self._shape.weights) + len(self._shape.others)
+        return self.run_evaluate([variable.read_value() for variable in self._variables[:held]], batch)
 
 
 def _tensors(batch: Batch) -> Any:

@@ -89,6 +89,27 @@ def test_without_a_compiler_the_engine_answers_and_nothing_is_compiled(tmp_path:
     assert told["compiler"] == "missing"
 
 
+def test_tensorflow_is_lowered_in_one_environment_and_compiled_in_another(tmp_path: Path) -> None:
+    program = 'import pathlib\nasked = json.loads(pathlib.Path(sys.argv[2]).read_text())\n' + (
+        'tell(answer="traced", problems=[], operations=[], target=asked["target"], by=asked.get("compiler_python"))\n'
+    )
+    tensorflow = replace(plan(), framework="tensorflow")
+
+    def told(lowers: Any, compiles: Any) -> Any:
+        return Preflight(
+            tmp_path, Here(), Here(compiles), tf_compiler=Here(lowers), command=("-c", TELL + program)
+        ).ask(tensorflow, ONE_CHIP)  # fmt: skip
+
+    both = told("ready", "ready")
+    assert both["traced"]["target"]["accelerator"] == "v6e-1"
+    assert both["traced"]["by"] == sys.executable
+    for lowers, compiles, missing in (("missing", "ready", "tf-tpu-compiler"), ("ready", "broken", "tpu-compiler")):
+        one = told(lowers, compiles)
+        assert one["traced"]["target"] is None
+        assert one["missing"] == [missing]
+        assert one["compiler"] != "ready"
+
+
 def test_a_compiler_that_aborts_takes_nothing_with_it(tmp_path: Path) -> None:
     dies = 'sys.stderr.write("F0000 check failed")\nsys.stderr.flush()\nos.abort()\n'
     program = TRACED + 'tell(stage="compiling")\n' + dies

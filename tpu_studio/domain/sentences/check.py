@@ -35,10 +35,21 @@ def _instead(f: Facts, otherwise: str) -> str:
     return f.text("instead") if "instead" in f else otherwise
 
 
-def _installing(f: Facts) -> str:
+_STATES = {"broken": "is damaged", "outdated": "is of an older version", "installing": "is being installed"}
+
+
+def _state(f: Facts) -> str:
+    return _STATES.get(f.text("status"), "is not installed")
+
+
+def _getting_ready(f: Facts) -> str:
     names = f.raw("missing")
-    known = [str(name) for name in names] if isinstance(names, list) and names else ["tf-tpu-compiler"]
-    return ", and ".join(f"tpu-studio engine --install --with {name} --accept-licence" for name in known)
+    known = [str(name) for name in names] if isinstance(names, list) and names else ["tpu-compiler"]
+    if f.text("status") == "installing":
+        return "Check again when it is done"
+    verb, what = ("--repair", "Repair") if f.text("status") == "broken" else ("--install", "Install")
+    commands = ", and ".join(f"tpu-studio engine {verb} --with {name} --accept-licence" for name in known)
+    return f"{what} it with: {commands}"
 
 
 def _file(f: Facts) -> str:
@@ -88,6 +99,11 @@ CHECKS: dict[str, Entry] = {
         f"“{f.text('operation')}” is slow on a TPU{_in_line(f)}",
         f"How much it gives depends on the values, so that the TPU works on the largest size{_used_by(f)}. {NOTHING_CHARGED}",
         _instead(f, "Use what keeps its size, with a mask."),
+    ),
+    "op-array-grows": lambda f: Sentence(
+        f"A TensorArray that grows loses its values on a TPU{_in_line(f)}",
+        f"The TPU compiler takes it, and leaves out what is beyond its first size{_used_by(f)}. {NOTHING_CHARGED}",
+        "Give tf.TensorArray its size, and dynamic_size=False.",
     ),
     "op-refused": lambda f: Sentence(
         f"The TPU compiler cannot do “{f.text('operation', 'this step')}”{_in_line(f)}",
@@ -147,16 +163,16 @@ CHECKS: dict[str, Entry] = {
         "Each chip holds the weights and its share of the batch. This is an estimate.",
         "Choose it and check again.",
     ),
-    "estimate-no-compiler": Sentence(
-        "The memory is an estimate: the TPU compiler is not installed",
+    "estimate-no-compiler": lambda f: Sentence(
+        f"The memory is an estimate: the TPU compiler {_state(f)}",
         "It is rough: without recomputing it may be twice what is needed. " + NOTHING_CHARGED,
-        "Install it with: tpu-studio engine --install --with tpu-compiler --accept-licence.",
+        f"{_getting_ready(f)}.",
     ),
     "estimate-tensorflow": lambda f: Sentence(
-        "The memory is an estimate: the TPU compiler for TensorFlow is not installed",
+        f"The memory is an estimate: the TPU compiler for TensorFlow {_state(f)}",
         "It is rough: without recomputing it may be twice what is needed. Operations were looked up in a list of what"
         f" the compiler has. {NOTHING_CHARGED}",
-        f"Install it with: {_installing(f)}.",
+        f"{_getting_ready(f)}.",
     ),
     "compiler-refused": lambda f: Sentence(
         "The TPU compiler could not compile this",

@@ -1,7 +1,8 @@
 """`check --question FILE`: answers in JSON lines on stdout, the sure things first, the compiler last.
 
 The question: ``{"plan": …, "target": {…} | null, "largest_batch": bool, "memory_bytes": N, "matrix_unit": 128,
-"build_limit_s": 55}``; all but the plan may be absent. Lines:
+"build_limit_s": 55, "compiler_python": PATH}``; all but the plan may be absent. The last is for TensorFlow: the Python
+of the environment that compiles what this one lowers. Lines:
 
     {"stage": "model"}                      what begins now, for whoever shows progress
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
-from tpu_studio.trainer.check import compiling
+from tpu_studio.trainer.check import compiling, lowering
 from tpu_studio.trainer.words import take_stdout
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError, StudioError
@@ -45,10 +46,14 @@ def main(question: Path) -> int:
     threading.Thread(target=_end_with, args=(asker,), daemon=True, name="check-parent").start()
     if asked.get("memory_bytes"):
         _limit_memory(int(asked["memory_bytes"]))
+    from tpu_studio.trainer.check.lowered import CompilerEnded
+
     try:
         _Check(asked, out).go()
     except StudioError as error:
         _say(out, {"answer": "traced", "problems": [{**error.to_json()}], "operations": []})
+    except CompilerEnded as ended:
+        return ended.code if 0 < ended.code < 128 else 128 - min(ended.code, 0)
     return 0
 
 
@@ -71,9 +76,13 @@ class _Check:
         self.matrix_unit = int(asked.get("matrix_unit") or 128)
         self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.model == "file" else None
         self.batch = int(self.plan.job["training.global_batch"])
+        self.compiler_python = Path(asked["compiler_python"]) if asked.get("compiler_python") else None
 
     def go(self) -> None:
-        compiling.settle()
+        if self.plan.framework == "jax":
+            compiling.settle()
+        else:
+            os.environ.update(lowering.ENVIRONMENT)
         backend.begin(self.plan)
         self._say({"stage": "data"})
         batch, spec = self._first_batch()
@@ -84,8 +93,7 @@ class _Check:
             self._say({"answer": "traced", "problems": [problem], "operations": []})
             return
         if self.plan.framework != "jax":
-            self._say({"answer": "traced", "problems": _called(model, batch, self.file), "operations": [],
-                       "framework": self.plan.framework, "params": _params(model)})  # fmt: skip
+            self._tensorflow(model, spec, begun)
             return
         traced = _Traced(self, model, batch, spec)
         told = traced.answer() | {"seconds": round(time.monotonic() - begun, 2)}
@@ -100,7 +108,37 @@ class _Check:
         try:
             devices = compiling.devices_of(self.target)
             limit = compiling.limit_bytes(devices)
-            compiler = traced.compiler(devices)
+        except (ValueError, RuntimeError) as error:
+            self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
+            return
+        self._judge(traced.compiler(devices), limit)
+
+    def _tensorflow(self, model: Any, spec: Mapping[str, Any], begun: float) -> None:
+        """By the TPU lowering where this TensorFlow has it, else by the table of what it has."""
+        from tpu_studio.trainer.check.lowered import LoweredCompiler, TfTraced
+
+        traced = TfTraced(self.plan, model, spec, self.file)
+        devices = self.target.devices if self.target else 1
+        lowers = lowering.can_lower()
+        told = traced.answer(max(1, self.batch // devices), lower=lowers)
+        self._say({**told, "answer": "traced", "framework": "tensorflow", "params": _params(model), "programs": 2,
+                   "seconds": round(time.monotonic() - begun, 2)})  # fmt: skip
+        refused = bool(told["problems"]) or any(one["level"] == "error" for one in told["operations"])
+        if not lowers or self.target is None or self.compiler_python is None or refused:
+            return
+        self._say({"stage": "compiling", "convolutions": backend.has_convolutions(model)})
+        compiler = LoweredCompiler(traced, self.compiler_python, self.target, Path.cwd())
+        try:
+            self._judge(compiler, compiler.limit_bytes())
+        except ValueError as error:
+            self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
+        finally:
+            compiler.close()
+
+    def _judge(self, compiler: Any, limit: int) -> None:
+        """Whether the plan's batch fits, and the largest that does. *compiler*: as `compiling.StepCompiler`."""
+        assert self.target is not None
+        try:
             for batch in self.also:
                 one = compiler.compile(batch, full=self.full)
                 self._say(one.to_json() | {"answer": "compiled-also", "limit_bytes": limit})
@@ -229,18 +267,6 @@ class _Traced:
 
         state, examples = self._arguments(max(1, batch // self.parts))
         return remembered_bytes(self.formulas, state, examples)
-
-
-def _called(model: Any, batch: Mapping[str, Any], file: Path | None) -> list[dict[str, Any]]:
-    """Problems of *model* on real examples, called as it is (TensorFlow)."""
-    from tpu_studio.trainer.check import tracing
-
-    try:
-        with tracing.whole_tracebacks():
-            model(batch["x"][:2], training=True)
-    except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
-        return [tracing.problem_of(error, file)]
-    return []
 
 
 @contextlib.contextmanager

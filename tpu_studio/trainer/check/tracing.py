@@ -1,7 +1,8 @@
 """The first real batch through the training step without working anything out: do all shapes meet, and where not?
 
-JAX traces the step of `step_jax` with the shapes of real examples; nothing runs on a device. A failure is told by the
-layer it happened in, what came and what was expected, and the line of the person's own file.
+JAX traces the step of `step_jax`, TensorFlow that of `step_tf`, with the shapes of real examples; nothing runs on a
+device. A failure is told by the layer it happened in, what came and what was expected, and the line of the person's own
+file.
 """
 
 from __future__ import annotations
@@ -40,7 +41,9 @@ _DYNAMIC = {
     "TracerBoolConversionError": "op-python-branch",
     "TracerArrayConversionError": "op-numpy-inside",
     "UnexpectedTracerError": "op-python-branch",
+    "OperatorNotAllowedInGraphError": "op-python-branch",  # TensorFlow's
 }
+_NUMPY_IN_GRAPH = "Cannot convert a symbolic tf.Tensor"  # NotImplementedError of TensorFlow
 
 
 def problem_of(error: BaseException, file: Path | None) -> dict[str, Any]:
@@ -55,7 +58,8 @@ def problem_of(error: BaseException, file: Path | None) -> dict[str, Any]:
         facts["file"] = str(file)
     facts |= _where(error, file)
     for one in _chain(error):
-        if (id := _DYNAMIC.get(type(one).__name__)) is not None:
+        id = "op-numpy-inside" if _NUMPY_IN_GRAPH in str(one) else _DYNAMIC.get(type(one).__name__)
+        if id is not None:
             return {"id": id, "facts": facts | {"raw": _raw(one)[:600]}}
     if (found := mismatch(raw)) is not None:
         return {"id": "model-shapes", "facts": facts | found}

@@ -1,0 +1,216 @@
+"""The TensorFlow step of one model: traced, lowered for a TPU, and compiled by libtpu in another environment's process.
+
+`TfTraced` is to TensorFlow what `program._Traced` is to JAX. `LoweredCompiler` answers as `compiling.StepCompiler`
+does; the program is that of one device with its share of the batch, as tf.distribute runs it: the sums over devices
+are not in it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.trainer import backend
+from tpu_studio.trainer.check import lowering, tf_operations, tracing
+from tpu_studio.trainer.check.compiling import DOUBT, Compiled, Target
+from tpu_studio.wire.plan import Plan
+
+Spec = tuple[tuple[int, ...], Any]
+
+
+class CompilerEnded(Exception):
+    """The compiler's process is gone; *code* is how it ended."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the compiler ended with {code}")
+        self.code = code
+
+
+class TfTraced:
+    """Args:
+    example: Shape and dtype of one example by name ("x", "y", "weight").
+    """
+
+    def __init__(self, plan: Plan, model: Any, example: Mapping[str, Spec], file: Path | None) -> None:
+        import numpy as np
+
+        from tpu_studio.trainer import recipe, state
+        from tpu_studio.trainer.step_tf import TfFormulas
+
+        self.plan, self.model, self._example, self._file = plan, model, example, file
+        constants = recipe.from_plan(plan)
+        shape = state.layout(model, constants)
+        self._formulas = TfFormulas(model, constants, shape)
+        weights = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.trainable_variables]
+        others = [(tuple(one.shape), np.dtype(one.dtype)) for one in model.non_trainable_variables]
+        slots = [(size, np.dtype(np.float32)) for _ in shape.slots for size, _ in weights]
+        self.state: list[Spec] = [*weights, *others, *slots]
+        self.slots_from = len(weights) + len(others)
+        self.per_call = backend.way(plan, convolutions=backend.has_convolutions(model)).per_call
+        self._layers = lowering.layer_names(model)
+
+    def answer(self, batch: int, *, lower: bool) -> dict[str, Any]:
+        """``problems`` and ``operations`` of one step and of a check on unseen data, with *batch* examples on a device.
+
+        Args:
+            lower: Ask the TPU lowering itself; otherwise the table answers (`by`: lowering, table).
+        """
+        told: dict[str, Any] = {"problems": [], "operations": [], "by": "lowering" if lower else "table"}
+        for graph in (self._one_step(batch), self._evaluation(batch)):
+            try:
+                with tracing.whole_tracebacks():
+                    graph.trace()
+            except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
+                told["problems"] = [tracing.problem_of(error, self._file)]
+                return told
+            known = {one["facts"]["operation"] for one in told["operations"]}
+            told["operations"] += self._operations(graph, known, lower)
+        return told
+
+    def _operations(self, graph: lowering.Graph, known: set[str], lower: bool) -> list[dict[str, Any]]:
+        by_table = tf_operations.findings(graph.concrete.graph, self._layers, self._file)
+        found = by_table
+        if lower:
+            found = [one for one in by_table if one["level"] != "error"]
+            try:
+                graph.lower()
+            except lowering.Refused as refused:
+                if "resource arguments" in refused.words:  # tables, queues: the graph itself tells which
+                    found = by_table
+                if not any(one["level"] == "error" for one in found):
+                    table = tf_operations.table()
+                    found += lowering.findings(refused, graph.concrete.graph, self._layers, self._file, table)
+        return [one for one in found if one["facts"]["operation"] not in known]
+
+    def lower(self, batch: int) -> str:
+        """The whole call of one device, many steps, as the trainer makes it. Raises lowering.Refused."""
+        import tensorflow as tf
+
+        state = [tf.TensorSpec(size, kind) for size, kind in self.state]
+        steps, whole = self.per_call, tf.TensorSpec((), tf.int32)
+        stack = {name: tf.TensorSpec((steps, batch, *size), kind) for name, (size, kind) in self._example.items()}
+        arguments = (state, stack, tf.TensorSpec((steps,), tf.float32), whole, whole)
+        return lowering.Graph(self._formulas.run_many, arguments).lower()
+
+    def _one_step(self, batch: int) -> lowering.Graph:
+        import tensorflow as tf
+
+        def step(state: Any, batch: Any) -> Any:
+            return self._formulas._one(state, batch, tf.constant(0.001), tf.constant(1.0))
+
+        return lowering.Graph(step, self._arguments(batch, self.state))
+
+    def _evaluation(self, batch: int) -> lowering.Graph:
+        import numpy as np
+        import tensorflow as tf
+
+        state, examples = self._arguments(batch, self.state[: self.slots_from])
+        examples.setdefault("weight", tf.TensorSpec((batch,), np.float32))
+        return lowering.Graph(self._formulas.run_evaluate, (state, examples))
+
+    def _arguments(self, batch: int, state: list[Spec]) -> tuple[list[Any], dict[str, Any]]:
+        import tensorflow as tf
+
+        examples = {name: tf.TensorSpec((batch, *size), kind) for name, (size, kind) in self._example.items()}
+        return [tf.TensorSpec(size, kind) for size, kind in state], examples
+
+
+class LoweredCompiler:
+    """Compiles what `TfTraced` lowers, in a process of *python*, which ends with this one.
+
+    Raises (each method):
+        CompilerEnded: It broke down. ValueError, RuntimeError: as `compiling.StepCompiler`.
+    """
+
+    def __init__(self, traced: TfTraced, python: Path, target: Target, folder: Path) -> None:
+        self._traced, self._folder, self._count = traced, folder, target.devices
+        library = libtpu()
+        self._process = subprocess.Popen(
+            [str(python), "-m", "tpu_studio.trainer.check.compiling_text"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+            env={name: value for name, value in os.environ.items() if name != "TPU_LIBRARY_PATH"}
+            | ({"TPU_LIBRARY_PATH": str(library)} if library else {}),
+        )  # fmt: skip
+        self._send(target.__dict__)
+
+    def limit_bytes(self) -> int:
+        """Of one device; waits until the compiler is there."""
+        told = self._receive()
+        if "problem" in told:
+            raise ValueError(told["problem"])
+        return int(told["limit_bytes"])
+
+    @property
+    def fixed_bytes(self) -> int:
+        return sum(_bytes(spec) for spec in self._traced.state)
+
+    def verdict(self, batch: int, limit: int) -> Compiled:
+        quick = self.compile(batch)
+        if DOUBT[0] * limit < quick.device_bytes < DOUBT[1] * limit:
+            return self.compile(batch, full=True)
+        return quick
+
+    def compile(self, batch: int, *, full: bool = False) -> Compiled:
+        """*batch*: global; a multiple of the devices."""
+        file = self._folder / "program.mlir"
+        try:
+            file.write_text(self._traced.lower(batch // self._count), encoding="utf-8")
+        except lowering.Refused as refused:
+            raise RuntimeError(lowering.first_words(refused.words)) from refused
+        self._send({"file": str(file), "full": full, "kept": len(self._traced.state)})
+        told = self._receive()
+        if "problem" in told:
+            raise RuntimeError(told["problem"])
+        effort = "full" if full else "least"
+        if not told["fits"]:
+            return Compiled(False, batch, told["needs"], told["seconds"], {}, words=told["words"], effort=effort)
+        state = self._traced.state
+        weights = sum(_bytes(spec) for spec in state[: self._traced.slots_from])
+        optimizer = sum(_bytes(spec) for spec in state[self._traced.slots_from :])
+        parts = {"weights": weights, "optimizer": optimizer, "data": max(0, told["arguments"] - weights - optimizer),
+                 "activations": 0, "temporaries": told["temporary"]}  # fmt: skip
+        needs = told["peak"] or told["arguments"] + told["temporary"] + told["code"]
+        work = (told["flops"], told["bytes_accessed"])
+        return Compiled(True, batch, needs, told["seconds"], parts, *work, effort=effort)
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def _send(self, line: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(line) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise CompilerEnded(self._process.wait()) from None
+
+    def _receive(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise CompilerEnded(self._process.wait())
+        told: dict[str, Any] = json.loads(line)
+        return told
+
+
+def libtpu() -> Path | None:
+    """The library that TensorFlow's own VM has, installed beside this TensorFlow; None: the compiler's own."""
+    found = importlib.util.find_spec("libtpu")
+    for folder in (found.submodule_search_locations or ()) if found else ():
+        if (file := Path(folder) / "libtpu.so").exists():
+            return file
+    return None
+
+
+def _bytes(spec: Spec) -> int:
+    size, kind = spec
+    total = int(kind.itemsize)
+    for side in size:
+        total *= side
+    return total
