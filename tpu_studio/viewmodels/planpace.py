@@ -59,7 +59,7 @@ def _key(plan: Plan) -> Key | None:
         return None
     from tpu_studio.planner.assumptions import IN_MEMORY_BYTES
 
-    shape = plan.data.get("input_shape") or ()
+    shape: list[int] = list(plan.data.get("input_shape") or [])
     side, channels = int(plan.job["data.image_size"]), int(shape[2]) if len(shape) == 3 else 3
     if int(plan.data.get("examples") or 0) * side**2 * channels <= IN_MEMORY_BYTES:
         return None
