@@ -23,6 +23,10 @@ def test_the_text_size_grows_from_the_keyboard_anywhere_and_the_page_shows_it(st
     assert studio.page.text_size.value == "115"
     studio.window.act("smaller")
     assert controller().text_scale == 1.0
+    studio.window.act("bigger")
+    studio.window.act("bigger")
+    studio.window.act("usual-size")
+    assert controller().text_scale == 1.0
 
 
 def test_folders_show_where_they_are_and_their_size(studio, home, qtbot):

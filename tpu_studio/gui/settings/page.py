@@ -49,7 +49,7 @@ class SettingsPage(QWidget):
         look = _section("Appearance")
         for title, help, control in (
             ("Light or dark", "Some Linux desktops do not say; then it is light.", self.theme),
-            ("Text size", "Everything grows with it. Ctrl++ and Ctrl+- work anywhere.", self.text_size),
+            ("Text size", "Everything grows with it. Ctrl++, Ctrl+- and Ctrl+0 work anywhere.", self.text_size),
             ("Movement", "Fades and gliding bars.", self.motion),
         ):
             look.body.addLayout(_line(title, help, control))

@@ -27,6 +27,7 @@ _COMMANDS = (
     ("refresh", "Check again", "F5", "Go"),
     ("bigger", "Larger text", "Ctrl++", "View"),
     ("smaller", "Smaller text", "Ctrl+-", "View"),
+    ("usual-size", "Usual text size", "Ctrl+0", "View"),
     ("dark", "Switch light and dark", "Ctrl+Shift+D", "View"),
     ("help", "Explain what has the focus", "F1", "Help"),
     ("settings", "Settings…", "Ctrl+,", ""),

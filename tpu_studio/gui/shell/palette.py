@@ -32,6 +32,7 @@ _COMMAND_ICONS = {
     "faults": "flask-conical",
     "bigger": "type",
     "smaller": "type",
+    "usual-size": "type",
     "dark": "moon",
     "refresh": "refresh-cw",
     "help": "circle-question-mark",

@@ -213,6 +213,8 @@ class MainWindow(QMainWindow):
                 _call(self.stack.currentWidget(), "refresh")
             case "bigger" | "smaller":
                 self._resize_text(1 if name == "bigger" else -1)
+            case "usual-size":
+                self.settings.set(text_size=100)
             case "dark":
                 self.settings.set(theme="light" if controller().theme.dark else "dark")
             case "help":
