@@ -20,7 +20,6 @@ from tpu_studio.local.consents import Consents
 from tpu_studio.practice import daemon
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.viewmodels import settings_file
-from tpu_studio.wire.errors import NotReady
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.account.ports import Choices
 from tpu_studio.workflow.account.remembering import ChoicesFile
@@ -125,13 +124,12 @@ def test_after_garbage_each_file_is_written_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"garbage" * 1000, b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 4096])
-def test_a_damaged_journal_starts_nothing_and_is_not_touched(tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_journal_is_kept_and_a_new_one_begun(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "journal.db"
     path.write_bytes(data)
-    with pytest.raises(NotReady) as told:
-        JournalFile(path)
-    assert told.value.id == "journal-unreadable"
-    assert path.read_bytes() == data
+    journal = JournalFile(path)
+    assert journal.put_aside is not None and journal.put_aside.read_bytes() == data
+    assert list(journal.open_intents()) == []
 
 
 def test_two_programs_share_a_journal(tmp_path: Path) -> None:

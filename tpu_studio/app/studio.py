@@ -30,6 +30,7 @@ from tpu_studio.viewmodels.problem import only_reading, problem_of
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.wire.errors import NotReady
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
@@ -164,6 +165,8 @@ class Studio:
         waiting, self._when_composed = self._when_composed, []
         for then in waiting:
             then(services)
+        if (aside := services.journal.put_aside) is not None:
+            self.shell.tell_problem(problem_of(NotReady("journal-put-aside", file=str(aside))))
         if services.only_reading is not None:
             self.shell.warn(only_reading(services.only_reading))
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
@@ -83,7 +84,13 @@ class Studio:
     def journal(self) -> JournalFile:
         from tpu_studio.store.journal import JournalFile
 
-        return JournalFile(self.home / "journal.db")
+        made = JournalFile(self.home / "journal.db")
+        if made.put_aside is not None:
+            from tpu_studio.domain.sentences import say
+            from tpu_studio.wire.errors import NotReady
+
+            print(say(NotReady("journal-put-aside", file=str(made.put_aside))), file=sys.stderr)
+        return made
 
     @cached_property
     def driver(self) -> Driver:

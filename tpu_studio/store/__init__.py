@@ -1,6 +1,6 @@
 """What is kept of runs beside their folders: the journal of intents, and an index that can be thrown away.
 
-    journal.py      journal.db: intents, committed before each act; never rebuilt
+    journal.py      journal.db: intents, committed before each act; a damaged one is put aside
     index.py        rows for the list of runs, and `follow`: implements workflow's RunIndex
     follower.py     reads a run's events files as they grow; the fold and the columns come from it
     reading.py      lines to points and events, fast

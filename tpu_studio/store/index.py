@@ -133,6 +133,7 @@ def summarise(follower: Follower) -> RunSummary:
         ended=view.end.t if view.end else None,
         settled=view.settled,
         usd_per_hour=(plan.price or {}).get("usd_per_hour"),
+        seen=view.seen_t,
     )
 
 
@@ -176,10 +177,10 @@ def _alive(row: RunSummary, guarded: bool) -> RunSummary:
 
 
 def _timed(row: RunSummary) -> RunSummary:
-    """A run that goes on grows older while nobody writes."""
-    return (
-        replace(row, duration_s=max(row.duration_s, time.time() - row.created)) if row.alive and not row.over else row
-    )
+    """A run that goes on grows older while nobody writes; the pause before it was carried on is no part of it."""
+    if not row.alive or row.over or not row.seen:
+        return row
+    return replace(row, duration_s=row.duration_s + max(0.0, time.time() - row.seen))
 
 
 def _to_json(row: RunSummary) -> str:

@@ -1,19 +1,24 @@
-"""The journal: an intent is committed to disk before each act that matters, and closed after it. Never rebuilt.
+"""The journal: an intent is committed to disk before each act that matters, and closed after it.
 
 SQLite with ``synchronous=FULL``: when `open` returns, the intent survives a power cut. App and command line share it.
-Implements ``workflow.ports.Journal``.
+A file that is damaged is put aside under a name of its own and a new one is begun: what was open is told by the run
+folders (`Runs.reconcile`). Implements ``workflow.ports.Journal``.
 """
 
 from __future__ import annotations
 
 import errno
 import json
+import os
 import sqlite3
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
 from tpu_studio.workflow.ports import Intent
 
@@ -26,10 +31,18 @@ MIGRATIONS = (
     CREATE INDEX open_intents ON intents (number) WHERE closed IS NULL;
     """,
 )
+_MOVED = sqlite3.SQLITE_READONLY_DBMOVED
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_CLOSED_TO_US = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+_BESIDE = ("", "-journal", "-wal", "-shm")
 
 
 class JournalFile:
     """``journal.db``. May be used from any thread.
+
+    Attributes:
+        put_aside: Where the damaged one is now that this process has found, or None.
+        fresh: This process has begun it: intents of before are not in it.
 
     Raises:
         NotReady: ``journal-unreadable`` or ``journal-newer``: without a journal nothing is started.
@@ -37,20 +50,13 @@ class JournalFile:
 
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
+        self.put_aside: Path | None = None
+        self.fresh = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=10.0, isolation_level=None, check_same_thread=False)
-            self._begin()
+            self._db = self._opened()
         except (OSError, sqlite3.Error) as error:
             raise self._not_ready(error) from error
-
-    def _begin(self) -> None:
-        try:
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._migrate()
-        except BaseException:
-            self._db.close()
-            raise
 
     def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int:
         with self._lock:
@@ -74,14 +80,81 @@ class JournalFile:
             ).fetchall()
         return [Intent(number, action, run, json.loads(facts), at) for number, action, run, facts, at in rows]
 
+    def plan_of(self, run: str) -> Mapping[str, Any] | None:
+        """JSON of the plan that *run* was begun with, from an intent that tells it, closed or not."""
+        with self._lock:
+            rows = self._execute(
+                "SELECT facts FROM intents WHERE run = ? AND action IN ('launch', 'create', 'take-over') "
+                "ORDER BY number DESC",
+                (run,),
+            ).fetchall()
+        plans = (json.loads(facts).get("plan") for (facts,) in rows)
+        return next((plan for plan in plans if isinstance(plan, dict)), None)
+
     def disconnect(self) -> None:
         self._db.close()
 
+    def _opened(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.Error as error:
+            if not self._is_lost(error):
+                raise
+        return self._renewed()
+
+    def _renewed(self) -> sqlite3.Connection:
+        """A journal that can be used: the damaged one is put aside, by one process of those that find it so."""
+        with open(self._path.with_name("journal.lock"), "ab") as guard:
+            wait_for_lock(guard.fileno())
+            try:
+                return self._connect()
+            except sqlite3.Error as error:
+                if not self._is_lost(error):
+                    raise
+            number = 1
+            while (aside := self._path.with_name(f"journal-damaged-{number}.db")).exists():
+                number += 1
+            for ending in _BESIDE:
+                with suppress(FileNotFoundError):
+                    os.replace(f"{self._path}{ending}", f"{aside}{ending}")
+            self.put_aside = aside
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self._path, timeout=10.0, isolation_level=None, check_same_thread=False)
+        try:
+            db.execute("PRAGMA synchronous=FULL")
+            self._migrate(db)
+            told = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if told != "ok":
+                raise _damaged(str(told))
+            db.execute("SELECT number, action, run, facts, opened, closed, outcome FROM intents LIMIT 0")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
     def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
         try:
-            return self._db.execute(sql, values)
-        except sqlite3.Error as error:
+            try:
+                return self._db.execute(sql, values)
+            except sqlite3.Error as error:
+                if not self._is_lost(error):
+                    raise
+                self._db.close()
+                self._db = self._renewed()
+                return self._db.execute(sql, values)
+        except (OSError, sqlite3.Error) as error:
             raise self._not_ready(error) from error
+
+    def _is_lost(self, error: sqlite3.Error) -> bool:
+        """Whether it can never be used again: damaged, removed under our hands, or closed to us in a folder that is
+        open."""
+        code = getattr(error, "sqlite_errorcode", 0) or 0
+        if code == _MOVED or code & 0xFF in _DAMAGED or str(error).startswith(("no such table", "no such column")):
+            return True
+        closed = self._path.is_file() and not os.access(self._path, os.R_OK | os.W_OK)
+        return code & 0xFF in _CLOSED_TO_US and closed and os.access(self._path.parent, os.W_OK)
 
     def _not_ready(self, error: Exception) -> NotReady:
         full = "disk is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
@@ -89,14 +162,23 @@ class JournalFile:
             return NotReady("disk-full", folder=str(self._path.parent), raw=str(error))
         return NotReady("journal-unreadable", file=str(self._path), raw=str(error))
 
-    def _migrate(self) -> None:
-        self._db.execute("BEGIN IMMEDIATE")  # another process may be at it
-        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+    def _migrate(self, db: sqlite3.Connection) -> None:
+        db.execute("BEGIN IMMEDIATE")  # another process may be at it
+        version = int(db.execute("PRAGMA user_version").fetchone()[0])
         if version > len(MIGRATIONS):
-            self._db.execute("ROLLBACK")
+            db.execute("ROLLBACK")
             raise NotReady("journal-newer", file=str(self._path), version=version, known=len(MIGRATIONS))
         for number, script in enumerate(MIGRATIONS[version:], version + 1):
             for statement in filter(str.strip, script.split(";")):
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version = {number}")
-        self._db.execute("COMMIT")
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {number}")
+        if version == 0:  # numbers of an earlier journal, which somebody may still hold, mean nothing in this one
+            db.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('intents', ?)", (int(time.time() * 1000),))
+        db.execute("COMMIT")
+        self.fresh = self.fresh or version == 0
+
+
+def _damaged(told: str) -> sqlite3.Error:
+    error = sqlite3.DatabaseError(told)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error

@@ -6,16 +6,18 @@ a crash has torn.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.claims import this_machine, try_lock
+from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
 
@@ -45,10 +47,27 @@ def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: An
         fcntl.flock(fd, fcntl.LOCK_EX)
         size = os.fstat(fd).st_size
         torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
-        os.write(fd, (b"\n" if torn else b"") + encode(event(kind, t=t, **fields)))
+        append_whole(fd, (b"\n" if torn else b"") + encode(event(kind, t=t, **fields)), size)
         os.fsync(fd)
     finally:
         os.close(fd)
+
+
+def append_whole(fd: int, data: bytes, size: int) -> None:
+    """Append *data* to the file of *size* bytes open at *fd*: all of it, or nothing. Raises OSError."""
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(fd, left) :]
+    except OSError:
+        with suppress(OSError):  # what cannot be cut off either is mended by the next who appends
+            os.ftruncate(fd, size)
+        raise
+
+
+def disk_error(error: OSError, folder: Path) -> RunError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))
 
 
 @contextmanager
@@ -61,9 +80,16 @@ def driving(folder: Path) -> Iterator[bool]:
         os.close(fd)
 
 
+def owner_record(install: str, *, t: float, **more: Any) -> dict[str, Any]:
+    return {"install": install, "t": round(t, 3), "host": this_machine()["host"], **more}
+
+
 def write_owner(folder: Path, install: str, *, t: float, **more: Any) -> None:
-    record = {"install": install, "t": round(t, 3), "host": this_machine()["host"], **more}
-    write_atomically(folder / OWNER, json.dumps(record, sort_keys=True).encode() + b"\n")
+    put_owner(folder, owner_record(install, t=t, **more))
+
+
+def put_owner(folder: Path, record: Mapping[str, Any]) -> None:
+    write_atomically(folder / OWNER, json.dumps(dict(record), sort_keys=True).encode() + b"\n")
 
 
 def read_owner(folder: Path) -> Mapping[str, Any]:

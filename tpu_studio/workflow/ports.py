@@ -78,13 +78,23 @@ class Place(Protocol):
 
 
 class Journal(Protocol):
-    """Intents, committed to disk before the act and closed after it; never rebuilt."""
+    """Intents, committed to disk before the act and closed after it.
+
+    Attributes:
+        fresh: It was begun just now: intents of before are not in it.
+    """
+
+    fresh: bool
 
     def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int: ...
 
     def close(self, number: int, outcome: str, at: float) -> None: ...
 
     def open_intents(self) -> Sequence[Intent]: ...
+
+    def plan_of(self, run: str) -> Mapping[str, Any] | None:
+        """JSON of the plan that *run* was begun with, where an intent tells it."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -192,6 +202,7 @@ class RunSummary:
         problem: Id of an error when the folder cannot be read as a run, else "".
         alive: A guardian guards it now; of a rented machine: not settled yet.
         settled: Over, and nothing rented is left that is not proved deleted.
+        seen: Time of the latest event, up to which *duration_s* counts what the run was at work.
     """
 
     run: str
@@ -218,6 +229,7 @@ class RunSummary:
     problem: str = ""
     settled: bool = True
     usd_per_hour: float | None = None
+    seen: float = 0.0
 
     @property
     def progress(self) -> float:

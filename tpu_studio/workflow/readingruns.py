@@ -14,6 +14,9 @@ from tpu_studio.workflow.runs import Runs
 class ClosedJournal:
     """A journal that cannot be had: who only reads needs none, and nothing can be begun with it. Raises *error*."""
 
+    fresh = False
+    put_aside: Path | None = None
+
     def __init__(self, error: StudioError) -> None:
         self._error = error
 
@@ -25,6 +28,9 @@ class ClosedJournal:
 
     def open_intents(self) -> Sequence[Intent]:
         return ()
+
+    def plan_of(self, run: str) -> Mapping[str, Any] | None:
+        return None
 
     def disconnect(self) -> None:
         """Nothing is held."""

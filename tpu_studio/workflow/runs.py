@@ -7,10 +7,7 @@ after it. The truth of a run is its folder; nothing here is remembered between c
 
 from __future__ import annotations
 
-import difflib
-import errno
-import secrets
-import unicodedata
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,18 +21,21 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, is_torn
-from tpu_studio.workflow import bringing, decide, desk, trash, zips
+from tpu_studio.workflow import bringing, decide, desk, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.mirror import Words, desk_events
+from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
 from tpu_studio.workflow.cloudruns.state import fold
-from tpu_studio.workflow.cloudruns.verbs import CloudVerbs, any_plan
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.colabruns import WAITING_FOR_COLAB, NotebookRuns
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
+from tpu_studio.workflow.folders import RunFolders
 from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
 from tpu_studio.workflow.systemclock import SystemClock
 
 CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
-WAITING_FOR_COLAB = "waiting-for-colab"
+ANSWERS_WITHIN_S = 10.0
 LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
 
 
@@ -63,6 +63,10 @@ class Runs:
         self._cloud = CloudVerbs(home, driver, journal) if driver is not None else None
         self._places, self._journal, self._index = dict(places), journal, index
         self._clock = clock or SystemClock()
+        self._folders = RunFolders(self.runs_folder, driver.plans.mend if driver is not None else lambda folder: False)
+        self._notebooks = NotebookRuns(
+            self.runs_folder, index, self._say, lambda: desk.install_id(home), lambda: self._clock.now()
+        )
 
     @property
     def runs_folder(self) -> Path:
@@ -100,18 +104,24 @@ class Runs:
         elif self._cloud is not None and not waits:
             now = self._cloud.check_ready(plan)  # events carry the cloud's time
         try:
-            folder = self._new_folder(plan.job.name)
+            folder = self._folders.make(plan.job.name)
         except OSError as error:
-            raise _disk_error(error, self.runs_folder) from error
+            raise desk.disk_error(error, self.runs_folder) from error
         run = folder.name
-        intent = self._journal.open("launch", run, {"attempt": 1, "beside": beside}, now)
+        plan = plan.launched(run, round(now, 3), __version__)
+        told = {"plan": plan.to_json()} if rents else {}  # with which a damaged plan of a rented run is put back
         try:
-            create_once(folder / PLAN, dumps(plan.launched(run, round(now, 3), __version__)))
+            intent = self._journal.open("launch", run, {"attempt": 1, "beside": beside, **told}, now)
+        except NotReady:
+            trash.remove(folder)
+            raise
+        try:
+            create_once(folder / PLAN, dumps(plan))
             desk.write_owner(folder, self._install, t=now)
         except OSError as error:
             trash.remove(folder)
             self._journal.close(intent, "failed", self._clock.now())
-            raise _disk_error(error, folder) from error
+            raise desk.disk_error(error, folder) from error
         if place is None:
             desk.write_event(folder, self._install, "target", t=now, steps=plan.steps)
             detail = WAITING_FOR_COLAB if waits else "submitted"
@@ -134,8 +144,8 @@ class Runs:
             self._rents_or_refuse(folder).stop(folder, keep)
             return
         action = decide.stop(self._seen(folder), keep)
-        if self._in_notebook(folder):
-            self._give_up(folder, keep)
+        if self._notebooks.is_one(folder):
+            self._notebooks.give_up(folder, keep)
             return
         if isinstance(action, SendControl):
             self._send(folder, "stop", [action.record])
@@ -163,8 +173,11 @@ class Runs:
             return
         if isinstance(action, NewAttempt):
             self._new_attempt(folder, action, "extend")
-        else:
-            self._send(folder, "extend", [one.record for one in action])
+            return
+        attempt, training = self._index.summary(folder).attempt, _is_training(self._index.summary(folder).status)
+        numbers = self._send(folder, "extend", [one.record for one in action])
+        if training and not self._is_heard(folder, attempt, numbers[-1]):  # it was ending at that very moment
+            self._new_attempt(folder, NewAttempt(attempt + 1), "extend")
 
     def resume(self, run: str, *, hours: float | None = None, money_usd: float | None = None) -> None:
         """Go on with a run that has ended or was lost, as a new attempt from its last checkpoint.
@@ -200,7 +213,7 @@ class Runs:
         try:
             trash.put(folder, self.home / "trash")
         except OSError as error:
-            raise _disk_error(error, folder) from error
+            raise desk.disk_error(error, folder) from error
         self._index.forget(folder.name)
         self._journal.close(intent, "done", self._clock.now())
 
@@ -209,7 +222,7 @@ class Runs:
         try:
             trash.take_back(run, self.home / "trash", self.runs_folder)
         except OSError as error:
-            raise _disk_error(error, self.runs_folder) from error
+            raise desk.disk_error(error, self.runs_folder) from error
 
     def deleted(self) -> Sequence[trash.Deleted]:
         """What `undo_delete` can bring back, deleted last first."""
@@ -234,7 +247,7 @@ class Runs:
             RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``.
         """
         if path.is_file() and path.name != PLAN:
-            return self._import_zip(path, progress, run)
+            return self._notebooks.import_zip(path, progress, self.folder(run).name if run else "")
         return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress)
 
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
@@ -261,88 +274,23 @@ class Runs:
         """Rented runs that are not proved to be over: what the driver has to see to."""
         return [row.run for row in self.list() if row.place in RENTED and not row.settled and not row.problem]
 
-    def _import_zip(self, path: Path, progress: Progress | None, wanted: str) -> bringing.Imported:
-        expected = self.folder(wanted).name if wanted else ""
-        try:
-            with zips.unzipped(path, self.runs_folder, progress) as brought:
-                if expected and brought.plan.run != expected:
-                    raise RunError("zip-other-run", file=str(path), run=expected, found=brought.plan.run)
-                folder = self.runs_folder / brought.folder.name
-                if not (folder / PLAN).exists():
-                    made = bringing.bring(brought.folder, self.runs_folder, self._install, self._clock.now())
-                    self._await_rest(self.runs_folder / made.run)
-                    return made
-                if (folder / PLAN).read_bytes() != brought.frozen:
-                    raise RunError("zip-other-plan", file=str(path), run=folder.name)
-                if brought.plan.place != COLAB:
-                    return bringing.Imported(folder.name, already=True)
-                return self._complete(folder, brought.folder, path)
-        except OSError as error:
-            raise _disk_error(error, self.runs_folder) from error
-
-    def _complete(self, folder: Path, brought: Path, path: Path) -> bringing.Imported:
-        """Take what a notebook has made of the run at *folder*; what it says of the end is said here again."""
-        with desk.driving(folder) as alone:
-            if not alone:
-                raise RunError("run-busy", run=folder.name)
-            found = zips.relation(folder, brought)
-            if found == "nothing-new":
-                return bringing.Imported(folder.name, already=True)
-            if found == "other" and zips.last_word(folder) is not None:
-                raise RunError("zip-other-course", file=str(path), run=folder.name)
-            end = zips.last_word(brought)
-            zips.take(folder, brought)
-            self._index.forget(folder.name)
-            row = self._index.summary(folder)
-            if end is not None and row.reason != end.get("reason"):
-                self._say(folder, "end", **end.fields)  # something here was said after it
-            self._await_rest(folder)
-        return bringing.Imported(folder.name)
-
-    def _await_rest(self, folder: Path) -> None:
-        """A notebook's run that has not come to its end waits for the next zip."""
-        row = self._index.summary(folder)
-        if self._in_notebook(folder) and not row.over and row.status != Phase.QUEUED.value:
-            self._say(folder, "phase", phase=Phase.QUEUED.value, detail=WAITING_FOR_COLAB)
-
     # ------------------------------------------------------------------------------------------------------- looking
 
     def list(self) -> list[RunSummary]:
         """A row for each run folder, newest first; damaged ones with their ``problem``."""
-        folders = [path for path in self._folders() if (path / PLAN).exists() or is_torn(path)]
+        folders = [path for path in self._folders.all() if (path / PLAN).exists() or is_torn(path)]
         return sorted((self._index.summary(path) for path in folders), key=lambda row: row.created, reverse=True)
 
     def summary(self, run: str) -> RunSummary:
         return self._index.summary(self.folder(run))
 
     def folder(self, run: str, *, damaged: bool = False) -> Path:
-        """The folder of a run, by its id, an unambiguous beginning of it, or a path.
+        """The folder of a run: see `RunFolders.find`."""
+        return self._folders.find(run, damaged=damaged)
 
-        Args:
-            damaged: Also one that has lost its plan, by its id.
-
-        Raises:
-            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found), ``plan-missing``.
-        """
-        exact = self.runs_folder / run
-        named = bool(run) and run == Path(run).name
-        if named and (exact / PLAN).exists():
-            return exact
-        if named and is_torn(exact):
-            if damaged:
-                return exact
-            raise RunError("plan-missing", run=run, folder=str(exact))
-        if (Path(run) / PLAN).exists():
-            return Path(run).absolute()
-        names = [path.name for path in self._folders() if (path / PLAN).exists()]
-        found = [name for name in names if run and name.startswith(run)]
-        if len(found) == 1:
-            return self.runs_folder / found[0]
-        if found:
-            raise RunError("run-ambiguous", run=run, found=sorted(found))
-        known = {name.rpartition("-")[0]: name for name in names} | {name: name for name in names}
-        near = difflib.get_close_matches(run, known, n=1)
-        raise RunError("run-unknown", run=run, nearest=known[near[0]] if near else None)
+    def new_id(self, name: str) -> str:
+        """An id for a run of a job of that name; nothing is made."""
+        return self._folders.new_id(name)
 
     def follow(self, run: str) -> Following:
         """Watch a run, whoever drives it. Raises RunError."""
@@ -356,14 +304,20 @@ class Runs:
     def reconcile(self) -> Sequence[str]:
         """At each start: give every run that nobody guards and that never said its end, that end. Their ids.
 
-        Safe beside other desktops and any number of times.
+        Safe beside other desktops and any number of times. Plans of rented runs that are damaged are put back as far
+        as the journal knows them, and a journal that was begun anew learns what these runs have open.
         """
+        for folder in self._folders.all():
+            if self.driver is not None and is_damaged(folder):
+                self.driver.plans.mend(folder, ask_cloud=False)
+        if self.driver is not None and self._journal.fresh:
+            self.driver.tell_journal()
         for intent in self._journal.open_intents():
             if intent.action in CLOUD_INTENTS:
                 continue  # the driver closes them when the cloud has been looked at
             self._close_intent(intent.action, intent.run)
             self._journal.close(intent.number, "reconciled", self._clock.now())
-        return [folder.name for folder in self._folders() if (folder / PLAN).exists() and self._declare(folder)]
+        return [folder.name for folder in self._folders.all() if (folder / PLAN).exists() and self._declare(folder)]
 
     def settle(self, run: str) -> bool:
         """Give this one run its end if nobody guards it and it never said so; True when this call did."""
@@ -381,24 +335,12 @@ class Runs:
         except KeyError:
             raise NotReady("place-not-available", place=name) from None
 
-    def _in_notebook(self, folder: Path) -> bool:
-        return loads((folder / PLAN).read_bytes()).place == COLAB
-
     def _steerable(self, run: str) -> Path:
         """Its folder. Raises RunError ``run-in-colab`` for one that only its notebook can go on with."""
         folder = self.folder(run)
-        if self._in_notebook(folder):
+        if self._notebooks.is_one(folder):
             raise RunError("run-in-colab", run=folder.name)
         return folder
-
-    def _give_up(self, folder: Path, keep: bool) -> None:
-        """No longer wait for a notebook's result; a zip that comes all the same is taken in."""
-        row = self._index.summary(folder)
-        reason = Reason.STOPPED_BY_USER if keep and row.step else Reason.DISCARDED
-        self._say(
-            folder, "end", attempt=row.attempt, status=reason.status.value, reason=reason.value, steps=row.step,
-            final={}, facts={},
-        )  # fmt: skip
 
     def _rents(self, folder: Path) -> str | None:
         """The rented place of a run, None for one on this computer."""
@@ -409,29 +351,6 @@ class Runs:
         if self._cloud is None:
             raise NotReady("place-not-available", place=self._rents(folder))
         return self._cloud
-
-    def _folders(self) -> Sequence[Path]:
-        if not self.runs_folder.is_dir():
-            return []
-        return sorted(path for path in self.runs_folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-
-    def new_id(self, name: str) -> str:
-        """An id for a run of a job of that name; nothing is made."""
-        plain = unicodedata.normalize("NFKD", name.lower()).replace("ß", "ss")  # an accent is a letter of its own now
-        plain = "".join(c for c in plain if not unicodedata.combining(c))
-        letters = "".join(c if c.isascii() and c.isalnum() else " " for c in plain)
-        slug = "-".join(letters.split())[:40].strip("-")
-        return f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
-
-    def _new_folder(self, name: str) -> Path:
-        self.runs_folder.mkdir(parents=True, exist_ok=True)
-        while True:
-            folder = self.runs_folder / self.new_id(name)
-            try:
-                folder.mkdir()
-            except FileExistsError:
-                continue
-            return folder
 
     def _seen(self, folder: Path) -> Seen:
         """What is true of a run now. Life is looked at before the events: who is dead writes no more."""
@@ -506,22 +425,36 @@ class Runs:
                 steps = planned + max(1, round(added * plan.steps_per_epoch)) if added else None
                 outcome = self._start(place, folder, action.attempt, beside=False, steps=steps)
             except OSError as error:
-                raise _disk_error(error, folder) from error
+                raise desk.disk_error(error, folder) from error
         self._journal.close(intent, outcome, self._clock.now())
 
-    def _send(self, folder: Path, verb: str, records: Sequence[dict[str, object]]) -> None:
+    def _is_heard(self, folder: Path, attempt: int, number: int) -> bool:
+        """False when the attempt has ended without a word of this control file; its guardian answers at once."""
+        place, words = self._place(loads((folder / PLAN).read_bytes()).place), Words(folder)
+        give_up = time.monotonic() + ANSWERS_WITHIN_S
+        while time.monotonic() < give_up:
+            alive = place.is_alive(folder, attempt)  # before its words are read: who is dead writes no more
+            if number in words.guard(attempt).heard:
+                return True
+            if not alive:
+                return False
+            time.sleep(0.05)
+        return True  # it lives and is busy: it reads them all before it ends
+
+    def _send(self, folder: Path, verb: str, records: Sequence[dict[str, object]]) -> Sequence[int]:
+        """Numbers of the control files."""
         intent = self._journal.open(verb, folder.name, {"controls": [*records]}, self._clock.now())
         try:
-            for record in records:
-                controls.send(folder, record)
+            numbers = [controls.send(folder, record) for record in records]
         except OSError as error:
-            raise _disk_error(error, folder) from error
+            raise desk.disk_error(error, folder) from error
         self._journal.close(intent, "sent", self._clock.now())
+        return numbers
 
     def _declare(self, folder: Path) -> bool:
         """Write the end that a lost run never wrote; True when this call wrote it."""
         try:
-            if self._rents(folder) is not None or self._in_notebook(folder):
+            if self._rents(folder) is not None or self._notebooks.is_one(folder):
                 return False  # its driver looks at the cloud first; a notebook's zip tells how it went
             with desk.driving(folder) as alone:
                 action = decide.lost(self._seen(folder)) if alone else None
@@ -554,6 +487,6 @@ class Runs:
             self._index.forget(run)
 
 
-def _disk_error(error: OSError, folder: Path) -> RunError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    return RunError("disk-full" if full else "folder-unwritable", folder=str(folder), raw=str(error))
+def _is_training(status: str) -> bool:
+    """From here on a guardian says of each control file that it has obeyed it."""
+    return status in (Phase.TRAINING.value, Phase.SAVING.value)

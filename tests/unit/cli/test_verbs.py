@@ -227,12 +227,22 @@ def test_the_life_of_a_run(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.run("show", run).stdout.startswith("Run")
 
 
-@pytest.mark.parametrize("damage", ["journal", "home"])
+def test_a_damaged_journal_is_told_kept_and_begun_anew(terminal: Terminal) -> None:
+    run = terminal.json("run", JOB)[1]["run"]
+    terminal.damage("journal")
+    listed = terminal.run("runs", "--json")
+    assert (listed.returncode, json.loads(listed.stdout)["runs"][0]["run"]) == (0, run)
+    assert "“journal-damaged-1.db”" in listed.stderr
+    assert (terminal.home / "journal-damaged-1.db").is_file()
+    again = terminal.run("delete", run)
+    assert (again.returncode, "journal" in again.stderr) == (0, False)
+
+
 def test_where_nothing_can_be_changed_runs_can_still_be_looked_at_and_copied_out(
-    terminal: Terminal, tmp_path: Path, damage: str
+    terminal: Terminal, tmp_path: Path
 ) -> None:
     run = terminal.json("run", JOB)[1]["run"]
-    terminal.damage(damage)
+    terminal.damage("home")
     listed = terminal.run("runs", "--json")
     assert (listed.returncode, json.loads(listed.stdout)["runs"][0]["run"]) == (0, run)
     assert listed.stderr.startswith("Only reading: ")

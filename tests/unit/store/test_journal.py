@@ -44,9 +44,40 @@ def test_a_journal_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) 
     assert caught.value.id == "journal-newer"
 
 
-def test_a_journal_that_is_no_database_is_told_and_not_replaced(tmp_path: Path) -> None:
-    (tmp_path / "journal.db").write_bytes(b"no database" * 100)
-    with pytest.raises(NotReady) as caught:
-        JournalFile(tmp_path / "journal.db")
-    assert caught.value.id == "journal-unreadable"
-    assert (tmp_path / "journal.db").read_bytes().startswith(b"no database")
+@pytest.mark.parametrize("damage", [b"no database" * 100, b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 4096])
+def test_a_damaged_journal_is_kept_aside_and_a_new_one_begun(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "journal.db"
+    path.write_bytes(damage)
+    first, second = JournalFile(path), JournalFile(path)
+    assert first.put_aside is not None
+    assert first.put_aside.read_bytes() == damage
+    assert (first.fresh, second.fresh, second.put_aside) == (True, False, None)
+    first.open("launch", "digits-k3f7", {}, 1.0)
+    assert [one.run for one in second.open_intents()] == ["digits-k3f7"]
+    first.disconnect()
+    second.disconnect()
+
+
+def test_damaged_under_the_hands_of_a_program_it_is_put_aside_too(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    journal = JournalFile(path)
+    number = journal.open("create", "digits-k3f7", {}, 1.0)
+    path.write_bytes(b"junk" * 4000)
+    again = journal.open("delete", "digits-k3f7", {}, 2.0)
+    assert journal.put_aside is not None and again > number
+    journal.close(number, "of the old one", 3.0)
+    path.unlink()
+    journal.open("delete", "digits-k3f7", {}, 4.0)
+    other = JournalFile(path)
+    assert len(other.open_intents()) == 1
+    other.disconnect()
+    journal.disconnect()
+
+
+def test_the_plan_of_a_run_is_known_after_its_intents_are_closed(tmp_path: Path) -> None:
+    journal = JournalFile(tmp_path / "journal.db")
+    journal.close(journal.open("launch", "digits-k3f7", {"plan": {"run": "digits-k3f7"}}, 1.0), "frozen", 2.0)
+    journal.open("stop", "digits-k3f7", {}, 3.0)
+    assert journal.plan_of("digits-k3f7") == {"run": "digits-k3f7"}
+    assert journal.plan_of("other-aaaa") is None
+    journal.disconnect()

@@ -19,6 +19,7 @@ from tpu_studio.domain.sentences import (
     data,
     engine,
     job,
+    lasting,
     model,
     notices,
     practice,
@@ -47,10 +48,10 @@ __all__ = [
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
     **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
-    **colab.ERRORS, **advice.ERRORS,
+    **colab.ERRORS, **advice.ERRORS, **lasting.ERRORS,
 }  # fmt: skip
 FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **check.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
-NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES}
+NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES, **lasting.NOTICES}
 REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 
 

@@ -7,13 +7,13 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 from __future__ import annotations
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.lasting import copy_in_bucket
 from tpu_studio.domain.sentences.run import model_from_before
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
 
 PRETENDED = "These are practice dollars: nothing was charged."
-_BUCKET = "The last saved copy of the model is in the bucket."
 _LOOKED_FOR = (
     "Whether anything was made is looked up by its name before anything else is tried; if so, it is charged until it "
     "is deleted."
@@ -224,11 +224,6 @@ ERRORS: dict[str, Entry] = {
         f"Without a price the app cannot choose one for you. {NOTHING_CHARGED}",
         "Set “Cost limit” (limits.money_usd), or choose another size or tier.",
     ),
-    "run-taken-over": lambda f: Sentence(
-        f"“{f.text('run', 'The run')}” is driven by another computer now",
-        "It took the run over from the bucket. Nothing was changed, and nothing more was charged by this one.",
-        "Watch it here, or take it over again.",
-    ),
     "past-platform-limit": lambda f: Sentence(
         "That is longer than the machine itself may run",
         f"This kind of machine is ended by Google after {_hours(f)}, and that cannot be moved. "
@@ -288,22 +283,22 @@ REASONS: dict[Reason, Entry] = {
     Reason.QUOTA_EXCEEDED: _quota,
     Reason.PREEMPTED: lambda f: Sentence(
         f"{_lender(f)} took the machine back",
-        f"That can happen to spot machines at any time. {_BUCKET} {spent(f)}",
+        f"That can happen to spot machines at any time. {copy_in_bucket(f)} {spent(f)}",
         "Resume it from the last copy, or plan it on demand.",
     ),
     Reason.MACHINE_GONE: lambda f: Sentence(
         "The machine was gone without a word",
-        f"It failed, or somebody deleted it. {_BUCKET} {spent(f)} Nothing is charged any more.",
+        f"It failed, or somebody deleted it. {copy_in_bucket(f)} {spent(f)} Nothing is charged any more.",
         "Resume it from the last copy.",
     ),
     Reason.WORKER_LOST: lambda f: Sentence(
         "One of the slice's machines dropped out",
-        f"All of them train one model together, so training ended and the whole slice is deleted. {_BUCKET} {spent(f)}",
+        f"All of them train one model together, so training ended and the whole slice is deleted. {copy_in_bucket(f)} {spent(f)}",
         "Resume it from the last copy.",
     ),
     Reason.MACHINE_SILENT: lambda f: Sentence(
         "The machine stopped reporting, so it was deleted",
-        f"It was still there and charged, but said nothing any more. {_BUCKET} {spent(f)}",
+        f"It was still there and charged, but said nothing any more. {copy_in_bucket(f)} {spent(f)}",
         "Resume it from the last copy.",
     ),
     Reason.MACHINE_NEVER_SPOKE: lambda f: Sentence(
@@ -323,7 +318,7 @@ REASONS: dict[Reason, Entry] = {
     ),
     Reason.REPORTING_LOST: lambda f: Sentence(
         "The machine could not reach the bucket any more, so it ended",
-        f"{_BUCKET} {spent(f)}",
+        f"{copy_in_bucket(f)} {spent(f)}",
         "Resume it from the last copy.",
     ),
     Reason.LAUNCH_REFUSED: lambda f: Sentence(
@@ -367,9 +362,9 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     elif f.raw("result") is False and (before := model_from_before(f)):
         kept = f"No new model was written. {before}"
     elif f.raw("result") is False:
-        kept = "No model was written. A copy that was saved before is in the bucket."
+        kept = f"No model was written. {copy_in_bucket(f)}"
     elif reason.status is Status.FAILED:
-        kept = _BUCKET
+        kept = copy_in_bucket(f)
     else:
         kept = (
             "The model so far is in the bucket and on this computer."

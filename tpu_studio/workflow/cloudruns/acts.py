@@ -46,7 +46,12 @@ class Acts:
         return self._failures[what]
 
     def do(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
-        """Do one thing and record it; seconds to pause by the cloud's clock, 0 to go on."""
+        """Do one thing and record it; seconds to pause by the cloud's clock, 0 to go on.
+
+        Raises RunError of a disk that has not taken down what was done before: nothing is begun then.
+        """
+        if run.unsaved and isinstance(action, (decide.Open, decide.Prepare, decide.SetStops, decide.Create)):
+            raise run.disk or RunError("folder-unwritable", folder=str(run.folder))
         match action:
             case decide.Open():
                 return self._open(run)
@@ -82,9 +87,13 @@ class Acts:
                 self._closing.last_words(run, run.state.attempt)
                 self._records.say(run, "attempt-over", attempt=run.state.attempt, reason=reason.value)
                 run.asked_why = ()
+            case decide.Again():
+                self._closing.again(run)
             case decide.Declare(reason, facts):
                 self._closing.declare(run, reason, facts)
-            case decide.Finish():
+            case decide.Finish(unheard):
+                if unheard:
+                    self._tell_once(run, "extension-unheard", "warning")
                 self._closing.finish(run, limits)
         return 0.0
 
@@ -102,16 +111,23 @@ class Acts:
     def _machines(self, run: Watched, machine: Machine) -> Any:
         return run.side.machines[machine.ref.backend]
 
+    def _is_ours(self, run: Watched) -> bool:
+        """Whether the bucket says so; one that names nobody is told."""
+        return run.mirror.open({**desk.read_owner(run.folder), "install": self._records.install})
+
+    def _taken_over(self, run: Watched) -> float:
+        run.foreign, run.caught_up = True, False
+        return 1.0
+
     def _open(self, run: Watched) -> float:
-        owner = {**desk.read_owner(run.folder), "install": self._records.install}
         try:
-            mine = run.mirror.open(owner)
+            mine = self._is_ours(run)
         except CloudRefused as error:
             reason = Reason.BUCKET_GONE if error.id == "not-found" else Reason.LAUNCH_REFUSED
             self._closing.declare(run, reason, error.facts)
             return 0.0
         if not mine:
-            raise RunError("run-taken-over", run=run.folder.name)
+            return self._taken_over(run)
         self._records.say(run, "opened", bucket=run.side.mailbox.bucket, project=run.side.project)
         run.caught_up = True
         return 0.0
@@ -174,15 +190,17 @@ class Acts:
 
     def _tell_shared(self, run: Watched) -> None:
         """Once a run: two of the nets hang on one account."""
+        self._tell_once(run, "outside-stops-shared", "warning", account=run.side.runner)
+
+    def _tell_once(self, run: Watched, id: str, level: str, **facts: Any) -> None:
         told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
-        if "outside-stops-shared" not in told:
-            facts = {"account": run.side.runner}
-            self._records.say(run, "notice", id="outside-stops-shared", level="warning", facts=facts)
+        if id not in told:
+            self._records.say(run, "notice", id=id, level=level, facts=facts)
 
     def _create(self, run: Watched, machine: Machine, repeat: bool, rules: Rules, limits: Limits) -> float:
         name = machine.ref.name
-        if not run.mirror.owns():
-            raise RunError("run-taken-over", run=run.folder.name)
+        if not self._is_ours(run):
+            return self._taken_over(run)
         preparing = self._place(run.plan.place).preparing
         if not preparing.is_current(run.state.pieces or {}):  # another version of the app prepared it
             return self._prepare(run)

@@ -134,6 +134,14 @@ class Closing:
             steps=0, final={}, facts={"result": False, **facts},
         )  # fmt: skip
 
+    def again(self, run: Watched) -> None:
+        """As a person's extension of a run that is over."""
+        number = run.state.attempt + 1
+        self._records.say(run, "notice", id="extended-at-the-end", level="info", facts={})
+        self._records.say(run, "again", attempt=number)
+        self._records.say(run, "phase", phase=Phase.QUEUED.value, detail="submitted", attempt=number)
+        run.asked_why = ()
+
     def finish(self, run: Watched, limits: Limits) -> None:
         """What was to be discarded gone, the result here, the receipt here and in the bucket, then phase done.
 

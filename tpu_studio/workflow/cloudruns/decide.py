@@ -67,6 +67,7 @@ class Seen:
         bucket_gone: The bucket said that it is not there.
         stop: "", keep or discard.
         stop_at: When that was asked.
+        extended: An extension was told to this attempt, whose guardian never said that it heard it.
     """
 
     now: float
@@ -76,6 +77,7 @@ class Seen:
     guard: Guard = field(default_factory=Guard)
     stop: str = ""
     stop_at: float = 0.0
+    extended: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,11 @@ class NextAttempt:
 
 
 @dataclass(frozen=True)
+class Again:
+    """An extension came when the machine had done its last step: the next attempt trains it."""
+
+
+@dataclass(frozen=True)
 class Declare:
     """Write the end that no guardian will write."""
 
@@ -167,7 +174,9 @@ class Declare:
 
 @dataclass(frozen=True)
 class Finish:
-    """Everything is proved gone: result, receipt, phase done."""
+    """Everything is proved gone: result, receipt, phase done. *unheard*: an extension is left that nothing trained."""
+
+    unheard: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +194,7 @@ class Done:
 
 Action = (
     Open | Prepare | SetStops | Create | Look | Accept | Notice | SetLeaseStops | Leave | Delete | Gone | RemoveStops
-    | NextAttempt | Declare | Finish | Wait | Done
+    | NextAttempt | Again | Declare | Finish | Wait | Done
 )  # fmt: skip
 
 
@@ -431,7 +440,16 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
             return Look(machine)
         late = seen.looks.get(machine.ref.name)
         return RemoveStops(machine) if late is None else Notice(machine, late)
-    return Finish()
+    done = state.end is not None and state.end.get("reason") == Reason.COMPLETED.value
+    if seen.extended and done and not seen.stop and not _is_spent(state, seen.now, rules):
+        return Again()
+    return Finish(unheard=seen.extended)
+
+
+def _is_spent(state: State, now: float, rules: Rules) -> bool:
+    """Whether time or money is used up: another machine would end at once."""
+    money = rules.money_usd is not None and state.usd(rules.usd_per_hour, now) >= rules.money_usd
+    return money or (rules.hours is not None and state.used_s(now) >= rules.hours * 3600.0)
 
 
 def _stopped(seen: Seen) -> Reason:

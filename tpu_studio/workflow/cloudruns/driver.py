@@ -27,6 +27,7 @@ from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Rules, Seen
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
+from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
@@ -38,6 +39,8 @@ ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready: while watched and silent, and otherwise
 POLL_S = (1.0, 15.0)  # watched, and otherwise
 HEARTBEAT_EVERY_S = 30.0
+HOLDER_EVERY_S = 2.0  # each poll; and, where something is to be done, once more if that is so long ago:
+HOLDER_BEFORE_AN_ACT_S = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -55,6 +58,7 @@ class Driver:
         self._looked_at: dict[str, float] = {}
         self.problems: dict[str, StudioError] = {}
         self.uploads: dict[str, tuple[int, int]] = {}
+        self.plans = Plans(home, self._places, journal)
         self._records = Records(home, journal)
         self._acts = Acts(self._records, Closing(self._records), self._place, self.uploads)
 
@@ -71,11 +75,15 @@ class Driver:
     def turn(self, run: str) -> float:
         """Do what is to be done now; seconds of real time until the next turn, 0 when the run is settled.
 
-        Errors of the cloud are kept in `problems` and tried again; those of the disk are raised as RunError.
+        Errors of the cloud and of the disk are kept in `problems`, and tried again.
+
+        Raises:
+            RunError: ``plan-missing``, ``plan-unreadable``, ``plan-newer``: nobody knows how to drive it.
         """
         folder = self.home / "runs" / run
         wait = 0.0
         try:
+            self._put_plan_back(folder)
             with desk.driving(folder) as alone:
                 if not alone:
                     return POLL_S[0]
@@ -84,32 +92,39 @@ class Driver:
                 watched = self._take_up(folder)
                 wait = self._turn(watched)
         except (CloudUnclear, CloudRefused, NotReady) as error:
-            known = self._runs.get(run)
-            if known is not None:
-                known.failures += 1
-                known.looks.clear()
-                if known.failures % 3 == 0:
-                    self._runs.pop(run)  # connect anew: credentials, or the practice cloud's port, may have changed
-            if self.problems.get(run) is None or self.problems[run].id != error.id:
-                _log.info("run %s: %s", run, error)
-            self.problems[run] = error
-            failures = known.failures if known is not None else 3
-            speed = known.side.speed if known is not None else 1.0
-            return max(0.2, float(2 ** min(failures, 6)) / speed)
+            return self._failed(run, error)
+        except RunError as error:
+            if error.id not in ("disk-full", "folder-unwritable"):
+                raise
+            return self._failed(run, error)
         except OSError as error:
-            self._runs.pop(run, None)
-            raise RunError("folder-unwritable", folder=str(folder), raw=str(error)) from error
+            return self._failed(run, desk.disk_error(error, folder))
         watched.failures = 0
         self.problems.pop(run, None)
-        if watched.unheard is not None:
-            self.problems[run] = watched.unheard
-        if watched.state.settled:
+        if (problem := _problem(watched)) is not None:
+            self.problems[run] = problem
+        if watched.state.settled and not watched.unsaved:
             self._runs.pop(run, None)
             return 0.0
         real = wait / watched.side.speed
         if self._is_watched(run):
             return max(0.1, min(real, watched.rhythm.pause(time.monotonic())))
         return max(0.5, real, POLL_S[1] / watched.side.speed)
+
+    def _failed(self, run: str, error: StudioError) -> float:
+        """Seconds until it is tried again."""
+        known = self._runs.get(run)
+        if known is not None:
+            known.failures += 1
+            known.looks.clear()
+            if known.failures % 3 == 0 and not known.unsaved:
+                self._runs.pop(run)  # connect anew: credentials, or the practice cloud's port, may have changed
+        if self.problems.get(run) is None or self.problems[run].id != error.id:
+            _log.info("run %s: %s", run, error)
+        self.problems[run] = _told(error, run)
+        failures = known.failures if known is not None else 3
+        speed = known.side.speed if known is not None else 1.0
+        return max(0.2, float(2 ** min(failures, 6)) / speed)
 
     def state(self, run: str) -> State:
         """What the records on this disk say; the cloud is not asked."""
@@ -120,11 +135,34 @@ class Driver:
     def is_unsettled(self, run: str) -> bool:
         return not self.state(run).settled
 
+    def tell_journal(self) -> None:
+        """A journal that was begun anew learns from the run folders: each plan, and the create calls without answer."""
+        for folder in sorted((self.home / "runs").glob("*/")):
+            try:
+                plan = loads((folder / PLAN).read_bytes())
+                state = self.state(folder.name)
+            except (OSError, StudioError):
+                continue
+            if plan.place not in PLACES or state.settled:
+                continue
+            facts = {"plan": plan.to_json()}
+            self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
+            for one in state.there:
+                if not one.outcome:
+                    ref, known = one.ref, {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
+                    told = {"name": ref.name, "zone": ref.zone, "backend": ref.backend, **known, **facts}
+                    self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
+
     def recover(self) -> list[str]:
-        """Delete what the journal says was begun for a run whose folder is gone; names that could not be settled."""
+        """Put damaged plans back; delete what the journal says was begun for a run whose folder is gone. Names that
+        could not be settled."""
         left = []
+        folders = [path for path in (self.home / "runs").glob("*") if path.is_dir() and not path.name.startswith(".")]
+        for folder in folders:
+            if is_damaged(folder) and not self.plans.mend(folder) and self._journal.plan_of(folder.name) is not None:
+                left.append(folder.name)
         for intent in self._journal.open_intents():
-            if intent.action != "create" or (self.home / "runs" / intent.run / PLAN).exists():
+            if intent.action != "create" or (self.home / "runs" / intent.run).is_dir():
                 continue
             facts = intent.facts
             name = str(facts.get("name"))
@@ -160,12 +198,29 @@ class Driver:
     def _take_up(self, folder: Path) -> Watched:
         known = self._runs.get(folder.name)
         if known is None:
-            plan = loads((folder / PLAN).read_bytes())
+            frozen = (folder / PLAN).read_bytes()
+            plan = loads(frozen)
             side = self.side(plan)
-            known = Watched(folder, plan, side, Mirror(folder, self._records.install, side.mailbox), Words(folder))
+            mirror = Mirror(folder, self._records.install, side.mailbox)
+            known = Watched(folder, plan, frozen, side, mirror, Words(folder))
             self._runs[folder.name] = known
         self._records.refresh(known)
+        self._records.save(known)
         return known
+
+    def _put_plan_back(self, folder: Path) -> None:
+        """Raises RunError where nobody knows it any more."""
+        known = self._runs.get(folder.name)
+        if known is not None and folder.is_dir():
+            try:
+                there = (folder / PLAN).read_bytes()
+            except OSError:
+                there = b""
+            if there != known.frozen:
+                _log.warning("run %s: its plan was damaged, and is put back", folder.name)
+                put(folder, known.frozen)
+        elif is_damaged(folder) and not self.plans.mend(folder):
+            raise RunError("plan-unreadable" if (folder / PLAN).exists() else "plan-missing", run=folder.name)
 
     def _turn(self, run: Watched) -> float:
         if run.state.settled:
@@ -178,6 +233,12 @@ class Driver:
                 if run.foreign or (run.state.opened and error.id != "not-found"):
                     raise
                 _log.info("run %s: without its bucket it is looked after all the same: %s", run.folder.name, error)
+            except OSError as error:
+                run.disk = desk.disk_error(error, run.folder)
+                if run.foreign or not run.state.opened:
+                    raise
+        elif self._look_who_drives(run, HOLDER_EVERY_S):
+            run.mirror.push_controls()  # asked for here before that was known
         if run.foreign:  # another desktop drives it: here it is only watched
             return POLL_S[0]
         self._try_exchange(run)
@@ -204,6 +265,9 @@ class Driver:
             if isinstance(action, decide.Done):
                 self._records.tidy(run, everything=True)
                 return 0.0
+            only_looks = isinstance(action, (decide.Look, decide.Notice))
+            if not only_looks and self._look_who_drives(run, HOLDER_BEFORE_AN_ACT_S):
+                return POLL_S[0]
             pause = self._acts.do(run, action, rules, limits)
             if pause:
                 return pause
@@ -213,16 +277,40 @@ class Driver:
         """What this disk has lost of our own records, then what the guardians and other desktops said."""
         if not run.foreign and run.mirror.restore():
             self._records.refresh(run)
+        self._look_who_drives(run, 0.0)
+        if run.holder:  # the bucket has something of it
+            run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
+            self._records.refresh(run)
         if not run.state.opened:
             return
-        run.foreign = not run.mirror.owns()
         if run.foreign:
-            run.mirror.desk_files()
-            self._records.refresh(run)
+            run.mirror.push_controls()  # asked for here before that was known
         for attempt in range(1, run.state.attempt + 1):
             run.mirror.pull(attempt, asking.workers_of(run.plan), catch_up=True)
         run.mirror.pull_controls()
         run.caught_up = not run.foreign
+
+    def _look_who_drives(self, run: Watched, every_s: float) -> bool:
+        """Whether another desktop has taken the run over, asked again after *every_s*; a bucket that does not answer
+        changes nothing, for the machine must be seen to."""
+        now = run.side.clock.now()
+        if now - run.holder_at < every_s or (run.caught_up and not run.state.opened):
+            return run.foreign
+        try:
+            run.holder = run.mirror.holder()
+        except (CloudRefused, CloudUnclear) as error:
+            _log.info("run %s: who drives it cannot be read: %s", run.folder.name, error)
+            return run.foreign
+        run.holder_at = now
+        run.foreign = run.holder.get("install") not in (None, self._records.install)
+        if run.foreign:
+            run.caught_up = False  # what the other has done is followed, and looked through if it comes back to us
+        if run.holder and desk.read_owner(run.folder).get("install") != run.holder["install"]:
+            try:
+                desk.put_owner(run.folder, run.holder)
+            except OSError as error:
+                run.disk = desk.disk_error(error, run.folder)
+        return run.foreign
 
     def _decide(self, run: Watched, rules: Rules) -> Action:
         guard = self._guard(run)
@@ -234,16 +322,32 @@ class Driver:
             guard=guard,
             stop=run.stop[0],
             stop_at=run.stop[1],
+            extended=guard.end is not None and self._is_unheard(run, guard),
         )
         return decide.decide(with_guard(run.state, guard), seen, rules, run.folder.name)
+
+    def _is_unheard(self, run: Watched, guard: Guard) -> bool:
+        """Whether the guardian has ended without a word of an extension that was told to it while it trained."""
+        if not guard.trained or run.state.settled:
+            return False
+        asked = [one["number"] for one in Controls(run.folder).read() if one.get("verb") == "extend"]
+        for number in asked:
+            if number not in guard.heard and number not in run.sent and run.state.opened:
+                try:
+                    if (at := run.mirror.sent_at(number)) is not None:
+                        run.sent[number] = at
+                except CloudRefused as error:
+                    _log.info("run %s: the bucket does not tell when it was extended: %s", run.folder.name, error)
+        since = guard.trained  # what came earlier the training program counted as it began
+        return any(number not in guard.heard and run.sent.get(number, since) >= since for number in asked)
 
     def _guard(self, run: Watched) -> Guard:
         """With the time, by the cloud's clock, at which this desktop last heard anything new."""
         attempt = run.state.attempt
         guard = run.words.guard(attempt)
-        if not guard.spoke:
+        if not guard.spoke and not run.mirror.signs:
             return guard
-        size = hash((guard.spoke, guard.end is not None))
+        size = hash((guard.spoke, guard.end is not None, run.mirror.signs))
         if run.heard.get(attempt, (0, 0.0))[0] != size:
             run.heard[attempt] = (size, run.side.clock.now())
         return replace(guard, spoke=run.heard[attempt][1])
@@ -254,10 +358,13 @@ class Driver:
         try:
             self._exchange(run, up_only=up_only)
         except (CloudRefused, CloudUnclear) as error:
-            run.unheard = run.unheard or error
+            run.unheard = error
             run.bucket_gone = isinstance(error, CloudRefused) and error.id == "not-found"
             self._read_stop(run)
             _log.info("run %s: the bucket does not answer: %s", name, error)
+        except OSError as error:
+            run.unheard = run.disk = desk.disk_error(error, run.folder)
+            self._read_stop(run)
         else:
             run.unheard, run.bucket_gone = None if up_only is False else run.unheard, False
 
@@ -269,7 +376,7 @@ class Driver:
         machine = run.state.machine
         if not up_only and machine is not None and machine.asked is not None:
             one = run.rhythm.has_just_missed(time.monotonic())
-            came = run.mirror.pull(machine.attempt, asking.workers_of(run.plan), one=one)
+            came = self._pull(run, machine.attempt, one)
             run.rhythm.asked(came, time.monotonic())
             if machine.unclear and not machine.outcome:
                 run.mirror.records(machine.attempt)
@@ -282,6 +389,14 @@ class Driver:
         if self._is_watched(run.folder.name) and not run.state.end:
             run.mirror.watching(run.side.clock.now())
         self._read_stop(run)
+
+    def _pull(self, run: Watched, attempt: int, one: bool) -> bool:
+        """What cannot be kept on this disk was heard all the same (`Mirror.signs`)."""
+        try:
+            return run.mirror.pull(attempt, asking.workers_of(run.plan), one=one)
+        except OSError as error:
+            run.disk = desk.disk_error(error, run.folder)
+            return False
 
     def _read_stop(self, run: Watched) -> None:
         asked = [one for one in Controls(run.folder).read() if one.get("verb") == "stop"]
@@ -303,6 +418,23 @@ class Driver:
         if phase is None or (phase[0].value, phase[1]) == run.state.phase:
             return
         self._records.say(run, "phase", phase=phase[0].value, detail=phase[1], attempt=run.state.attempt)
+
+
+def _problem(run: Watched) -> StudioError | None:
+    """What a person should know of though the turn went well."""
+    if run.foreign and not run.state.settled:
+        facts = {name: run.holder[name] for name in ("host", "t") if name in run.holder}
+        bucket = run.side.mailbox.bucket
+        return RunError("run-taken-over", run=run.folder.name, place=run.plan.place, bucket=bucket, **facts)
+    problem = run.disk or run.unheard
+    return None if problem is None else _told(problem, run.folder.name)
+
+
+def _told(error: StudioError, run: str) -> StudioError:
+    """Of a disk: what that means for a run that is charged for."""
+    if error.id not in ("disk-full", "folder-unwritable"):
+        return error
+    return RunError("run-not-recorded", run=run, full=error.id == "disk-full", raw=error.facts.get("raw"))
 
 
 def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | None:

@@ -12,7 +12,8 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -35,6 +36,7 @@ from tpu_studio.wire.runfolder import (
 )
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
+from tpu_studio.workflow.desk import append_whole
 
 WATCHING_EVERY_S = 30.0
 DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
@@ -84,7 +86,8 @@ class Words:
         self._read[attempt, worker] = start + used
         guard = self._guards.get(attempt, Guard())
         for number, line in enumerate(lines):
-            matters = b'"end"' in line or b'"preempted"' in line or (not guard.since and b'"money"' in line)
+            matters = any(word in line for word in _TOLD) or (not guard.since and b'"money"' in line)
+            matters = matters or (not guard.trained and b'"metric"' in line)
             if number != len(lines) - 1 and guard.first and not matters:
                 continue
             event = decode(line)
@@ -95,6 +98,10 @@ class Words:
                 guard = replace(guard, preempted=True, warned=guard.warned or event.t)
             elif event.kind == "end" and worker == 0:
                 guard = replace(guard, end=event)
+            elif event.kind == "metric":
+                guard = replace(guard, trained=guard.trained or event.t)
+            elif event.kind == "control" and isinstance(event.get("number"), int):
+                guard = replace(guard, heard=guard.heard | {event.get("number")})
             elif event.kind == "money":
                 since = event.get("since")
                 if isinstance(since, (int, float)) and 0 < since <= guard.first:  # it was made before it spoke
@@ -112,6 +119,8 @@ class Mirror:
         self._pushed: int | None = None
         self._controls_pushed = 0
         self._watching_at = float("-inf")
+        self._heard: dict[str, int] = {}
+        self.signs = 0  # of life, by what came and could not be kept on this disk
 
     # ---------------------------------------------------------------------------------------------------------- down
 
@@ -141,16 +150,29 @@ class Mirror:
                 return came
             catch_up = catch_up or len(data) >= READ_AT_MOST  # the rest of it is to be had
             path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "ab") as file:
+            with open(path, "ab", buffering=0) as file:
                 if file.tell() != size:
                     return came  # another desktop's process was at it
-                file.write(data)
-                file.flush()
+                try:
+                    append_whole(file.fileno(), data, size)
+                except OSError:
+                    self._listen(name, size + len(data))
+                    raise
             size, came = size + len(data), True
             if one and len(data) < _LARGE:
                 return came
         _log.warning("%s%s: no desktop writes so much; the rest is left out", self.prefix, name)
         return came
+
+    def _listen(self, name: str, end: int) -> None:
+        """Whether there is more than what was heard last, of a file that cannot be kept here now."""
+        before = self._heard.get(name, 0)
+        end = max(end, before)
+        while data := self._box.read(f"{self.prefix}events/{name}/{end:0{_DIGITS}d}.jsonl"):
+            end += len(data)
+        if end > before:
+            self._heard[name] = end
+            self.signs += 1
 
     def _rest(self, name: str, size: int) -> bytes | None:
         """From the middle of a range, or of the file that the ranges were joined to at the end."""
@@ -221,29 +243,35 @@ class Mirror:
     # ------------------------------------------------------------------------------------------------------------ up
 
     def open(self, owner: dict[str, Any], *, take_over: bool = False) -> bool:
-        """Plan and owner into the bucket; False when another desktop drives the run.
+        """Plan and owner into the bucket, where they are not there yet; False when another desktop drives the run.
 
         Args:
             take_over: Become the owner by compare-and-swap.
         """
+        if self.owns():
+            return True
         self._box.create(self.prefix + PLAN, (self.folder / PLAN).read_bytes())
         name, mine = self.prefix + OWNER, json.dumps(owner, sort_keys=True).encode() + b"\n"
         if self._box.create(name, mine):
             return True
-        if self.owns():
+        stat, holder = self._box.stat(name), self.holder()
+        if holder.get("install") == self._install:
             return True
-        if not take_over:
+        if holder and not take_over:
             return False
-        stat = self._box.stat(name)
         return stat is not None and self._box.write(name, mine, generation=stat.generation) is not None
 
     def owns(self) -> bool:
+        return self.holder().get("install") == self._install
+
+    def holder(self) -> Mapping[str, Any]:
+        """Who drives the run, as the bucket says; empty where nobody is named."""
         data = self._box.read(self.prefix + OWNER)
         try:
             record = json.loads(data or b"{}")
         except (ValueError, RecursionError):
-            return False
-        return isinstance(record, dict) and record.get("install") == self._install
+            return {}
+        return record if isinstance(record, dict) and isinstance(record.get("install"), str) else {}
 
     def push_desk(self) -> None:
         """Our own events, as immutable byte ranges of complete lines."""
@@ -283,6 +311,19 @@ class Mirror:
                     write_atomically(path, theirs)
                     send(self.folder, {key: value for key, value in record.items() if key != "t"})
             self._controls_pushed += 1
+
+    def send_control(self, record: Mapping[str, Any]) -> None:
+        """Into the bucket itself: for a disk on which nothing can be written."""
+        stems = [PurePosixPath(one.name).stem for one in self._box.list(f"{self.prefix}control/")]
+        number = 1 + max((int(stem) for stem in stems if _NUMBER.fullmatch(stem)), default=0)
+        data = json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n"
+        while not self._box.create(f"{self.prefix}control/{control_file(self.folder, number).name}", data):
+            number += 1
+
+    def sent_at(self, number: int) -> float | None:
+        """When a control file came into the bucket, by the cloud's clock; None: it is not there."""
+        stored = self._box.stat(f"{self.prefix}control/{control_file(self.folder, number).name}")
+        return None if stored is None else stored.updated
 
     def pull_controls(self) -> None:
         """What other desktops asked for."""
@@ -342,6 +383,7 @@ def _offset(name: str) -> int | None:
     return int(stem) if _NUMBER.fullmatch(stem) else None
 
 
+_TOLD = (b'"end"', b'"preempted"', b'"control"')
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _DESK = re.compile(r"desk-[A-Za-z0-9_-]{1,64}")
 

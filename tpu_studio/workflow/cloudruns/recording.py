@@ -6,12 +6,15 @@ both closed. `driver`, `acts` and `closing` share it.
 
 from __future__ import annotations
 
+import errno
+import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.events import event, from_record
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
@@ -24,10 +27,19 @@ from tpu_studio.workflow.ports import Journal
 
 @dataclass
 class Watched:
-    """What is remembered of a run between turns; all of it can be made anew."""
+    """What is remembered of a run between turns; all of it can be made anew.
+
+    Attributes:
+        foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
+        holder_at: When that was asked last, by the cloud's clock.
+        unsaved: Events that the disk refused, oldest first: kind, time, fields. They count all the same.
+        disk: Why it refused them.
+        sent: Control files of extensions → when they came into the bucket.
+    """
 
     folder: Path
     plan: Plan
+    frozen: bytes
     side: CloudSide
     mirror: Mirror
     words: Words
@@ -38,6 +50,10 @@ class Watched:
     there_at: dict[str, float] = field(default_factory=dict)
     caught_up: bool = False
     foreign: bool = False
+    holder: Mapping[str, Any] = field(default_factory=dict)
+    holder_at: float = float("-inf")
+    unsaved: list[tuple[str, float, dict[str, Any]]] = field(default_factory=list)
+    disk: StudioError | None = None
     unheard: StudioError | None = None
     bucket_gone: bool = False
     beat_at: float = float("-inf")
@@ -46,6 +62,7 @@ class Watched:
     failures: int = 0
     unlookable: set[str] = field(default_factory=set)
     asked_why: tuple[str, ...] = ()
+    sent: dict[int, float] = field(default_factory=dict)
 
 
 class Records:
@@ -62,14 +79,35 @@ class Records:
         """Read the desktops' events again if any has grown."""
         sizes = desk_sizes(run.folder)
         if sizes != run.sizes:
-            run.state, run.sizes = fold(desk_events(run.folder)), sizes
+            waiting = (from_record(event(kind, t=t, **fields)) for kind, t, fields in run.unsaved)
+            known = fold(desk_events(run.folder))
+            run.state, run.sizes = fold((one for one in waiting if one is not None), known), sizes
+
+    def save(self, run: Watched) -> None:
+        """Write what the disk had refused, in its order."""
+        run.disk = None
+        while run.unsaved:
+            kind, t, fields = run.unsaved[0]
+            try:
+                desk.write_event(run.folder, self.install, kind, t=t, **fields)
+            except OSError as error:
+                run.disk = desk.disk_error(error, run.folder)
+                return
+            run.unsaved.pop(0)
+            run.sizes = desk_sizes(run.folder)
 
     def say(self, run: Watched, kind: str, **fields: Any) -> None:
         t = run.side.clock.now()
         if run.state.end is not None:
             t = max(t, run.state.end.t + 0.001)
         alone = desk_sizes(run.folder) == run.sizes
-        desk.write_event(run.folder, self.install, kind, t=t, **fields)
+        try:
+            if run.unsaved:  # in their order
+                raise OSError(errno.ENOSPC, "earlier events wait")
+            desk.write_event(run.folder, self.install, kind, t=t, **fields)
+        except OSError as error:
+            run.disk = run.disk or desk.disk_error(error, run.folder)
+            run.unsaved.append((kind, t, fields))
         said = from_record(event(kind, t=t, **fields))
         if alone and said is not None:
             run.state, run.sizes = apply(run.state, said), desk_sizes(run.folder)
@@ -77,7 +115,13 @@ class Records:
             self.refresh(run)
 
     def begin(self, run: Watched, action: str, machine: Machine, **facts: Any) -> int:
-        """Journal, our events file, and the bucket: after this the call may be made."""
+        """Journal, our events file, and the bucket: after this the call may be made.
+
+        Nothing is asked for without all three; a machine is deleted also where no disk takes down that it is.
+
+        Raises:
+            NotReady, RunError: Of the disk.
+        """
         facts = {
             "name": machine.ref.name,
             "zone": machine.ref.zone,
@@ -87,13 +131,19 @@ class Records:
             **facts,
         }
         id = f"{action}/{machine.ref.name}"
-        number = self.journal.open(
-            action,
-            run.folder.name,
-            {"id": id, **facts, **({"plan": run.plan.to_json()} if action == "create" else {})},
-            time.time(),
-        )
+        plan = {"plan": json.loads(run.frozen)} if action == "create" else {}
+        try:
+            number = self.journal.open(action, run.folder.name, {"id": id, **facts, **plan}, time.time())
+        except NotReady as error:
+            if action != "delete":
+                raise
+            number, run.disk = 0, error
+        if run.unsaved and action != "delete":
+            self.journal.close(number, "not-written", time.time())
+            raise run.disk or RunError("folder-unwritable", folder=str(run.folder))
         self.say(run, "intent", id=id, action=action, **facts)
+        if run.unsaved and action != "delete":
+            raise run.disk or RunError("folder-unwritable", folder=str(run.folder))
         try:
             run.mirror.push_desk()
         except (CloudRefused, CloudUnclear):
@@ -103,7 +153,10 @@ class Records:
 
     def end(self, run: Watched, number: int, action: str, name: str, outcome: str, **more: Any) -> None:
         self.say(run, "intent-closed", id=f"{action}/{name}", outcome=outcome, **more)
-        self.journal.close(number, outcome, time.time())
+        try:
+            self.journal.close(number, outcome, time.time())
+        except NotReady as error:  # `tidy` closes it when its machine is gone
+            run.disk = error
 
     def tidy(self, run: Watched, *, everything: bool = False) -> None:
         """Close what an earlier process had left open and what has been settled since."""

@@ -93,6 +93,8 @@ class Guard:
         end: Its end event.
         first: Time of its first word.
         since: The node's creation as it tells it; 0: not told.
+        heard: Numbers of the control files that it says it has obeyed.
+        trained: When it told of the first step; 0: not yet. Whatever is asked for later, it says that it heard it.
     """
 
     spoke: float = 0.0
@@ -101,6 +103,8 @@ class Guard:
     end: Event | None = None
     first: float = 0.0
     since: float = 0.0
+    heard: frozenset[int] = frozenset()
+    trained: float = 0.0
 
 
 @dataclass(frozen=True)

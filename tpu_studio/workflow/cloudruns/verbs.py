@@ -9,26 +9,20 @@ import json
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import controls
-from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError, StudioError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, create_once
+from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
+from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.state import Machine, State
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal
 
 __all__ = ["PLACES", "CloudVerbs"]
-
-
-def any_plan(place: str) -> Plan:
-    """Enough of a plan to reach *place* with."""
-    job = parse({"name": "any", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": place}})
-    return Plan(job, "classification", "jax", place=place)
 
 
 class CloudVerbs:
@@ -44,18 +38,27 @@ class CloudVerbs:
         return self.driver.side(plan).clock.now()
 
     def stop(self, folder: Path, keep: bool) -> None:
-        """Raises RunError ``run-is-over``."""
+        """Raises RunError ``run-is-over``, ``run-taken-over``; of the disk only where the bucket is not reached."""
         state = self.driver.state(folder.name)
         if state.end is not None:
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
-        controls.send(folder, {"verb": "stop", "keep": keep, "attempt": state.attempt})
+        self._refuse_taken_over(folder)
+        record = {"verb": "stop", "keep": keep, "attempt": state.attempt}
+        try:
+            controls.send(folder, record)
+        except OSError as error:  # no disk keeps a machine from being stopped
+            try:
+                self._mirror(folder).send_control(record)
+            except StudioError:
+                raise desk.disk_error(error, folder) from error
 
     def extend(self, folder: Path, action: tuple[SendControl, ...]) -> None:
         """Of a machine that trains: stops at Google first, then the word to the guardian.
 
         Raises:
-            RunError: ``stops-not-moved``, ``past-platform-limit``; nothing was changed then.
+            RunError: ``stops-not-moved``, ``past-platform-limit``, ``run-taken-over``; nothing was changed then.
         """
+        self._refuse_taken_over(folder)
         run = folder.name
         state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
         records = [one.record for one in action]
@@ -66,7 +69,8 @@ class CloudVerbs:
             controls.send(folder, record)
 
     def again(self, folder: Path, action: NewAttempt) -> None:
-        """A new attempt of a run that is over, from its last copy."""
+        """A new attempt of a run that is over, from its last copy. Raises RunError ``run-taken-over``."""
+        self._refuse_taken_over(folder)
         plan = loads((folder / PLAN).read_bytes())
         now = self.check_ready(plan)
         state = self.driver.state(folder.name)
@@ -114,8 +118,8 @@ class CloudVerbs:
             bucket: The one that it must be; "" takes any.
 
         Raises:
-            RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile; errors of the
-                cloud.
+            RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile,
+                ``folder-unwritable``, ``disk-full``; errors of the cloud.
         """
         side = self.driver.side(plan)
         if bucket and bucket != side.mailbox.bucket:
@@ -126,16 +130,38 @@ class CloudVerbs:
         frozen = side.mailbox.read(prefix + PLAN)
         if frozen is None or loads(frozen).run != run:
             raise RunError("run-unknown", run=run)
-        create_once(folder / PLAN, frozen)
-        install = desk.install_id(self._home)
-        mirror = Mirror(folder, install, side.mailbox)
-        desk.write_owner(folder, install, t=side.clock.now())
-        owner = json.loads((folder / OWNER).read_bytes())
-        if not mirror.open(owner, take_over=True):
-            raise RunError("run-busy", run=run)
-        mirror.desk_files()
-        mirror.pull_controls()
+        now, install = side.clock.now(), desk.install_id(self._home)
+        number = self._journal.open("take-over", run, {"plan": json.loads(frozen), "bucket": side.mailbox.bucket}, now)
+        try:
+            if not _holds(folder, frozen) and not put(folder, frozen):
+                raise RunError("run-busy", run=run)
+            mirror, owner = Mirror(folder, install, side.mailbox), desk.owner_record(install, t=now)
+            if not mirror.open(owner, take_over=True):
+                raise RunError("run-busy", run=run)
+            desk.put_owner(folder, owner)
+            mirror.desk_files()
+            mirror.pull_controls()
+        except OSError as error:
+            self._journal.close(number, "failed", side.clock.now())
+            raise desk.disk_error(error, folder) from error
+        except StudioError:
+            self._journal.close(number, "failed", side.clock.now())
+            raise
+        self._journal.close(number, "taken", side.clock.now())
         return folder
+
+    def _mirror(self, folder: Path) -> Mirror:
+        side = self.driver.side(loads((folder / PLAN).read_bytes()))
+        return Mirror(folder, desk.install_id(self._home), side.mailbox)
+
+    def _refuse_taken_over(self, folder: Path) -> None:
+        """As far as this computer knows: what is asked for in ignorance of a take-over is brought to the bucket."""
+        owner = desk.read_owner(folder)
+        if owner.get("imported") or owner.get("install") in (None, desk.install_id(self._home)):
+            return
+        facts = {name: owner[name] for name in ("host", "t") if name in owner}
+        place, bucket = loads((folder / PLAN).read_bytes()).place, self.driver.state(folder.name).bucket
+        raise RunError("run-taken-over", run=folder.name, place=place, bucket=bucket, **facts)
 
     def in_bucket(self, plan: Plan) -> list[str]:
         """Runs that the bucket holds."""
@@ -164,3 +190,10 @@ class CloudVerbs:
             self._journal.close(number, "refused", side.clock.now())
             raise RunError("stops-not-moved", run=folder.name, raw=error.facts.get("raw", error.id)) from error
         self._journal.close(number, "moved", side.clock.now())
+
+
+def _holds(folder: Path, frozen: bytes) -> bool:
+    try:
+        return (folder / PLAN).read_bytes() == frozen
+    except OSError:
+        return False

@@ -1,0 +1,452 @@
+"""What a rented run survives: its plan or the journal damaged, a full disk, another computer that takes it over.
+
+Its machine may be charged for all the while, so it stays known, driven and deletable.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.clouddesk import RUN, CloudDesk
+from tests.fakes.skies import Sky, cloud_plan
+from tpu_studio.store.index import Index
+from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import NotReady, RunError
+from tpu_studio.wire.runfolder import OWNER, PLAN
+from tpu_studio.workflow import desk as desk_files
+from tpu_studio.workflow.cloudruns import mirror as mirrors
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.decide import SendControl
+from tpu_studio.workflow.runs import Runs
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def sky() -> Sky:
+    return Sky()
+
+
+@pytest.fixture
+def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
+    made = CloudDesk(tmp_path / "one", sky)
+    yield made
+    made.die()
+
+
+def trains(desk: CloudDesk) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+
+
+def runs_of(desk: CloudDesk) -> Runs:
+    return Runs(desk.home, places={}, journal=desk.journal, index=Index(desk.home), driver=desk.driver)
+
+
+def ends(desk: CloudDesk, reason: str = "completed") -> None:
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == reason
+    assert desk.sky.nodes == {} and desk.sky.tasks == {}
+    assert len(desk.sky.created_names) == len(set(desk.sky.created_names))
+    assert desk.journal.open_intents() == []
+
+
+def mended(desk: CloudDesk) -> list[object]:
+    return [one.get("facts") for one in desk.said("notice") if one.get("id") == "plan-mended"]
+
+
+DAMAGES = [b"", b'{"format": 1, "job": {', b"\xff\x00\xfe" * 50, None]
+
+
+def damage(folder: Path, content: bytes | None) -> None:
+    if content is None:
+        (folder / PLAN).unlink()
+    else:
+        (folder / PLAN).write_bytes(content)
+
+
+# ------------------------------------------------------------------------------------------------------------ plan.json
+
+
+@pytest.mark.parametrize("content", DAMAGES)
+def test_a_damaged_plan_comes_back_from_the_journal_and_the_run_is_stopped(
+    desk: CloudDesk, sky: Sky, content: bytes | None
+) -> None:
+    trains(desk)
+    frozen = (desk.folder / PLAN).read_bytes()
+    desk.die()
+    damage(desk.folder, content)
+    desk.start()
+    runs_of(desk).stop(RUN)
+    assert (desk.folder / PLAN).read_bytes() == frozen
+    assert mended(desk) == [{"source": "journal"}]
+    ends(desk, "stopped-by-user")
+
+
+@pytest.mark.parametrize("content", DAMAGES)
+def test_where_the_journal_is_lost_too_it_comes_back_from_the_bucket(
+    desk: CloudDesk, sky: Sky, content: bytes | None
+) -> None:
+    trains(desk)
+    desk.die()
+    damage(desk.folder, content)
+    (desk.home / "journal.db").write_bytes(b"no database" * 500)
+    desk.start()
+    runs_of(desk).stop(RUN)
+    assert mended(desk) == [{"source": "bucket"}]
+    ends(desk, "stopped-by-user")
+
+
+@pytest.mark.parametrize("content", DAMAGES)
+def test_damaged_while_it_is_driven_it_is_put_back_at_the_next_turn(
+    desk: CloudDesk, sky: Sky, content: bytes | None
+) -> None:
+    trains(desk)
+    frozen = (desk.folder / PLAN).read_bytes()
+    damage(desk.folder, content)
+    ends(desk)
+    assert (desk.folder / PLAN).read_bytes() == frozen
+
+
+def test_the_steward_finds_a_damaged_plan_at_its_start(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    desk.die()
+    damage(desk.folder, None)
+    desk.start()
+    assert desk.driver.recover() == []
+    assert [node.wanted.ref.name for node in sky.nodes.values()] == ["ts-digits-k3f7-a1-t1"]  # it trains on
+    ends(desk)
+
+
+def test_a_plan_of_another_run_in_the_bucket_is_not_put_in_its_place(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    desk.die()
+    (desk.home / "journal.db").unlink()
+    damage(desk.folder, b"")
+    name = f"runs/{RUN}/{PLAN}"
+    other = json.loads(sky.objects[name][0]) | {"run": "other-aaaa"}
+    sky._put(name, json.dumps(other).encode())
+    desk.start()
+    with pytest.raises(RunError, match="plan-unreadable"):
+        desk.turn()
+    assert (desk.folder / PLAN).read_bytes() == b""
+
+
+# ------------------------------------------------------------------------------------------------------------- journal
+
+
+def test_a_lost_journal_learns_the_open_create_call_from_the_run_folder(desk: CloudDesk, sky: Sky) -> None:
+    def die(call: str, done: bool) -> None:
+        if (call, done) == ("create", True):
+            raise Killed
+
+    sky.hook = die
+    with pytest.raises(Killed):
+        desk.until()
+    sky.hook = lambda call, done: None
+    desk.die()
+    (desk.home / "journal.db").write_bytes(b"\xee" * 9000)
+    desk.start()
+    assert desk.journal.put_aside is not None
+    runs_of(desk).reconcile()
+    [intent] = desk.journal.open_intents()
+    assert (intent.action, intent.facts["id"]) == ("create", "create/ts-digits-k3f7-a1-t1")
+    assert intent.facts["request_id"] == sky.nodes["ts-digits-k3f7-a1-t1"].wanted.request_id
+    ends(desk)
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+
+
+def test_a_journal_that_is_lost_while_the_run_is_driven_keeps_no_machine(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    (desk.home / "journal.db").write_bytes(b"\xee" * 9000)
+    sky.hang()
+    ends(desk, "machine-silent")
+    assert desk.journal.put_aside is not None
+
+
+# ----------------------------------------------------------------------------------------------------------- the disk
+
+
+class Disk:
+    """Full while *full*: nothing more is taken, by events files, run folder or journal."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, desk: CloudDesk) -> None:
+        self.full, self._desk = False, desk
+        for module, name in (
+            (desk_files, "append_whole"), (mirrors, "append_whole"), (mirrors, "write_atomically"),
+            (desk_files, "write_atomically"), (mirrors, "create_once"),
+        ):  # fmt: skip
+            patch.setattr(module, name, self._refusing(getattr(module, name)))
+        patch.setattr(desk.journal, "_execute", self._refusing_writes(desk.journal._execute))
+
+    def _refusing(self, real: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            if self.full:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return real(*arguments)
+
+        return call
+
+    def _refusing_writes(self, real: Any) -> Any:
+        def call(sql: str, values: Any) -> Any:
+            if self.full and not sql.startswith("SELECT"):
+                raise NotReady("disk-full", raw="database or disk is full")
+            return real(sql, values)
+
+        return call
+
+
+@pytest.fixture
+def disk(desk: CloudDesk, monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch, desk)
+
+
+def test_on_a_full_disk_the_run_is_driven_on_and_its_hung_machine_deleted(
+    desk: CloudDesk, sky: Sky, disk: Disk
+) -> None:
+    trains(desk)
+    desk.turn()
+    disk.full = True
+    sky.hang()
+    for _ in range(300):
+        desk.turn()
+        if not sky.nodes:
+            break
+    assert sky.nodes == {}
+    assert desk.driver.problems[RUN].id == "run-not-recorded"
+    assert desk.driver.problems[RUN].facts["full"] is True
+    disk.full = False
+    ends(desk, "machine-silent")
+    kinds = [one.kind for one in desk.said("leaving")] + [one.kind for one in desk.said("deleted")]
+    assert kinds == ["leaving", "deleted"]
+
+
+def test_what_a_machine_says_while_the_disk_is_full_is_fetched_later_whole(
+    desk: CloudDesk, sky: Sky, disk: Disk
+) -> None:
+    trains(desk)
+    disk.full = True
+    for _ in range(60):
+        desk.turn()
+    disk.full = False
+    ends(desk)
+    assert [e.get("step") for e in desk.mirrored() if e.kind == "metric"] == [[n] for n in range(1, 41)]
+
+
+def test_on_a_full_disk_nothing_is_rented(desk: CloudDesk, sky: Sky, disk: Disk) -> None:
+    disk.full = True
+    for _ in range(30):
+        desk.turn()
+    assert sky.created_names == [] and sky.tasks == {}
+    disk.full = False
+    ends(desk)
+
+
+def test_on_a_full_disk_a_person_can_stop_it(
+    desk: CloudDesk, sky: Sky, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trains(desk)
+    disk.full = True
+    from tpu_studio.wire import controls
+
+    def no_room(*arguments: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(controls, "send", no_room)
+    CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
+    for _ in range(60):
+        desk.turn()
+    assert sky.nodes == {}
+    disk.full = False
+    ends(desk, "stopped-by-user")
+
+
+def test_an_event_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import os
+
+    real, room = os.write, [70]
+
+    def short(fd: int, data: Any) -> int:
+        if room[0] <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        some = bytes(data)[: min(11, room[0])]
+        room[0] -= len(some)
+        return real(fd, some)
+
+    monkeypatch.setattr(desk_files.os, "write", short)
+    desk_files.write_event(tmp_path, "abcdefgh", "phase", t=1.0, phase="queued")
+    path = tmp_path / "events" / "desk-abcdefgh.jsonl"
+    whole = path.read_bytes()
+    assert whole.endswith(b"\n") and json.loads(whole)["phase"] == "queued"
+    with pytest.raises(OSError, match="No space"):
+        desk_files.write_event(tmp_path, "abcdefgh", "phase", t=2.0, phase="provisioning")
+    assert path.read_bytes() == whole
+
+
+# -------------------------------------------------------------------------------------------------------- take-over
+
+
+def second(tmp_path: Path, sky: Sky) -> tuple[CloudVerbs, Driver, JournalFile]:
+    home = tmp_path / "two"
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
+    return CloudVerbs(home, driver, journal), driver, journal
+
+
+def settle(driver: Driver, sky: Sky) -> None:
+    for _ in range(500):
+        if driver.state(RUN).settled:
+            return
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    raise AssertionError(driver.state(RUN))
+
+
+def test_after_a_take_over_the_first_computer_stops_driving_at_its_next_turn(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    trains(desk)
+    verbs, driver, journal = second(tmp_path, sky)
+    verbs.take_over(cloud_plan(), RUN)
+    said = desk.said("phase")
+    desk.turn()
+    told = desk.driver.problems[RUN]
+    assert told.id == "run-taken-over"
+    assert told.facts["host"] and told.facts["t"] > 0
+    before = dict(sky.objects)
+    sky.hang()
+    sky.pass_time(3000.0)
+    for _ in range(20):
+        desk.turn()
+    assert len(sky.nodes) == 1  # it is the other's to delete
+    assert set(sky.objects) == set(before) and desk.said("phase")[: len(said)] == said
+    with pytest.raises(RunError, match="run-taken-over"):
+        CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
+    settle(driver, sky)
+    assert sky.nodes == {} and sky.tasks == {}
+    desk.until()  # and it follows to the end
+    assert desk.said("deleted")
+    assert RUN not in desk.driver.problems
+    journal.disconnect()
+
+
+def test_taken_back_the_first_drives_again(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    verbs, driver, journal = second(tmp_path, sky)
+    verbs.take_over(cloud_plan(), RUN)
+    desk.turn()
+    CloudVerbs(desk.home, desk.driver, desk.journal).take_over(cloud_plan(), RUN)
+    driver.turn(RUN)
+    assert driver.problems[RUN].id == "run-taken-over"
+    ends(desk)
+    journal.disconnect()
+
+
+def test_a_stop_asked_for_before_the_take_over_was_known_reaches_the_machine(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    trains(desk)
+    verbs, driver, journal = second(tmp_path, sky)
+    verbs.take_over(cloud_plan(), RUN)
+    desk.stop()
+    desk.turn()
+    settle(driver, sky)
+    end = driver.state(RUN).end
+    assert end is not None and end.get("reason") == "stopped-by-user"
+    journal.disconnect()
+
+
+@pytest.mark.parametrize("at", range(1, 30))
+def test_a_take_over_that_is_killed_anywhere_leaves_one_machine_and_one_driver(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, at: int
+) -> None:
+    trains(desk)
+    desk.die()
+    verbs, driver, journal = second(tmp_path, sky)
+    left = [at]
+
+    def die(call: str, done: bool) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    sky.hook = die
+    try:
+        verbs.take_over(cloud_plan(), RUN)
+    except Killed:
+        pass
+    sky.hook = lambda call, done: None
+    journal.disconnect()
+    verbs, driver, journal = second(tmp_path, sky)
+    desk.start()
+    for _ in range(3):
+        if (tmp_path / "two" / "runs" / RUN / PLAN).exists():
+            driver.turn(RUN)
+        desk.turn()
+    driving = json.loads(sky.objects[f"runs/{RUN}/{OWNER}"][0])["install"]
+    (settle(driver, sky) if driving == desk_files.install_id(tmp_path / "two") else desk.until())
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+    assert sky.nodes == {} and sky.tasks == {}
+    journal.disconnect()
+
+
+def test_a_take_over_puts_a_damaged_plan_right(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    desk.die()
+    verbs, driver, journal = second(tmp_path, sky)
+    folder = tmp_path / "two" / "runs" / RUN
+    folder.mkdir(parents=True)
+    (folder / PLAN).write_bytes(b"{")
+    verbs.take_over(cloud_plan(), RUN)
+    assert (folder / PLAN).read_bytes() == (desk.folder / PLAN).read_bytes()
+    settle(driver, sky)
+    journal.disconnect()
+    desk.start()
+
+
+# --------------------------------------------------------------------------------------------------------- extensions
+
+
+def extend(desk: CloudDesk) -> None:
+    limits = {"verb": "limits", "hours": 5.0, "money_usd": 100.0}
+    orders = (SendControl(limits), SendControl({"verb": "extend", "epochs": 2}))
+    CloudVerbs(desk.home, desk.driver, desk.journal).extend(desk.folder, orders)
+
+
+def test_an_extension_that_the_ending_guardian_did_not_hear_is_trained_by_the_next_machine(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    trains(desk)
+    sky.pass_time(60.0)
+    desk.turn()
+    extend(desk)  # the guardian of this sky hears of no extension: as one that is ending
+    sky.pass_time(100.0)
+    for _ in range(200):
+        desk.turn()
+        if desk.state.attempt > 1:
+            break
+    sky.steps = 48
+    ends(desk)
+    assert desk.state.attempt == 2
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1", "ts-digits-k3f7-a2-t1"]
+    assert "extended-at-the-end" in [one.get("id") for one in desk.said("notice")]
+
+
+def test_an_extension_that_nobody_can_train_is_told(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    sky.pass_time(60.0)
+    desk.turn()
+    extend(desk)
+    desk.stop()
+    ends(desk, "stopped-by-user")
+    assert desk.state.attempt == 1
+    assert "extension-unheard" in [one.get("id") for one in desk.said("notice")]

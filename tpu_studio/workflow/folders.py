@@ -1,0 +1,84 @@
+"""Where the folders of runs are: found by what a person says, made, and put right where a plan is damaged."""
+
+from __future__ import annotations
+
+import difflib
+import secrets
+import unicodedata
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.runfolder import PLAN, is_torn
+from tpu_studio.workflow import desk
+from tpu_studio.workflow.cloudruns.plans import is_damaged
+
+
+class RunFolders:
+    """Args:
+    root: ``runs/``; need not be there.
+    mend: Puts back the plan of a rented run, and says whether it did.
+    """
+
+    def __init__(self, root: Path, mend: Callable[[Path], bool]) -> None:
+        self.root, self._mend = root, mend
+
+    def all(self) -> Sequence[Path]:
+        if not self.root.is_dir():
+            return []
+        return sorted(path for path in self.root.iterdir() if path.is_dir() and not path.name.startswith("."))
+
+    def find(self, run: str, *, damaged: bool = False) -> Path:
+        """The folder of a run, by its id, an unambiguous beginning of it, or a path.
+
+        Args:
+            damaged: Also one that has lost its plan, by its id.
+
+        Raises:
+            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found), ``plan-missing``.
+        """
+        exact = self.root / run
+        named = bool(run) and run == Path(run).name
+        if named and (exact / PLAN).exists():
+            return self._whole(exact)
+        if named and is_torn(exact) and self._mend(exact):
+            return exact
+        if named and is_torn(exact):
+            if damaged:
+                return exact
+            raise RunError("plan-missing", run=run, folder=str(exact))
+        if (Path(run) / PLAN).exists():
+            return Path(run).absolute()
+        names = [path.name for path in self.all() if (path / PLAN).exists()]
+        found = [name for name in names if run and name.startswith(run)]
+        if len(found) == 1:
+            return self._whole(self.root / found[0])
+        if found:
+            raise RunError("run-ambiguous", run=run, found=sorted(found))
+        known = {name.rpartition("-")[0]: name for name in names} | {name: name for name in names}
+        near = difflib.get_close_matches(run, known, n=1)
+        raise RunError("run-unknown", run=run, nearest=known[near[0]] if near else None)
+
+    def _whole(self, folder: Path) -> Path:
+        """With its plan as it was launched, where anybody knows it still."""
+        if is_damaged(folder):
+            self._mend(folder)
+        return folder
+
+    def new_id(self, name: str) -> str:
+        """An id for a run of a job of that name; nothing is made."""
+        plain = unicodedata.normalize("NFKD", name.lower()).replace("ß", "ss")  # an accent is a letter of its own now
+        plain = "".join(c for c in plain if not unicodedata.combining(c))
+        letters = "".join(c if c.isascii() and c.isalnum() else " " for c in plain)
+        slug = "-".join(letters.split())[:40].strip("-")
+        return f"{slug or 'run'}-{''.join(secrets.choice(desk.ALPHABET) for _ in range(4))}"
+
+    def make(self, name: str) -> Path:
+        self.root.mkdir(parents=True, exist_ok=True)
+        while True:
+            folder = self.root / self.new_id(name)
+            try:
+                folder.mkdir()
+            except FileExistsError:
+                continue
+            return folder
