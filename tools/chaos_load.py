@@ -15,6 +15,7 @@ from typing import Any
 BEAT_S = 0.05
 LATE_S = 1.0  # one beat so late: as long as the allowance of the judgement for a loaded computer, nearly
 LATE_SHARE = 0.15  # of the whole time
+LOAD_PER_CORE = 4.0  # programs that want a core, for each; four cells alone make two or three in all
 
 
 class Load(threading.Thread):
@@ -59,7 +60,8 @@ class Load(threading.Thread):
             "waited_s": None if waited_s is None else round(waited_s, 1),
             "load_1min": round(os.getloadavg()[0], 1), "cores": os.cpu_count(),
         }  # fmt: skip
-        found["busy"] = self.latest_s >= LATE_S or self.late_s >= LATE_SHARE * seconds
+        crowded = os.getloadavg()[0] >= LOAD_PER_CORE * (os.cpu_count() or 1)
+        found["busy"] = crowded or self.latest_s >= LATE_S or self.late_s >= LATE_SHARE * seconds
         return found
 
 

@@ -5,7 +5,6 @@ the platform does by itself. Google's own generic client, built on the same disc
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pytest
 
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.vm_image import IDLE, SAVES_ON_TERM, make_engine, steps
+from tests.fakes.waiting import eventually
 from tpu_studio.practice.main import Practice
 
 PROJECT, ZONE = "practice-project", "us-east5-b"
@@ -61,15 +61,6 @@ def body(
         "metadata": {"items": [{"key": "startup-script", "value": script}]},
         "labels": {"tpu-studio": "run", "run-id": "a"},
     }
-
-
-def eventually(true: Callable[[], Any], what: str) -> Any:
-    give_up = time.monotonic() + 60
-    while time.monotonic() < give_up:
-        if value := true():
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not within 60 s: {what}")
 
 
 class Desk:

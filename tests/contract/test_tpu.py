@@ -5,18 +5,17 @@ Practice time runs 20 times as fast, so a TPU is ready a third of a second after
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.contract.conftest import Answer, Call, Start, caller
+from tests.fakes.waiting import eventually
 from tpu_studio.practice.main import Practice
 
 PLACE = "projects/practice-project/locations/us-west4-a"
 V2, ALPHA = f"/v2/{PLACE}", f"/v2alpha1/{PLACE}"
-PATIENCE_S = 60.0
 
 Body = dict[str, Any]
 
@@ -50,17 +49,8 @@ def state(call: Call, id: str = "q1", base: str = V2) -> str:
     return "gone" if answer.status == 404 else str(answer.body["state"]["state"])
 
 
-def until(condition: Callable[[], Any], what: str) -> Any:
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up:
-        if found := condition():
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"{what} never came")
-
-
 def reach(call: Call, wanted: str, id: str = "q1") -> None:
-    until(lambda: state(call, id) == wanted, f"{id} {wanted}")
+    eventually(lambda: state(call, id) == wanted, f"{id} {wanted}")
 
 
 # ------------------------------------------------------------------------------------------------------------- lists
@@ -109,7 +99,7 @@ def test_a_request_waits_is_provisioned_and_becomes_a_ready_node(call: Call):
             seen.append(now)
         return now == "ACTIVE"
 
-    until(active, "ACTIVE")
+    eventually(active, "ACTIVE")
     order = ["CREATING", "WAITING_FOR_RESOURCES", "PROVISIONING", "ACTIVE"]
     assert seen == [one for one in order if one in seen]
     done = call("GET", f"/v2/{made.body['name']}").body
@@ -203,13 +193,13 @@ def test_a_node_is_made_stopped_started_changed_and_deleted(call: Call):
     def is_state(wanted: str) -> Callable[[], bool]:
         return lambda: call("GET", f"{V2}/nodes/n1").body.get("state") == wanted
 
-    until(is_state("READY"), "READY")
+    eventually(is_state("READY"), "READY")
     done = call("GET", f"/v2/{made.body['name']}").body
     assert done["response"]["@type"].endswith("tpu.v2.Node") and done["response"]["state"] == "READY"
     call("POST", f"{V2}/nodes/n1:stop", {})
-    until(is_state("STOPPED"), "STOPPED")
+    eventually(is_state("STOPPED"), "STOPPED")
     call("POST", f"{V2}/nodes/n1:start", {})
-    until(is_state("READY"), "READY")
+    eventually(is_state("READY"), "READY")
     whole = call("GET", f"{V2}/nodes/n1").body
     call("PATCH", f"{V2}/nodes/n1?updateMask=description", {**whole, "description": "mine", "labels": {}})
     changed = call("GET", f"{V2}/nodes/n1").body
@@ -217,7 +207,7 @@ def test_a_node_is_made_stopped_started_changed_and_deleted(call: Call):
     assert call("PATCH", f"{V2}/nodes/n1?updateMask=acceleratorType", whole).status == 400
     assert call("POST", f"{V2}/nodes/n1:getGuestAttributes", {"queryPath": "a/b"}).body["guestAttributes"]
     call("DELETE", f"{V2}/nodes/n1")
-    until(lambda: call("GET", f"{V2}/nodes/n1").status == 404, "404")
+    eventually(lambda: call("GET", f"{V2}/nodes/n1").status == 404, "404")
     assert [line["open"] for line in call("GET", "/practice/bill").body["lines"]] == [
         False,
         False,
@@ -226,7 +216,7 @@ def test_a_node_is_made_stopped_started_changed_and_deleted(call: Call):
 
 def test_a_slice_of_several_machines_cannot_be_stopped(call: Call):
     call("POST", f"{V2}/nodes?nodeId=n1", node("v5litepod-16"))
-    until(lambda: call("GET", f"{V2}/nodes/n1").body.get("state") == "READY", "READY")
+    eventually(lambda: call("GET", f"{V2}/nodes/n1").body.get("state") == "READY", "READY")
     assert len(call("GET", f"{V2}/nodes/n1").body["networkEndpoints"]) == 4
     assert call("POST", f"{V2}/nodes/n1:stop", {}).error["status"] == "FAILED_PRECONDITION"
 
@@ -394,7 +384,7 @@ def test_waiting_for_ever_ends_when_there_is_room(armed: Callable[..., Call]):
 def test_a_tpu_that_flaps_is_not_billed_for_what_never_was(armed: Callable[..., Call]):
     call = armed("provisioning-flap:times=1")
     create(call)
-    until(lambda: call("GET", "/practice/faults").body["armed"] == [], "the flap")
+    eventually(lambda: call("GET", "/practice/faults").body["armed"] == [], "the flap")
     assert call("GET", "/practice/bill").body["lines"] == [] or state(call) != "WAITING_FOR_RESOURCES"
     reach(call, "ACTIVE")
     assert len(call("GET", "/practice/bill").body["lines"]) == 1
@@ -406,7 +396,7 @@ def test_a_preempted_node_is_seen_as_such_then_gone_and_the_request_suspended_by
     call = armed("preempted:seconds=2,notice=4")
     create(call)
     reach(call, "ACTIVE")
-    seen = until(lambda: state(call) == "SUSPENDED" and call("GET", f"{V2}/queuedResources/q1").body, "SUSPENDED")
+    seen = eventually(lambda: state(call) == "SUSPENDED" and call("GET", f"{V2}/queuedResources/q1").body, "SUSPENDED")
     assert seen["state"]["stateInitiator"] == "SERVICE"
     assert call("GET", f"{V2}/nodes/q1-n").status == 404
     assert [line["open"] for line in call("GET", "/practice/bill").body["lines"]] == [False]

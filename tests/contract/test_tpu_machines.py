@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,11 @@ import psutil
 import pytest
 
 from tests.contract.conftest import Call, Start, caller
+from tests.fakes.waiting import eventually
 from tpu_studio.practice.main import Practice
 
 PLACE = "projects/practice-project/locations/us-west4-a"
 V2, NODE = f"/v2/{PLACE}", f"{PLACE}/nodes/n1"
-PATIENCE_S = 60.0
 # What a trainer's run folder shows, one step every twentieth of a second; TERM is answered once, then it works on.
 TRAINS = """#!/bin/sh
 echo booted
@@ -37,15 +35,6 @@ def create(call: Call, accelerator: str = "v5litepod-1") -> None:
     spec = {"parent": PLACE, "nodeId": "n1", "node": node}
     answer = call("POST", f"{V2}/queuedResources?queuedResourceId=q1", {"spot": {}, "tpu": {"nodeSpec": [spec]}})
     assert answer.status == 200, answer.raw
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up:
-        if found := condition():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"{what} never came")
 
 
 def state(call: Call) -> str:
@@ -81,10 +70,10 @@ def test_a_machine_boots_with_its_node_and_every_process_goes_with_the_delete(st
     practice = start_practice(speed=10.0, machines=True)
     call, vms = caller(practice), practice.cloud.vms
     create(call)
-    until(lambda: "booted" in console(practice), "the startup script")
+    eventually(lambda: "booted" in console(practice), "the startup script")
     assert call("GET", f"{V2}/nodes/n1").body["state"] == "READY" and vms is not None and vms.alive(NODE)
     assert call("DELETE", f"{V2}/queuedResources/q1?force=true").status == 200
-    until(lambda: state(call) == "gone", "the end")
+    eventually(lambda: state(call) == "gone", "the end")
     assert not vms.alive(NODE) and processes(home) == []
 
 
@@ -93,9 +82,9 @@ def test_preempted_at_a_step_it_is_warned_first_and_dead_after_the_notice(start_
     call, vms = caller(practice), practice.cloud.vms
     assert vms is not None
     create(call)
-    until(lambda: vms.noticed(NODE), "the notice")
+    eventually(lambda: vms.noticed(NODE), "the notice")
     assert (vms.step(NODE) or 0) >= 5
-    until(lambda: state(call) == "SUSPENDED", "SUSPENDED")
+    eventually(lambda: state(call) == "SUSPENDED", "SUSPENDED")
     assert "warned" in console(practice) and not vms.alive(NODE) and processes(home) == []
     assert call("GET", f"{V2}/queuedResources/q1").body["state"]["stateInitiator"] == "SERVICE"
     assert call("GET", "/practice/faults").body["armed"] == []
@@ -104,11 +93,11 @@ def test_preempted_at_a_step_it_is_warned_first_and_dead_after_the_notice(start_
 def test_a_machine_outlives_the_server_and_is_found_again(start_practice: Start, home: Path):
     first = start_practice(speed=10.0, machines=True)
     create(caller(first))
-    until(lambda: "booted" in console(first), "the startup script")
+    eventually(lambda: "booted" in console(first), "the startup script")
     first.stop()
     second = start_practice(speed=10.0, machines=True)
     call = caller(second)
-    until(lambda: state(call) == "ACTIVE", "ACTIVE")
+    eventually(lambda: state(call) == "ACTIVE", "ACTIVE")
     assert console(second).count("booted") == 1 and second.cloud.vms is not None and second.cloud.vms.alive(NODE)
     assert call("POST", "/practice/stop").status == 200
     assert state(call) == "gone" and processes(home) == []
@@ -118,11 +107,11 @@ def test_a_machine_outlives_the_server_and_is_found_again(start_practice: Start,
 def test_a_machine_that_died_with_the_computer_boots_again(start_practice: Start, home: Path):
     first = start_practice(speed=10.0, machines=True)
     create(caller(first))
-    until(lambda: "booted" in console(first), "the startup script")
+    eventually(lambda: "booted" in console(first), "the startup script")
     first.stop()
     for one in processes(home):
         end(one)
-    until(lambda: processes(home) == [], "the end of all processes")
+    eventually(lambda: processes(home) == [], "the end of all processes")
     second = start_practice(speed=10.0, machines=True)
-    until(lambda: console(second).count("booted") == 2, "the second boot")
+    eventually(lambda: console(second).count("booted") == 2, "the second boot")
     caller(second)("POST", "/practice/stop")

@@ -11,14 +11,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.fakes.plans import plan
+from tests.fakes.waiting import eventually
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.wire.claims import is_guarded, read_claim
@@ -71,13 +70,6 @@ def events(run: Path, attempt: int = 1) -> list[dict[str, Any]]:
     return [json.loads(line) for line in events_file(run, attempt).read_bytes().splitlines()]
 
 
-def wait_until(true: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
 def said(run: Path, kind: str, attempt: int = 1) -> list[dict[str, Any]]:
     if not events_file(run, attempt).exists():
         return []
@@ -98,18 +90,18 @@ def test_a_run_to_its_end_has_every_point_once_and_the_end_as_its_last_line(run:
 
 def test_the_claim_says_who_guards_and_its_lock_whether_it_lives(run: Path) -> None:
     process = started(run, "--steps", "100", "--step-s", "0.02")
-    wait_until(lambda: is_guarded(claim_file(run, 1)))
+    eventually(lambda: is_guarded(claim_file(run, 1)))
     claim = read_claim(claim_file(run, 1))
     assert claim is not None
     assert claim["pid"] == process.pid
     process.kill()
     process.wait()
-    wait_until(lambda: not is_guarded(claim_file(run, 1)))  # a child that it was just starting lets go with it
+    eventually(lambda: not is_guarded(claim_file(run, 1)))  # a child that it was just starting lets go with it
 
 
 def test_a_second_guardian_of_the_same_attempt_leaves_without_harm(run: Path) -> None:
     first = started(run, "--steps", "30", "--step-s", "0.02")
-    wait_until(lambda: said(run, "metric"))
+    eventually(lambda: said(run, "metric"))
     assert guard(run, "--steps", "30").returncode == 5
     assert first.wait(30) == 0
     assert [step for line in said(run, "metric") for step in line["step"]] == list(range(1, 31))
@@ -117,7 +109,7 @@ def test_a_second_guardian_of_the_same_attempt_leaves_without_harm(run: Path) ->
 
 def test_stop_and_keep_ends_the_run_with_its_result(run: Path) -> None:
     process = started(run, "--steps", "10000", "--step-s", "0.01")
-    wait_until(lambda: said(run, "metric"))
+    eventually(lambda: said(run, "metric"))
     create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
     assert process.wait(20) == 0
     assert (events(run)[-1]["status"], events(run)[-1]["reason"]) == ("stopped", "stopped-by-user")
@@ -129,7 +121,7 @@ def test_a_run_that_was_stopped_while_it_waited_says_that_there_is_no_result(run
     with open(tmp_path / "turnstile", "wb") as turnstile:
         fcntl.flock(turnstile, fcntl.LOCK_EX)
         process = started(run, options=("--turnstile", str(tmp_path / "turnstile")))
-        wait_until(lambda: any(line.get("detail") == "waiting for its turn" for line in said(run, "phase")))
+        eventually(lambda: any(line.get("detail") == "waiting for its turn" for line in said(run, "phase")))
         create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
         assert process.wait(20) == 0
     end = events(run)[-1]
@@ -139,7 +131,7 @@ def test_a_run_that_was_stopped_while_it_waited_says_that_there_is_no_result(run
 
 def test_stop_and_discard_leaves_no_result(run: Path) -> None:
     process = started(run, "--steps", "10000", "--step-s", "0.01")
-    wait_until(lambda: said(run, "metric"))
+    eventually(lambda: said(run, "metric"))
     create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": False, "attempt": 1}).encode())
     assert process.wait(20) == 0
     assert events(run)[-1]["reason"] == "discarded"
@@ -148,7 +140,7 @@ def test_stop_and_discard_leaves_no_result(run: Path) -> None:
 
 def test_an_extension_while_it_runs_is_counted_once(run: Path) -> None:
     process = started(run, "--steps", "60", "--step-s", "0.02")
-    wait_until(lambda: said(run, "metric"))
+    eventually(lambda: said(run, "metric"))
     create_once(control_file(run, 1), json.dumps({"verb": "extend", "epochs": 2}).encode())
     assert process.wait(30) == 0
     assert events(run)[-1]["steps"] == 60 + 2 * 10
@@ -156,7 +148,7 @@ def test_an_extension_while_it_runs_is_counted_once(run: Path) -> None:
 
 def test_an_extension_that_comes_while_the_result_is_saved_is_not_lost(run: Path) -> None:
     process = started(run, "--steps", "10", "--result-s", "1")
-    wait_until(lambda: any(line["phase"] == "saving" for line in said(run, "phase")))
+    eventually(lambda: any(line["phase"] == "saving" for line in said(run, "phase")))
     create_once(control_file(run, 1), json.dumps({"verb": "extend", "epochs": 2}).encode())
     assert process.wait(30) == 0
     assert (events(run)[-1]["reason"], events(run)[-1]["steps"]) == ("completed", 10 + 2 * 10)
@@ -203,7 +195,7 @@ def test_a_trainer_that_falls_silent_is_stuck_and_is_killed(run: Path) -> None:
 
 def test_a_trainer_that_ignores_stop_is_killed_and_the_end_says_so(run: Path) -> None:
     process = started(run, "--steps", "50", "--at", "5:silence", options=("--grace", "0.5"))
-    wait_until(lambda: len(said(run, "metric")) == 5)
+    eventually(lambda: len(said(run, "metric")) == 5)
     create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
     assert process.wait(20) == 0
     end = events(run)[-1]
@@ -263,7 +255,7 @@ def test_a_torn_last_line_of_an_earlier_guardian_is_cut_off(run: Path) -> None:
 
 def test_sigterm_to_the_guardian_stops_and_keeps(run: Path) -> None:
     process = started(run, "--steps", "10000", "--step-s", "0.01")
-    wait_until(lambda: said(run, "metric"))
+    eventually(lambda: said(run, "metric"))
     process.send_signal(signal.SIGTERM)
     assert process.wait(20) == 0
     end = events(run)[-1]
@@ -274,12 +266,12 @@ def test_sigterm_to_the_guardian_stops_and_keeps(run: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
 def test_a_killed_guardian_takes_its_trainer_with_it(run: Path) -> None:
     process = started(run, "--steps", "10000", "--step-s", "0.01")
-    wait_until(lambda: said(run, "metric"))
+    eventually(lambda: said(run, "metric"))
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert children
     process.kill()
     process.wait()
-    wait_until(lambda: not any(alive(int(pid)) for pid in children), 5.0)
+    eventually(lambda: not any(alive(int(pid)) for pid in children))
 
 
 def test_a_run_waits_for_its_turn_and_can_be_stopped_while_it_waits(run: Path, tmp_path: Path) -> None:
@@ -287,9 +279,9 @@ def test_a_run_waits_for_its_turn_and_can_be_stopped_while_it_waits(run: Path, t
     other = tmp_path / "other-aaaa"
     write_atomically(other / "plan.json", dumps(plan()))
     first = started(other, "--steps", "10000", "--step-s", "0.01", options=turnstile)
-    wait_until(lambda: said(other, "metric"))
+    eventually(lambda: said(other, "metric"))
     second = started(run, "--steps", "5", options=turnstile)
-    wait_until(lambda: said(run, "phase"))
+    eventually(lambda: said(run, "phase"))
     assert said(run, "phase")[0]["phase"] == "queued"
     create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
     assert second.wait(20) == 0
@@ -304,7 +296,7 @@ def test_the_next_in_line_starts_when_the_one_before_it_is_over(run: Path, tmp_p
     other = tmp_path / "other-aaaa"
     write_atomically(other / "plan.json", dumps(plan()))
     first = started(other, "--steps", "40", "--step-s", "0.02", options=turnstile)
-    wait_until(lambda: said(other, "metric"))
+    eventually(lambda: said(other, "metric"))
     assert guard(run, "--steps", "5", options=turnstile).returncode == 0
     assert first.wait(20) == 0
     assert said(run, "metric")[0]["t"] >= events(other)[-1]["t"] - 0.01

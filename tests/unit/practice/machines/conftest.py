@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,12 @@ import psutil
 import pytest
 
 from tests.fakes.vm_image import make_engine
+from tests.fakes.waiting import eventually
 from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines import processes
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
-
-PATIENCE_S = 60.0
-
-
-def eventually(true: Callable[[], Any], what: str) -> Any:
-    """Wait until *true* is; its value."""
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up:
-        if value := true():
-            return value
-        time.sleep(0.01)
-    raise AssertionError(f"not within {PATIENCE_S:.0f} s: {what}")
 
 
 def runs(process: psutil.Process) -> bool:

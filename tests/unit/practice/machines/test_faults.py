@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from tests.fakes.vm_image import DEAF, IDLE, SAVES_ON_TERM, machine_spec, steps
-from tests.unit.practice.machines.conftest import Begin, World, eventually
+from tests.fakes.waiting import eventually
+from tests.unit.practice.machines.conftest import Begin, World
 from tpu_studio.practice.machines import image
 
 GETS_TOKEN = """#!/bin/sh

@@ -11,7 +11,8 @@ from pathlib import Path
 import psutil
 
 from tests.fakes.vm_image import DAEMONS, DEAF, IDLE, SAVES_ON_TERM, machine_spec
-from tests.unit.practice.machines.conftest import Begin, World, eventually, runs
+from tests.fakes.waiting import eventually
+from tests.unit.practice.machines.conftest import Begin, World, runs
 from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines import processes
 
