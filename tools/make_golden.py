@@ -57,10 +57,15 @@ GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ..
     ("shakespeare", "gpt-mini", {}, "v5litepod-8", "bfloat16", True, (512,)),
     ("shakespeare", "gpt-mini", {"layers": 4, "width": 512, "heads": 8}, "v5p-8", "bfloat16", False, (64,)),
     ("gpt-124m", "gpt-124m", {}, "v6e-1", "float32", False, (8,)),
-    ("gpt-124m", "gpt-124m", {}, "v5litepod-1", "float32", False, (64,)),
+    ("gpt-124m", "gpt-124m", {}, "v5litepod-1", "float32", False, (16, 64)),
     ("gpt-124m", "gpt-124m", {}, "v6e-1", "bfloat16", False, (8,)),
     ("gpt-124m", "gpt-124m", {}, "v5litepod-1", "bfloat16", True, (8, 32)),
     ("gpt-124m", "gpt-124m", {}, "v6e-1", "float32", True, (16,)),
+    ("gpt-124m", "gpt-124m", {}, "v5litepod-1", "bfloat16", False, (4, 16, 32)),
+    ("shakespeare", "gpt-mini", {}, "v5litepod-1", "bfloat16", False, (1024,)),
+    ("shakespeare", "gpt-nano", {"layers": 12}, "v5litepod-1", "bfloat16", False, (8192,)),
+    ("shakespeare", "gpt-nano", {"layers": 6, "width": 256}, "tpu7x-8", "float32", False, (512,)),
+    ("diamonds", "mlp", {"layers": 16, "width": 8192}, "v5litepod-1", "bfloat16", False, (16384,)),
 )
 
 # The memory model (planner/work.py) was adjusted with these in sight: the first rows, and the ones named. To no other.
@@ -81,6 +86,16 @@ READ_OFF = (
     "gpt-mini on shakespeare, v5litepod-1, float32, batch 512",
     "gpt-mini on shakespeare, v5litepod-1, float32, batch 1024",
     "mlp layers=20 width=8192 on diamonds, v5litepod-1, float32, batch 1024",
+    "gpt-124m on gpt-124m, v5litepod-1, bfloat16, batch 16",
+    "gpt-mini on shakespeare, v5litepod-1, bfloat16, batch 1024",
+    "mlp layers=16 width=8192 on diamonds, v5litepod-1, bfloat16, batch 16384",
+)
+# More than 15 % off, and left so: what a refusal names is what the compiler had reached when it gave up, half of the
+# program or all of it; and one small program on TPU7x. The verdict on fitting is right at each.
+FAR = (
+    "gpt-124m on gpt-124m, v5litepod-1, bfloat16, batch 32",
+    "gpt-nano layers=12 on shakespeare, v5litepod-1, bfloat16, batch 8192",
+    "gpt-nano layers=6 width=256 on shakespeare, tpu7x-8, float32, batch 512",
 )
 
 

@@ -20,7 +20,7 @@ DROPPED_SHARE, HALF_DROPPED_SHARE = 0.22, 0.62  # more, where some are switched 
 LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 under either
 # What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
 # each gradient to use before the next one is there. Read off programs that it refused or made to fit.
-SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.25
+SPARED_SHARE, HALF_SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.26, 0.25
 MADE_TO_FIT = 0.95  # of the limit, about what is then left free
 
 
@@ -34,7 +34,7 @@ class Kept:
 
     float32: float
     bfloat16: float
-    spared: float = 0.0  # the share that the compiler does without where it must
+    spared: tuple[float, float] = (0.0, 0.0)  # the share of either that the compiler does without where it must
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,11 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     logits = FLOAT * tokens * vocabulary
     remembered += 2 * logits
     one = _one_block(tokens, width, heads, dropped=float(options.get("dropout") or 0) > 0)
-    kept = Kept(layers * one.float32 + LOGITS * logits, layers * one.bfloat16 + HALF_LOGITS * logits, SPARED_SHARE)
+    kept = Kept(
+        layers * one.float32 + LOGITS * logits,
+        layers * one.bfloat16 + HALF_LOGITS * logits,
+        (SPARED_SHARE, HALF_SPARED_SHARE),
+    )
     if rematerialize:  # what comes into the blocks, and one block or the scores over the vocabulary, never both
         stream = layers * tokens * width
         kept = Kept(
@@ -160,14 +164,13 @@ class Memory:
         if self.tile > 1:
             share = -(-self.examples // max(1, devices))
             activations = self.activations * (-(-share // self.tile) * self.tile) // self.examples
-        few = gradients < activations
-        if few:
+        if gradients < activations:
             gradients //= 2
         else:
             activations //= 2
         state = self.weights + self.optimizer
         if limit is not None and state + gradients + activations > limit:
-            gradients = gradients if few else int(gradients * GRADIENTS_LEFT)
+            gradients = int(self.gradients * GRADIENTS_LEFT)
             activations = int(activations * (1 - self.spared))
             activations += max(0, int(limit * MADE_TO_FIT) - state - gradients - activations)
         kept = {"weights": self.weights, "gradients": gradients, "optimizer": self.optimizer}
@@ -214,7 +217,7 @@ def memory(
             framework=FRAMEWORK_BYTES[framework],
             examples=part,
             tile=LANES if work.convolutions else 1,  # there the examples lie along the last side
-            spared=work.kept.spared,
+            spared=work.kept.spared[narrow - 1],
         )
     return Memory(
         weights=work.params * FLOAT * 2,
