@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QScrollArea
 PHOTO_SIDE = 1280  # pixels
 SITUATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "plan-fits": (
-        "gpt-124m", {"training.global_batch": 64, "where.accelerator": "v6e-1"},
+        "gpt-124m", {"training.global_batch": 16, "where.accelerator": "v6e-1"},
     ),
     "plan-not-worth-it": ("digits", {"where.place": "cloud"}),
     "plan-too-big": ("gpt-124m", {"training.global_batch": 64, "where.accelerator": "v5litepod-1"}),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
-from tpu_studio.domain.sentences.advice import TIER_WORDS
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan, Range
@@ -172,8 +171,6 @@ def fix_words(fix: Mapping[str, Any]) -> str:
         return "Rent it there"
     if path == "where.accelerator" and value != "auto":
         return f"Use {title_of(str(value))}"
-    if path == "where.tier":
-        return f"Use {TIER_WORDS.get(str(value), 'it on demand')}"
     if value == "auto":
         return "Use recommended"
     if path == "training.evaluate_every":

@@ -125,7 +125,7 @@ class WaysPlot(Themed, QWidget):
         drawn = [point for _, point in placed]
         drawn += [QPointF(x + (x2 - x) * at / 12, y + (y2 - y) * at / 12)
                   for (x, y), (x2, y2) in pairwise(front) for at in range(1, 12)]  # fmt: skip
-        for way, point in sorted(placed, key=lambda one: one[0].best):
+        for way, point in sorted(placed, key=lambda one: (one[0].best, one[1].x())):
             size = px(5) if way.best or way.planned else px(4)
             painter.setPen(QPen(ink("accent"), 2.5) if way.planned else Qt.PenStyle.NoPen)
             painter.setBrush(ink("card") if way.planned else ink("accent") if way.best else ink("text_3", 0.55))
@@ -146,7 +146,7 @@ class WaysPlot(Themed, QWidget):
 
     def _free_box(self, point: QPointF, width: float, names: list[QRectF], drawn: list[QPointF]) -> QRectF:
         """Room for a name beside *point*: on no other name, and on as few points and lines as can be; the nearest."""
-        height, whole = px(16), QRectF(self.rect())
+        height, whole = px(16), QRectF(0, 0, self.width(), self._free_y + 1)  # below stand the times
         best, least = QRectF(), math.inf
         for away in range(5):
             for x in (point.x() + px(9), point.x() - px(9) - width):
