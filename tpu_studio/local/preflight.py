@@ -156,7 +156,9 @@ class Preflight:
         told["missing"] = sorted(missing)
         known = ("jax",) if plan.framework == "jax" else ("tensorflow-tpu",)
         told["versions"] = {} if missing else {name: state.versions.get(name, "") for name in (*known, "libtpu")}
-        if "traced" in told and (target is None or "compiled" in told or not _may_compile(told["traced"])):
+        damaged = (told.get("compiled") or {}).get("problem") == "compiler-damaged"  # not for long
+        done = target is None or "compiled" in told or not _may_compile(told.get("traced") or {})
+        if "traced" in told and done and not damaged:
             with suppress(OSError):  # a full disk: then it is asked again next time
                 write_atomically(self._file(plan, target), json.dumps(told).encode() + b"\n")
         return told

@@ -121,6 +121,12 @@ def test_a_compiler_that_aborts_takes_nothing_with_it(tmp_path: Path) -> None:
     assert asked.known(plan(), ONE_CHIP) is None
 
 
+def test_a_damaged_compiler_is_asked_again(tmp_path: Path) -> None:
+    asked = preflight(tmp_path, TRACED + 'tell(answer="compiled", problem="compiler-damaged", raw="no such file")\n')
+    assert asked.ask(plan(), ONE_CHIP)["compiled"]["problem"] == "compiler-damaged"
+    assert asked.known(plan(), ONE_CHIP) is None
+
+
 def test_a_model_that_ends_the_program_is_named(tmp_path: Path) -> None:
     told = preflight(tmp_path, 'tell(stage="model")\nos._exit(3)\n').ask(own_plan(), None)
     assert told["ended"]["id"] == "model-ended"

@@ -112,6 +112,25 @@ def test_without_a_compiler_the_estimate_is_labelled() -> None:
     assert "estimate-tensorflow" not in ids(with_compiler(tensorflow, {"compiler": "ready", "traced": TRACED}))
 
 
+@pytest.mark.parametrize(
+    ("status", "next_step"), [("missing", "--install"), ("broken", "--repair"), ("installing", "when it is done")]
+)
+def test_a_compiler_that_is_not_ready_says_what_to_do(status: str, next_step: str) -> None:
+    made = with_compiler(rented(), {"compiler": status, "traced": TRACED})
+    told = next(one for one in made.checks if one.id == "estimate-no-compiler")
+    assert next_step in say_finding(told.id, told.facts).action
+
+
+def test_a_damaged_compiler_leaves_the_estimate_and_names_the_repair() -> None:
+    compiled = {"problem": "compiler-damaged", "raw": "libtpu.so: cannot open", "status": "broken",
+                "missing": ["tpu-compiler"]}  # fmt: skip
+    made = with_compiler(rented(), {"compiler": "ready", "traced": TRACED, "compiled": compiled})
+    told = next(one for one in made.checks if one.id == "compiler-damaged")
+    assert "engine --repair --with tpu-compiler" in say_finding(told.id, told.facts).action
+    assert made.memory["by"] == "estimate"
+    assert not made.blocking
+
+
 def test_a_model_that_does_not_work_stands_in_the_way() -> None:
     facts = {"file": "/me/model.py", "line": 12, "layer": "head", "got": "(None, 32)", "wanted": "64", "axis": "-1"}
     traced = {"problems": [{"id": "model-shapes", "facts": facts}], "operations": []}

@@ -179,6 +179,11 @@ CHECKS: dict[str, Entry] = {
         f"It says: {_raw(f)}. The memory shown is an estimate. {NOTHING_CHARGED}",
         "Try another slice; its words are in the details.",
     ),
+    "compiler-damaged": lambda f: Sentence(
+        "The TPU compiler is damaged: its library cannot be loaded",
+        f"The memory shown is an estimate. The system says: {_raw(f)}. {NOTHING_CHARGED}",
+        f"{_getting_ready(f)}.",
+    ),
     "check-compiler-crashed": lambda f: Sentence(
         "The TPU compiler broke down",
         f"Nothing else was harmed. The memory shown is an estimate. {NOTHING_CHARGED}",

@@ -51,7 +51,7 @@ def compiler_spec() -> EngineSpec:
 
 
 def tf_compiler_spec() -> EngineSpec:
-    """The environment that lowers TensorFlow for a TPU: that of a TPU VM, with Google's libtpu; 2 GB installed.
+    """The environment that lowers TensorFlow for a TPU: that of a TPU VM, with Google's libtpu; 2.2 GB installed.
 
     Install it only for a person who has accepted Google's terms for libtpu.
     """
@@ -61,6 +61,7 @@ def tf_compiler_spec() -> EngineSpec:
         needed_bytes=3_200_000_000,
         name=TF_COMPILER,
         title="TPU compiler for TensorFlow",
+        installed_bytes=2_200_000_000,
     )
 
 

@@ -7,6 +7,7 @@ Verified with jax 0.10.2 and libtpu 0.0.42.1 for v4 to TPU7x.
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import re
@@ -82,14 +83,19 @@ class Compiled:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+class Damaged(ValueError):
+    """The compiler's library is not there, or cannot be loaded."""
+
+
 def devices_of(target: Target) -> list[Any]:
     """Descriptions of the slice's devices, as the compiler knows them.
 
     Raises:
-        ValueError: It knows no such slice, or counts other devices than the catalogue.
+        Damaged. ValueError: It knows no such slice, or counts other devices than the catalogue.
     """
     from jax.experimental import topologies
 
+    load_library()
     more: dict[str, Any] = {}
     if math.prod(int(side) for side in target.topology.split("x")) == 1:
         more["chips_per_host_bounds"] = (1, 1, 1)
@@ -105,6 +111,19 @@ def devices_of(target: Target) -> list[Any]:
     if len(found) != target.devices:
         raise ValueError(f"{target.accelerator} has {target.devices} devices, the compiler counts {len(found)}")
     return found
+
+
+def load_library() -> None:
+    """Raises Damaged, in words of the system; JAX would say that there is no such slice."""
+    path = os.environ.get("TPU_LIBRARY_PATH") or ""
+    try:
+        if not path:
+            import libtpu
+
+            path = str(libtpu.get_library_path())
+        ctypes.CDLL(path)
+    except (ImportError, OSError) as error:
+        raise Damaged(str(error)[:_WORDS]) from error
 
 
 def limit_bytes(devices: list[Any]) -> int:

@@ -31,6 +31,8 @@ def main() -> int:
                 told = {"devices": len(devices), "limit_bytes": compiling.limit_bytes(devices)}
             else:
                 told = compiled(Path(asked["file"]), devices[0], full=bool(asked["full"]), kept=int(asked["kept"]))
+        except compiling.Damaged as error:
+            told = {"problem": str(error), "damaged": True}
         except Exception as error:  # noqa: BLE001  whatever a compiler dislikes is an answer
             told = {"problem": str(error)[:4000]}
         os.write(out, json.dumps(told).encode() + b"\n")

@@ -17,7 +17,7 @@ from typing import Any
 
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.check import lowering, tf_operations, tracing
-from tpu_studio.trainer.check.compiling import DOUBT, Compiled, Target
+from tpu_studio.trainer.check.compiling import DOUBT, Compiled, Damaged, Target
 from tpu_studio.wire.plan import Plan
 
 Spec = tuple[tuple[int, ...], Any]
@@ -139,10 +139,10 @@ class LoweredCompiler:
         self._send(target.__dict__)
 
     def limit_bytes(self) -> int:
-        """Of one device; waits until the compiler is there."""
+        """Of one device; waits until the compiler is there. Raises Damaged too."""
         told = self._receive()
         if "problem" in told:
-            raise ValueError(told["problem"])
+            raise (Damaged if told.get("damaged") else ValueError)(told["problem"])
         return int(told["limit_bytes"])
 
     @property

@@ -115,7 +115,7 @@ def findings(
 def first_words(words: str) -> str:
     """The sentence of a refusal, without the frames and the advice about dumps that follow."""
     said = words.partition("Failed getting HLO text: '")[2] or words
-    said = re.split(r"\n\s*\n|\nStack trace|\nOne approach|\nThe op is created", said)[0]
+    said = re.split(r"\n\s*\n|\nStack trace|\nOne approach|\nThe op is created|\[\[|\n\ttf2xla conversion", said)[0]
     return re.sub(r"\{\{[^}]*\}\}", "", said).strip().strip("'")[:_WORDS]
 
 

@@ -109,7 +109,7 @@ class _Check:
             devices = compiling.devices_of(self.target)
             limit = compiling.limit_bytes(devices)
         except (ValueError, RuntimeError) as error:
-            self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
+            self._cannot(error)
             return
         self._judge(traced.compiler(devices), limit)
 
@@ -119,8 +119,10 @@ class _Check:
 
         traced = TfTraced(self.plan, model, spec, self.file)
         devices = self.target.devices if self.target else 1
-        lowers = lowering.can_lower()
+        lowers = lowering.can_lower() and self.plan.place != "computer"
         told = traced.answer(max(1, self.batch // devices), lower=lowers)
+        if self.plan.place == "computer":
+            told["operations"] = []  # a processor has them all
         self._say({**told, "answer": "traced", "framework": "tensorflow", "params": _params(model), "programs": 2,
                    "seconds": round(time.monotonic() - begun, 2)})  # fmt: skip
         refused = bool(told["problems"]) or any(one["level"] == "error" for one in told["operations"])
@@ -131,9 +133,16 @@ class _Check:
         try:
             self._judge(compiler, compiler.limit_bytes())
         except ValueError as error:
-            self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
+            self._cannot(error)
         finally:
             compiler.close()
+
+    def _cannot(self, error: Exception) -> None:
+        told: dict[str, Any] = {"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]}
+        if isinstance(error, compiling.Damaged):
+            what = "tpu-compiler" if self.plan.framework == "jax" else "tf-tpu-compiler"
+            told |= {"problem": "compiler-damaged", "missing": [what], "status": "broken"}
+        self._say(told)
 
     def _judge(self, compiler: Any, limit: int) -> None:
         """Whether the plan's batch fits, and the largest that does. *compiler*: as `compiling.StepCompiler`."""
@@ -146,7 +155,7 @@ class _Check:
                 return
             first = compiler.verdict(self.batch, limit)
         except (ValueError, RuntimeError) as error:
-            self._say({"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]})
+            self._cannot(error)
             return
         told = first.to_json() | {"answer": "compiled", "limit_bytes": limit}
         self._say(told)
