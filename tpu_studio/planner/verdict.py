@@ -45,7 +45,10 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     best = min(ways, key=lambda way: way.burden_usd)
     if own is not None and not clearly_better(best, own):
         best = own
-    why = words.why_best(best.place, told(best), told(found.here) if found.here else None, told(tpu) if tpu else None)
+    other = found.colab if plan.place == "colab" and best.place == "computer" and found.colab else tpu
+    why = words.why_best(
+        best.place, told(best), told(found.here) if found.here else None, told(other) if other else None
+    )
     if own is None:
         return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
     if plan.place == "practice" and plan.time_s is not None:

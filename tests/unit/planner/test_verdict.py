@@ -63,6 +63,12 @@ def test_a_practice_plan_is_judged_by_the_figures_of_the_tpu_it_rehearses_and_sa
     assert "the practice machine is a process on this computer" in str(practised.verdict["why"])
 
 
+def test_a_colab_plan_is_compared_with_colabs_own_chip_not_with_a_rented_one():
+    told = str(planned(job("small-cnn", "digits", where={"place": "colab"}), DIGITS).verdict["why"])
+    assert "the free TPU of Colab would need about" in told
+    assert "$" not in told
+
+
 @pytest.mark.parametrize("place", ["cloud", "practice"])
 def test_a_slice_of_several_machines_that_holds_the_model_is_not_said_to_be_too_small(place: str):
     plan = planned(job("small-cnn", "digits", where={"place": place, "accelerator": "v5p-16"}), DIGITS)

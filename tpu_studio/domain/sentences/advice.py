@@ -78,8 +78,8 @@ def why_best(place: str, best: Told, here: Told | None, tpu: Told | None) -> str
         if tpu is None:
             return f"{said}{basis}."
         verb = "would take" if tpu.time_s < best.time_s else "would need"
-        more = f"{tpu.title} {verb} about {about(tpu.time_s)} with its start and cost about {dollars(tpu.usd)}"
-        return f"{said}{basis}; {more}."
+        cost = f"and cost about {dollars(tpu.usd)}" if tpu.usd else "and cost nothing either"
+        return f"{said}{basis}; {tpu.title} {verb} about {about(tpu.time_s)} with its start {cost}."
     cost = "at no cost" if not best.usd else f"for about {dollars(best.usd)}"
     said = f"{best.title[:1].upper() + best.title[1:] if place != 'cloud' else best.title} does it in {took} {cost}"
     if place == "colab":
