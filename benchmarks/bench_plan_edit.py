@@ -5,7 +5,8 @@
 The real window (offscreen without a display) with the examples of a table, pictures and text, planned for this
 computer, the practice cloud and Google Cloud. Keys and clicks are Qt's own test events; the clock runs from before the
 event until the window has painted the estimate that belongs to it and nothing more waits to be done. The peer is
-`make_plan` called on the same job without Qt: what the numbers themselves cost.
+`make_plan` called on the same job without Qt: what the numbers themselves cost. Beside it stands the processor time of
+the window's thread, which other programs of this computer do not lengthen.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ("sign-digits", "diamonds", "shakespeare")
@@ -36,19 +37,31 @@ def run() -> list[dict[str, Any]]:
     if ended.returncode:
         raise RuntimeError(f"the measurement ended with {ended.returncode}")
     told = json.loads(ended.stdout.strip().splitlines()[-1])
-    edits = [(f"{example}, {place}", kind, ms, peer) for example, place, kind, ms, peer in told]
-    for what in dict.fromkeys(name for name, *_ in edits):
-        print(line(what, [edit for edit in edits if edit[0] == what]), file=sys.stderr)
-    for kind in dict.fromkeys(edit[1] for edit in edits):
-        print(line(kind, [edit for edit in edits if edit[1] == kind]), file=sys.stderr)
-    ours, peer = [ms for *_, ms, _ in edits], [ms for *_, ms in edits]
+    edits = [Edit(f"{example}, {place}", *rest) for example, place, *rest in told]
+    for where in dict.fromkeys(edit.where for edit in edits):
+        print(line(where, [edit for edit in edits if edit.where == where]), file=sys.stderr)
+    for what in dict.fromkeys(edit.what for edit in edits):
+        print(line(what, [edit for edit in edits if edit.what == what]), file=sys.stderr)
+    ours, peer = [edit.ms for edit in edits], [edit.planner_ms for edit in edits]
     found = [
         figure(f"plan edit to numbers painted ({len(edits)} edits), 95th percentile", ours, peer, 0.95, GOAL_MS),
         figure("the same, median", ours, peer, 0.5, None),
     ]
-    worst = max(edits, key=lambda edit: edit[2])
-    found.append({"name": f"the slowest: {worst[1]} ({worst[0]})", "ours": worst[2], "unit": "ms", "passed": None})
+    worst = max(edits, key=lambda edit: edit.ms)
+    busy = percentile([edit.thread_ms for edit in edits], 0.95)
+    found.append({"name": "the same, processor time, 95th percentile", "ours": busy, "unit": "ms", "passed": None})
+    found.append({"name": f"the slowest: {worst.what} ({worst.where})", "ours": worst.ms, "unit": "ms", "passed": None})
     return found
+
+
+class Edit(NamedTuple):
+    """*ms*: to the numbers painted; *thread_ms*: of it, the window's thread at work; *planner_ms*: the peer."""
+
+    where: str
+    what: str
+    ms: float
+    thread_ms: float
+    planner_ms: float
 
 
 def figure(name: str, ours: list[float], peer: list[float], share: float, goal: float | None) -> dict[str, Any]:
@@ -59,8 +72,8 @@ def figure(name: str, ours: list[float], peer: list[float], share: float, goal: 
     }  # fmt: skip
 
 
-def line(name: str, edits: list[tuple[str, str, float, float]]) -> str:
-    ms = [edit[2] for edit in edits]
+def line(name: str, edits: list[Edit]) -> str:
+    ms = [edit.ms for edit in edits]
     half, most = percentile(ms, 0.5), percentile(ms, 0.95)
     return f"  {name:<34}{len(ms):>4} edits  median {half:>5.0f} ms  95th percentile {most:>5.0f} ms"
 
@@ -73,8 +86,8 @@ def percentile(values: list[float], share: float) -> float:
 # --------------------------------------------------------------------------------------------- in a process of its own
 
 
-def measure() -> list[tuple[str, str, str, float, float]]:
-    """(example, place, what was done, ms to the numbers painted, ms of the planner alone) of each edit."""
+def measure() -> list[tuple[Any, ...]]:
+    """(example, place, what was done, ms, ms of the thread, ms of the planner) of each edit."""
     sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
     with tempfile.TemporaryDirectory(prefix="tpu-studio-plan-") as home:
         os.environ["TPU_STUDIO_HOME"] = home
@@ -95,6 +108,9 @@ def measure() -> list[tuple[str, str, str, float, float]]:
             driver.end()
 
 
+Timed = tuple[str, float, float, float]
+
+
 class Edits:
     """What a person changes on the Plan page of one example at one place."""
 
@@ -109,7 +125,7 @@ class Edits:
         driver.wait(lambda: self.model.state.value.plan is not None, 30, "No plan for this place.")
         driver.linger(0.5)
 
-    def all(self) -> Iterator[tuple[str, float, float]]:
+    def all(self) -> Iterator[Timed]:
         settings, where = self.page.settings_section, self.page.where_section
         length = settings.box("training.epochs") or settings.box("training.steps")
         for number in range(ROUNDS):
@@ -125,21 +141,19 @@ class Edits:
                 yield from self._rented(where.rented)
             yield self._timed("a click on Undo", lambda: self._click(self.page.undo))
 
-    def _rented(self, box: Any) -> Iterator[tuple[str, float, float]]:
+    def _rented(self, box: Any) -> Iterator[Timed]:
         yield from self._clicked("a click on Kind of loan", box.tier, "on-demand", ("spot", "on-demand"))
         for choice in self.model.state.value.slice_choices:
             card = box.cards.card(choice.accelerator)
             if not card.isChecked():
                 yield self._timed("a click on a TPU", lambda card=card: self._click(card))
 
-    def _clicked(
-        self, what: str, segmented: Any, now: str, keys: tuple[str, ...]
-    ) -> Iterator[tuple[str, float, float]]:
+    def _clicked(self, what: str, segmented: Any, now: str, keys: tuple[str, ...]) -> Iterator[Timed]:
         """Every other one than what holds *now*, then back: each click changes something."""
         for key in sorted(keys, key=lambda key: key == now):
             yield self._timed(what, lambda key=key: self._click_segment(segmented, key))
 
-    def _typed(self, what: str, box: Any, text: str) -> Iterator[tuple[str, float, float]]:
+    def _typed(self, what: str, box: Any, text: str) -> Iterator[Timed]:
         """Each letter is an edit of its own: the numbers follow every one."""
         from PySide6.QtCore import Qt
         from PySide6.QtTest import QTest
@@ -150,14 +164,14 @@ class Edits:
         for letter in text:
             yield self._timed(what, lambda letter=letter: QTest.keyClicks(box.line, letter))
 
-    def _timed(self, what: str, act: Callable[[], None]) -> tuple[str, float, float]:
+    def _timed(self, what: str, act: Callable[[], None]) -> Timed:
         """Raises GaveUp: the numbers did not come, or nothing had to be painted for them."""
         from tpu_studio.planner.make import make_plan
 
         self._settle()
         before = self.model.state.value.plan
         painted = watch(self.page.card)
-        begun = time.perf_counter()
+        begun, worked = time.perf_counter(), time.thread_time()
         act()
         give_up = begun + 20
         while not painted.seen or self._same(before):
@@ -165,12 +179,12 @@ class Edits:
             if time.perf_counter() > give_up:
                 raise RuntimeError(f"{what}: no new numbers were painted")
         self.driver.app.processEvents()
-        ms = (time.perf_counter() - begun) * 1000
+        ms, thread_ms = (time.perf_counter() - begun) * 1000, (time.thread_time() - worked) * 1000
         painted.end()
         view = self.model.state.value
         begun = time.perf_counter()
         make_plan(view.job, view.look, now=time.time())
-        return what, ms, (time.perf_counter() - begun) * 1000
+        return what, ms, thread_ms, (time.perf_counter() - begun) * 1000
 
     def _same(self, before: Any) -> bool:
         view = self.model.state.value
