@@ -13,9 +13,17 @@ WATCHING = "watching.json"
 COMMITTED = "COMMITTED"
 
 
+def has_plan(folder: Path) -> bool:
+    """Whether *folder* is a run's; one that nobody lets us look into counts, so that it is listed with its problem."""
+    try:
+        return (folder / PLAN).exists()
+    except OSError:
+        return True
+
+
 def is_torn(folder: Path) -> bool:
     """Whether *folder* holds parts of a run, but not its plan."""
-    return not (folder / PLAN).exists() and any(
+    return not has_plan(folder) and any(
         (folder / part).is_dir() for part in ("events", "claims", "checkpoints", "result")
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.runfolder import PLAN, is_torn
+from tpu_studio.wire.runfolder import PLAN, has_plan, is_torn
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.plans import is_damaged
 
@@ -35,11 +35,12 @@ class RunFolders:
             damaged: Also one that has lost its plan, by its id.
 
         Raises:
-            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found), ``plan-missing``.
+            RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found), ``plan-missing``,
+                ``run-unreadable``.
         """
         exact = self.root / run
         named = bool(run) and run == Path(run).name
-        if named and (exact / PLAN).exists():
+        if named and has_plan(exact):
             return self._whole(exact)
         if named and is_torn(exact) and self._mend(exact):
             return exact
@@ -49,7 +50,7 @@ class RunFolders:
             raise RunError("plan-missing", run=run, folder=str(exact))
         if (Path(run) / PLAN).exists():
             return Path(run).absolute()
-        names = [path.name for path in self.all() if (path / PLAN).exists()]
+        names = [path.name for path in self.all() if has_plan(path)]
         found = [name for name in names if run and name.startswith(run)]
         if len(found) == 1:
             return self._whole(self.root / found[0])
@@ -63,6 +64,12 @@ class RunFolders:
         """With its plan as it was launched, where anybody knows it still."""
         if is_damaged(folder):
             self._mend(folder)
+        try:
+            (folder / PLAN).read_bytes()
+        except FileNotFoundError:
+            pass  # said by whoever needs it
+        except OSError as error:
+            raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
         return folder
 
     def new_id(self, name: str) -> str:

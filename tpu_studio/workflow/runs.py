@@ -20,7 +20,7 @@ from tpu_studio.wire.limits import limits_of, used_before
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, is_torn
+from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_torn
 from tpu_studio.workflow import bringing, decide, desk, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
@@ -198,7 +198,7 @@ class Runs:
         """Move the run to the trash; `undo_delete` brings it back. Raises RunError while it goes on."""
         folder = self.folder(run, damaged=True)
         try:
-            if not (folder / PLAN).exists():
+            if not has_plan(folder):
                 raise RunError("plan-missing", run=folder.name)
             decide.delete(self._seen(folder))
         except RunError as error:
@@ -278,7 +278,7 @@ class Runs:
 
     def list(self) -> list[RunSummary]:
         """A row for each run folder, newest first; damaged ones with their ``problem``."""
-        folders = [path for path in self._folders.all() if (path / PLAN).exists() or is_torn(path)]
+        folders = [path for path in self._folders.all() if has_plan(path) or is_torn(path)]
         return sorted((self._index.summary(path) for path in folders), key=lambda row: row.created, reverse=True)
 
     def summary(self, run: str) -> RunSummary:
@@ -317,7 +317,7 @@ class Runs:
                 continue  # the driver closes them when the cloud has been looked at
             self._close_intent(intent.action, intent.run)
             self._journal.close(intent.number, "reconciled", self._clock.now())
-        return [folder.name for folder in self._folders.all() if (folder / PLAN).exists() and self._declare(folder)]
+        return [folder.name for folder in self._folders.all() if has_plan(folder) and self._declare(folder)]
 
     def settle(self, run: str) -> bool:
         """Give this one run its end if nobody guards it and it never said so; True when this call did."""

@@ -290,7 +290,7 @@ ERRORS: dict[str, Entry] = {
     "run-unreadable": lambda f: Sentence(
         "The run cannot be read at the moment",
         f"The system says: {f.text('raw', 'no reason')}. The run itself goes on, and its files are untouched.",
-        "Try again in a moment.",
+        "Try again in a moment. If it stays so, check who may read its folder.",
     ),
     "journal-unreadable": lambda f: Sentence(
         "The notebook of TPU Studio cannot be read",

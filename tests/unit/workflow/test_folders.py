@@ -1,0 +1,24 @@
+"""One run's folder that cannot be read is told of, and the others are as they were."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.runfolder import PLAN, has_plan, is_torn
+from tpu_studio.workflow.folders import RunFolders
+
+
+def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
+    (tmp_path / "shut-k3f7" / PLAN).mkdir(parents=True)  # for root too there is no reading this
+    with pytest.raises(RunError) as caught:
+        RunFolders(tmp_path, lambda folder: False).find("shut")
+    assert caught.value.id == "run-unreadable" and caught.value.facts["raw"]
+
+
+def test_a_folder_that_nobody_lets_us_look_into_counts_as_a_run(tmp_path: Path) -> None:
+    closed = tmp_path / ("x" * 300)  # the system refuses to look at it
+    assert has_plan(closed) and not is_torn(closed)
+    assert not has_plan(tmp_path)
