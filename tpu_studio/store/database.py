@@ -58,7 +58,7 @@ class Database:
             home.mkdir(parents=True, exist_ok=True)
             self._db = self._open()
         except (OSError, sqlite3.OperationalError) as error:
-            raise _refused(home, error) from error
+            raise refused(home, error) from error
 
     def close(self) -> None:
         with self._lock:
@@ -187,7 +187,7 @@ class Database:
         shutil.rmtree(self.columns, ignore_errors=True)
 
 
-def _refused(home: Path, error: Exception) -> RunError:
+def refused(home: Path, error: Exception) -> RunError:
     full = "is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
     if "disk I/O error" in str(error):  # also how SQLite calls a disk without room for its shared memory
         full = shutil.disk_usage(home).free < _SMALLEST_ROOM

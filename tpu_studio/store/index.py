@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tpu_studio.domain.run import RunView
-from tpu_studio.store.database import Database
+from tpu_studio.store.database import Database, refused
 from tpu_studio.store.follower import Follower
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError, StudioError
@@ -52,14 +52,19 @@ class Index:
         """Watch the run in *folder*; poll once to know where it stands.
 
         Raises:
-            RunError: ``run-unknown``, ``plan-unreadable``, ``plan-newer``.
+            RunError: ``run-unknown``, ``plan-unreadable``, ``plan-newer``; ``disk-full``, ``folder-unwritable`` of the
+                index.
         """
         folder = folder.absolute()
         try:
             frozen = (folder / PLAN).read_bytes()
         except OSError as error:
             raise RunError("run-unknown", run=folder.name, raw=str(error)) from error
-        return Follower(folder, loads(frozen), self._key(folder), hashlib.sha256(frozen).hexdigest(), self._db)
+        plan, identity = loads(frozen), hashlib.sha256(frozen).hexdigest()
+        try:
+            return Follower(folder, plan, self._key(folder), identity, self._db)
+        except sqlite3.Error as error:
+            raise refused(self._home, error) from error
 
     def summary(self, folder: Path) -> RunSummary:
         """The row of *folder*; for a damaged one, a row with its ``problem``."""

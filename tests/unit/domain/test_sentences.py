@@ -193,3 +193,18 @@ def test_an_end_before_the_first_copy_promises_none(reason: Reason) -> None:
 
 def test_words_name_the_button_that_carries_on() -> None:
     assert "“Carry on”" in say_reason(Reason.GUARDIAN_GONE, {}).action
+
+
+def test_what_the_system_says_stands_without_its_number() -> None:
+    said = say(BadInput("job-file-unreadable", file="a.tpujob", raw="[Errno 13] Permission denied: '/x/a.tpujob'"))
+    assert "The system says: Permission denied: '/x/a.tpujob'." in said.meaning
+
+
+@pytest.mark.parametrize(
+    ("copies", "kept"),
+    [({"saved_step": None}, "No copy of the model had been saved yet."), ({"saved_step": 40}, "The copy of step 40")],
+)
+@pytest.mark.parametrize("reason", [Reason.STOPPED_BY_USER, Reason.MACHINE_SILENT, Reason.TRAINER_FAILED])
+def test_an_end_at_a_rented_place_promises_only_a_copy_that_is_there(reason: Reason, copies: dict, kept: str):
+    said = say_reason(reason, {"result": False, **copies}, place="cloud", usd=0.1)
+    assert kept in said.meaning
