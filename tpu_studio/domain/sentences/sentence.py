@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -56,7 +57,8 @@ class Facts:
             return f"{value:,.4g}"
         if isinstance(value, (list, tuple)):
             return ", ".join(str(item) for item in value)
-        return " ".join(str(value).split())[:200]
+        words = " ".join(str(value).split())
+        return re.sub(r"^\[Errno -?\d+\] ", "", words)[:200]
 
     def file(self, name: str = "file", default: str = "the file", *, plain: bool = False) -> str:
         """The name of a file or folder without the way to it, in quotation marks unless *plain*."""
