@@ -160,7 +160,9 @@ class PlanHolder(Holder):
         self._kept = 0  # the notice that leads back from the Account page
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
-            studio.home_model.state.subscribe(lambda view: self.model.account_changed(view.account_missing)),
+            studio.home_model.state.subscribe(
+                lambda view: self.model.account_changed(view.account_missing, view.known.region)
+            ),
         ):
             self.destroyed.connect(lambda _=None, end=end: end())
         studio.with_services(lambda services: studio.warming.fetch(warming.PLAN, lambda: self._show(services), self))

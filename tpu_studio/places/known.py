@@ -16,4 +16,4 @@ def cloud_known(home: Path) -> CloudKnown:
     if active is None:
         return CloudKnown()
     choices = ChoicesFile(home).of(active.id)
-    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), choices.monthly_usd)
+    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), choices.monthly_usd, choices.region)

@@ -48,13 +48,14 @@ def this_computer() -> Computer:
 
 @dataclass(frozen=True)
 class CloudKnown:
-    """What this computer remembers of the account at Google. *prepared*: a place for results was made."""
+    """What this computer remembers of the account at Google. *prepared*: a place for results was made, in *region*."""
 
     signed_in: bool = False
     email: str = ""
     project: str = ""
     prepared: bool = False
     monthly_usd: float | None = None
+    region: str = ""
 
 
 NEEDED = {

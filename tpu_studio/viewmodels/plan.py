@@ -62,6 +62,7 @@ class PlanViewModel(Editing, Starting):
         self._edited_at = clock()
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
         self._may_check = False
+        self._bucket_region = ""
         self._ends = [engine.state.subscribe(self._engine_changed), runs.state.subscribe(self._runs_changed)]
         self._choose()
 
@@ -169,12 +170,15 @@ class PlanViewModel(Editing, Starting):
         consent = own.sha256 if own and own.agreed else ""
         try:
             known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent}
+            bucket = self._bucket_region if view.job["where.place"] == "cloud" else ""
             bare = make_plan(view.job, view.look, advise=False, **known)
             timing, picture_s = self._times.of(bare), self._paces.of(bare)
             here = None
             if not view.needs_engine or view.rented:
                 here = self._times.of(make_plan(draft.edited(view.job, HERE), view.look, advise=False, **known))
-            plan = make_plan(view.job, view.look, timing=timing, here=here, picture_s=picture_s, **known)
+            plan = make_plan(
+                view.job, view.look, timing=timing, here=here, picture_s=picture_s, bucket_region=bucket, **known
+            )
             parts = estimate_of(view.job, view.look, timing=timing, model_facts=facts, picture_s=picture_s)
             verdict = verdict_of(view.job, plan)
             plan = self._as_checked(plan)
@@ -257,9 +261,16 @@ class PlanViewModel(Editing, Starting):
         if self.state.value.rented:
             self._plan()
 
-    def account_changed(self, missing: str) -> None:
-        """What the account at Google still needs before anything is rented, "" when nothing is known to be missing."""
+    def account_changed(self, missing: str, bucket_region: str = "") -> None:
+        """What the account at Google still needs before anything is rented, "" when nothing is known to be missing.
+
+        *bucket_region*: Where results are kept, "" when not known.
+        """
         self._draw(account_missing=missing)
+        if bucket_region != self._bucket_region:
+            self._bucket_region = bucket_region
+            if self.state.value.rented:
+                self._plan()
 
     @property
     def _today(self) -> date:

@@ -37,3 +37,18 @@ def test_a_tpu_that_would_wait_is_told_and_the_button_is_one_change_that_can_be_
     world.model.undo()
     assert world.view.job == before
     assert len(notes(page)) == 1
+
+
+def test_a_tpu_far_from_the_bucket_is_told_once_it_is_known_where_that_lies_and_one_press_moves_it(world: World):
+    world.model.choose_data("text", Path("/plays"))
+    where = {"where.place": "cloud", "where.accelerator": "v6e-1", "where.zones": ["us-east1-d"]}
+    world.model.apply({"model.name": "gpt-124m", "training.steps": 1200, **where})
+    assert all(check.id != "advice-region" for check in world.view.checks)
+    world.model.account_changed("", "us-central1")
+    before = world.view.job
+    told = next(check for check in world.view.checks if check.id == "advice-region")
+    world.model.apply(dict(told.fix or {}))
+    assert {zone[:11] for zone in world.view.job["where.zones"]} == {"us-central1"}
+    assert all(check.id != "advice-region" for check in world.view.checks)
+    world.model.undo()
+    assert world.view.job == before
