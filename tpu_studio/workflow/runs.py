@@ -36,6 +36,8 @@ from tpu_studio.workflow.systemclock import SystemClock
 
 CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
 ANSWERS_WITHIN_S = 10.0
+BEFORE_TRAINING = tuple(one.value for one in (Phase.PLANNED, Phase.QUEUED, Phase.SETTING_UP, Phase.COMPILING))
+"""In these a guardian need not say that it heard of an extension: the training program counts it as it begins."""
 LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
 
 
@@ -174,10 +176,10 @@ class Runs:
         if isinstance(action, NewAttempt):
             self._new_attempt(folder, action, "extend")
             return
-        attempt, training = self._index.summary(folder).attempt, _is_training(self._index.summary(folder).status)
+        row = self._index.summary(folder)
         numbers = self._send(folder, "extend", [one.record for one in action])
-        if training and not self._is_heard(folder, attempt, numbers[-1]):  # it was ending at that very moment
-            self._new_attempt(folder, NewAttempt(attempt + 1), "extend")
+        if row.status not in BEFORE_TRAINING and not self._is_heard(folder, row.attempt, numbers[-1]):
+            self._new_attempt(folder, NewAttempt(row.attempt + 1), "extend")  # it was ending at that very moment
 
     def resume(self, run: str, *, hours: float | None = None, money_usd: float | None = None) -> None:
         """Go on with a run that has ended or was lost, as a new attempt from its last checkpoint.
@@ -485,8 +487,3 @@ class Runs:
             trash.remove(self.home / "trash" / run)
         elif action == "delete" and not (self.runs_folder / run).exists():
             self._index.forget(run)
-
-
-def _is_training(status: str) -> bool:
-    """From here on a guardian says of each control file that it has obeyed it."""
-    return status in (Phase.TRAINING.value, Phase.SAVING.value)

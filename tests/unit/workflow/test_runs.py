@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,20 @@ def test_extend_after_the_end_is_a_new_attempt_on_the_same_curve(studio: Studio)
     controls = [json.loads(path.read_text()) for path in sorted((studio.runs.folder(run) / "control").iterdir())]
     assert [control["verb"] for control in controls] == ["limits", "extend"]
     assert controls[0]["hours"] > 1.0  # the time limit grew with the work
+
+
+def test_an_extension_that_came_as_the_run_ended_is_trained_all_the_same(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = studio.runs.launch(plan())
+    studio.wait(run)
+    before = replace(studio.runs._seen(studio.runs.folder(run)), alive=True, over=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(studio.runs, "_seen", lambda folder: before)  # as it was a moment ago
+        studio.runs.extend(run, 2)
+    row = studio.wait(run, lambda row: row.attempt == 2 and row.over)
+    assert (row.reason, row.step, row.steps_planned) == ("completed", 40, 40)
+    assert len(list((studio.runs.folder(run) / "control").glob("*.json"))) == 2
 
 
 def test_resume_goes_on_where_a_stopped_run_stood(studio: Studio) -> None:
