@@ -5,6 +5,7 @@ Its machine may be charged for all the while, so it stays known, driven and dele
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 from collections.abc import Iterator
@@ -450,3 +451,47 @@ def test_an_extension_that_nobody_can_train_is_told(desk: CloudDesk, sky: Sky) -
     ends(desk, "stopped-by-user")
     assert desk.state.attempt == 1
     assert "extension-unheard" in [one.get("id") for one in desk.said("notice")]
+
+
+@pytest.mark.parametrize("at", range(1, 27))
+def test_an_extension_that_is_killed_anywhere_leaves_stops_and_a_run_that_ends(
+    desk: CloudDesk, sky: Sky, at: int
+) -> None:
+    trains(desk)
+    left = [at]
+
+    def die(call: str, done: bool) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    sky.hook = die
+    with contextlib.suppress(Killed):
+        extend(desk)
+    sky.hook = lambda call, done: None
+    assert len(sky.tasks) >= 3  # whatever was done, a machine that hangs now is deleted from outside
+    desk.die()
+    desk.start()
+    runs_of(desk).reconcile()
+    sky.steps = 48
+    ends(desk)
+
+
+def test_stops_that_an_extension_left_behind_still_delete_a_machine_that_hangs(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+
+    def die(call: str, done: bool) -> None:
+        if call == "remove-stop":
+            raise Killed
+
+    sky.hook = die
+    with pytest.raises(Killed):
+        extend(desk)
+    sky.hook = lambda call, done: None
+    desk.die()
+    sky.hang()
+    sky.pass_time(6 * 3600.0)  # this computer is off
+    assert sky.nodes == {}
+    desk.start()
+    runs_of(desk).reconcile()
+    ends(desk, "machine-gone")
