@@ -383,6 +383,8 @@ def _watch(machine: Machine, cloud: MachineSeen | None, seen: Seen, rules: Rules
             if machine.ready is not None:
                 return Leave(machine, "vanished")
             id, facts = cloud.error or ("no-capacity", {})
+            if id == "timed-out":  # it has waited as long as its request allows, and was looked at after that only
+                id = "no-capacity"
             return Leave(machine, "failed", {**facts, "error": id})
         case "leaving":
             return Wait(3.0)
