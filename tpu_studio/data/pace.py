@@ -20,13 +20,15 @@ def seconds_a_picture(
 ) -> float | None:
     """Of pictures spread evenly over the data, made *side* pixels wide; None where none of them can be decoded.
 
+    The processor's time, which tells of another machine what a busy or a cold disk here does not.
+
     Raises:
         DataError: as a look at the data does. Cancelled: *cancelled* said so.
     """
     watch = Watch(None, cancelled)
     listing = list_images(data_path(job), watch)
     stride = max(1, len(listing.names) // AT_MOST)
-    count, begun = 0, time.perf_counter()
+    count, begun, worked = 0, time.perf_counter(), time.thread_time()
     for index in range(0, len(listing.names), stride):
         watch.check()
         try:
@@ -36,4 +38,4 @@ def seconds_a_picture(
         count += 1
         if count >= AT_LEAST and time.perf_counter() - begun >= seconds:
             break
-    return (time.perf_counter() - begun) / count if count else None
+    return (time.thread_time() - worked) / count if count else None

@@ -169,6 +169,8 @@ def fix_words(fix: Mapping[str, Any]) -> str:
         return "Change the model"
     if path == "where.zones":
         return "Rent it there"
+    if path == "data.image_size" and value != "auto":
+        return f"Use {value} px"
     if path == "where.accelerator" and value != "auto":
         return f"Use {title_of(str(value))}"
     if value == "auto":

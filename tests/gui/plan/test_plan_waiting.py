@@ -13,7 +13,7 @@ from tpu_studio.gui.plan.page import PlanPage
 
 
 def notes(page: PlanPage) -> list[Button]:
-    return [one for one in page.card.figures.findChildren(Button) if one.text() == "Use 576"]
+    return [one for one in page.card.figures.findChildren(Button) if one.text() == "Use 576 px"]
 
 
 def test_a_tpu_that_would_wait_is_told_and_the_button_is_one_change_that_can_be_taken_back(qtbot: QtBot):

@@ -236,8 +236,8 @@ CHECKS: dict[str, Entry] = {
     ),
     "advice-tpu-waits": lambda f: _advice(
         f"The TPU would wait {f.share('share')} of the time for pictures",
-        f"Timed here, its machine can read about {figures.figure(_number(f.raw('per_s')), 2)} a second, too many to keep in "
-        "memory at this size. "
+        "At this size they are too many to lie in memory, and its machine reads about "
+        f"{figures.figure(_number(f.raw('per_s')), 2)} a second, as timed here. "
         + (
             f"{_n(f, 'fitting')} pixels wide, all of them lie in memory and are read once."
             if "fitting" in f
