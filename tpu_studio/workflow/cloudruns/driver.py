@@ -204,8 +204,9 @@ class Driver:
             mirror = Mirror(folder, self._records.install, side.mailbox)
             known = Watched(folder, plan, frozen, side, mirror, Words(folder))
             self._runs[folder.name] = known
-        self._records.refresh(known)
+        known.disk = None
         self._records.save(known)
+        self._records.refresh(known)
         return known
 
     def _put_plan_back(self, folder: Path) -> None:

@@ -6,7 +6,6 @@ both closed. `driver`, `acts` and `closing` share it.
 
 from __future__ import annotations
 
-import errno
 import json
 import time
 from collections.abc import Mapping
@@ -85,7 +84,6 @@ class Records:
 
     def save(self, run: Watched) -> None:
         """Write what the disk had refused, in its order."""
-        run.disk = None
         while run.unsaved:
             kind, t, fields = run.unsaved[0]
             try:
@@ -94,20 +92,16 @@ class Records:
                 run.disk = desk.disk_error(error, run.folder)
                 return
             run.unsaved.pop(0)
-            run.sizes = desk_sizes(run.folder)
 
     def say(self, run: Watched, kind: str, **fields: Any) -> None:
         t = run.side.clock.now()
         if run.state.end is not None:
             t = max(t, run.state.end.t + 0.001)
         alone = desk_sizes(run.folder) == run.sizes
-        try:
-            if run.unsaved:  # in their order
-                raise OSError(errno.ENOSPC, "earlier events wait")
-            desk.write_event(run.folder, self.install, kind, t=t, **fields)
-        except OSError as error:
-            run.disk = run.disk or desk.disk_error(error, run.folder)
-            run.unsaved.append((kind, t, fields))
+        waits = bool(run.unsaved)  # they keep their order
+        run.unsaved.append((kind, t, fields))
+        if not waits:
+            self.save(run)
         said = from_record(event(kind, t=t, **fields))
         if alone and said is not None:
             run.state, run.sizes = apply(run.state, said), desk_sizes(run.folder)

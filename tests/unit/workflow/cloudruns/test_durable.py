@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.errors import NotReady, RunError
+from tpu_studio.wire import controls
+from tpu_studio.wire.errors import NotReady, RunError, SignedOut
 from tpu_studio.wire.runfolder import OWNER, PLAN
 from tpu_studio.workflow import desk as desk_files
 from tpu_studio.workflow.cloudruns import mirror as mirrors
@@ -179,10 +181,11 @@ def test_a_journal_that_is_lost_while_the_run_is_driven_keeps_no_machine(desk: C
 
 
 class Disk:
-    """Full while *full*: nothing more is taken, by events files, run folder or journal."""
+    """Full while *full*: nothing more is taken, by events files, run folder or journal. Of another *code*: only the
+    run's folder takes nothing."""
 
     def __init__(self, patch: pytest.MonkeyPatch, desk: CloudDesk) -> None:
-        self.full, self._desk = False, desk
+        self.full, self.code = False, errno.ENOSPC
         for module, name in (
             (desk_files, "append_whole"), (mirrors, "append_whole"), (mirrors, "write_atomically"),
             (desk_files, "write_atomically"), (mirrors, "create_once"),
@@ -193,14 +196,14 @@ class Disk:
     def _refusing(self, real: Any) -> Any:
         def call(*arguments: Any) -> Any:
             if self.full:
-                raise OSError(errno.ENOSPC, "No space left on device")
+                raise OSError(self.code, os.strerror(self.code))
             return real(*arguments)
 
         return call
 
     def _refusing_writes(self, real: Any) -> Any:
         def call(sql: str, values: Any) -> Any:
-            if self.full and not sql.startswith("SELECT"):
+            if self.full and self.code == errno.ENOSPC and not sql.startswith("SELECT"):
                 raise NotReady("disk-full", raw="database or disk is full")
             return real(sql, values)
 
@@ -212,9 +215,11 @@ def disk(desk: CloudDesk, monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch, desk)
 
 
-def test_on_a_full_disk_the_run_is_driven_on_and_its_hung_machine_deleted(
-    desk: CloudDesk, sky: Sky, disk: Disk
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EIO])
+def test_on_a_full_or_read_only_disk_the_run_is_driven_on_and_its_hung_machine_deleted(
+    desk: CloudDesk, sky: Sky, disk: Disk, code: int
 ) -> None:
+    disk.code = code
     trains(desk)
     desk.turn()
     disk.full = True
@@ -225,7 +230,7 @@ def test_on_a_full_disk_the_run_is_driven_on_and_its_hung_machine_deleted(
             break
     assert sky.nodes == {}
     assert desk.driver.problems[RUN].id == "run-not-recorded"
-    assert desk.driver.problems[RUN].facts["full"] is True
+    assert desk.driver.problems[RUN].facts["full"] is (code == errno.ENOSPC)
     disk.full = False
     ends(desk, "machine-silent")
     kinds = [one.kind for one in desk.said("leaving")] + [one.kind for one in desk.said("deleted")]
@@ -258,8 +263,6 @@ def test_on_a_full_disk_a_person_can_stop_it(
 ) -> None:
     trains(desk)
     disk.full = True
-    from tpu_studio.wire import controls
-
     def no_room(*arguments: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -273,8 +276,6 @@ def test_on_a_full_disk_a_person_can_stop_it(
 
 
 def test_an_event_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     real, room = os.write, [70]
 
     def short(fd: int, data: Any) -> int:
@@ -292,6 +293,25 @@ def test_an_event_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: py
     with pytest.raises(OSError, match="No space"):
         desk_files.write_event(tmp_path, "abcdefgh", "phase", t=2.0, phase="provisioning")
     assert path.read_bytes() == whole
+
+
+def test_signed_out_under_a_run_it_says_so_and_goes_on_when_signed_in(
+    desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trains(desk)
+    desk.die()
+    desk.start()
+
+    def nobody(call: str, done: bool) -> None:
+        raise SignedOut("signed-out")
+
+    sky.hook = nobody
+    for _ in range(4):
+        desk.turn()
+    assert desk.driver.problems[RUN].id == "signed-out"
+    runs_of(desk).stop(RUN)  # is taken down all the same
+    sky.hook = lambda call, done: None
+    ends(desk, "stopped-by-user")
 
 
 # -------------------------------------------------------------------------------------------------------- take-over
