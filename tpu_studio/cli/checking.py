@@ -8,7 +8,7 @@ from typing import Any
 from tpu_studio.cli.engine import cancelling
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.cli.planning import RENTED, note, prepare, slice_of
+from tpu_studio.cli.planning import RENTED, note, prepare, runs_on, slice_of
 from tpu_studio.cli.studio import studio
 from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.job import parse_setting
@@ -84,7 +84,7 @@ def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
     memory = made.memory
     by = "the TPU compiler" if memory.get("by") == "tpu-compiler" else "the estimate"
     rows = [
-        ["Model", f"{made.job.model}, {made.framework}, {made.accelerator}"],
+        ["Model", f"{made.job.model}, {made.framework}, {runs_on(made)}"],
         ["Batch", f"{made.job['training.global_batch']} on {made.devices} device{'s' * (made.devices > 1)}"],
         ["Memory", f"{figures.size(memory['device_bytes'])} of {figures.size(memory['limit_bytes'])}, by {by}"],
     ]

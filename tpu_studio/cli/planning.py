@@ -306,7 +306,7 @@ def as_text(made: Plan) -> str:
     if price:
         cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
     rows = [
-        ["Model", f"{made.job.model}, {made.framework}, {_where(made)}"],
+        ["Model", f"{made.job.model}, {made.framework}, {runs_on(made)}"],
         ["Steps", f"{made.steps:,} of {made.job['training.global_batch']} {figures.noun(str(made.job['data.kind']))}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
@@ -330,7 +330,7 @@ def as_text(made: Plan) -> str:
     return "\n".join(lines)
 
 
-def _where(made: Plan) -> str:
+def runs_on(made: Plan) -> str:
     from tpu_studio.domain.catalogue import title_of
 
     return "on this computer" if made.place == "computer" else title_of(made.accelerator)
