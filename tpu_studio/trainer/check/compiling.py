@@ -8,6 +8,7 @@ Verified with jax 0.10.2 and libtpu 0.0.42.1 for v4 to TPU7x.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import math
 import os
 import re
@@ -115,14 +116,12 @@ def devices_of(target: Target) -> list[Any]:
 
 def load_library() -> None:
     """Raises Damaged, in words of the system; JAX would say that there is no such slice."""
-    path = os.environ.get("TPU_LIBRARY_PATH") or ""
+    found = importlib.util.find_spec("libtpu")
+    beside = next(iter(found.submodule_search_locations or ()), "") if found else ""
+    path = os.environ.get("TPU_LIBRARY_PATH") or os.path.join(beside, "libtpu.so")
     try:
-        if not path:
-            import libtpu
-
-            path = str(libtpu.get_library_path())
         ctypes.CDLL(path)
-    except (ImportError, OSError) as error:
+    except OSError as error:
         raise Damaged(str(error)[:_WORDS]) from error
 
 

@@ -28,7 +28,7 @@ def main() -> int:
         try:
             if not devices:
                 devices = compiling.devices_of(compiling.Target.from_json(asked))
-                told = {"devices": len(devices), "limit_bytes": compiling.limit_bytes(devices)}
+                told: dict[str, Any] = {"devices": len(devices), "limit_bytes": compiling.limit_bytes(devices)}
             else:
                 told = compiled(Path(asked["file"]), devices[0], full=bool(asked["full"]), kept=int(asked["kept"]))
         except compiling.Damaged as error:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
-from tpu_studio.trainer.check import compiling, lowering
+from tpu_studio.trainer.check import compiling, lowered, lowering
 from tpu_studio.trainer.words import take_stdout
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError, StudioError
@@ -46,13 +46,11 @@ def main(question: Path) -> int:
     threading.Thread(target=_end_with, args=(asker,), daemon=True, name="check-parent").start()
     if asked.get("memory_bytes"):
         _limit_memory(int(asked["memory_bytes"]))
-    from tpu_studio.trainer.check.lowered import CompilerEnded
-
     try:
         _Check(asked, out).go()
     except StudioError as error:
         _say(out, {"answer": "traced", "problems": [{**error.to_json()}], "operations": []})
-    except CompilerEnded as ended:
+    except lowered.CompilerEnded as ended:
         return ended.code if 0 < ended.code < 128 else 128 - min(ended.code, 0)
     return 0
 
@@ -115,27 +113,33 @@ class _Check:
 
     def _tensorflow(self, model: Any, spec: Mapping[str, Any], begun: float) -> None:
         """By the TPU lowering where this TensorFlow has it, else by the table of what it has."""
-        from tpu_studio.trainer.check.lowered import LoweredCompiler, TfTraced
-
-        traced = TfTraced(self.plan, model, spec, self.file)
-        devices = self.target.devices if self.target else 1
+        traced = lowered.TfTraced(self.plan, model, spec, self.file)
         lowers = lowering.can_lower() and self.plan.place != "computer"
-        told = traced.answer(max(1, self.batch // devices), lower=lowers)
-        if self.plan.place == "computer":
-            told["operations"] = []  # a processor has them all
-        self._say({**told, "answer": "traced", "framework": "tensorflow", "params": _params(model), "programs": 2,
-                   "seconds": round(time.monotonic() - begun, 2)})  # fmt: skip
-        refused = bool(told["problems"]) or any(one["level"] == "error" for one in told["operations"])
-        if not lowers or self.target is None or self.compiler_python is None or refused:
+        if not lowers or self.target is None or self.compiler_python is None:
+            self._trace(traced, lowers, begun)
             return
-        self._say({"stage": "compiling", "convolutions": backend.has_convolutions(model)})
-        compiler = LoweredCompiler(traced, self.compiler_python, self.target, Path.cwd())
+        # It gets ready while the step is traced.
+        compiler = lowered.LoweredCompiler(traced, self.compiler_python, self.target, Path.cwd())
         try:
-            self._judge(compiler, compiler.limit_bytes())
-        except ValueError as error:
-            self._cannot(error)
+            if self._trace(traced, lowers, begun):
+                self._say({"stage": "compiling", "convolutions": backend.has_convolutions(model)})
+                try:
+                    limit = compiler.limit_bytes()
+                except ValueError as error:
+                    self._cannot(error)
+                    return
+                self._judge(compiler, limit)
         finally:
             compiler.close()
+
+    def _trace(self, traced: lowered.TfTraced, lowers: bool, begun: float) -> bool:
+        """Tell what was found in the step; whether a TPU would take it."""
+        told = traced.answer(max(1, self.batch // (self.target.devices if self.target else 1)), lower=lowers)
+        if self.plan.place == "computer":
+            told["operations"] = []  # a processor has them all
+        self._say({**told, "answer": "traced", "framework": "tensorflow", "params": _params(traced.model),
+                   "programs": 2, "seconds": round(time.monotonic() - begun, 2)})  # fmt: skip
+        return not told["problems"] and not any(one["level"] == "error" for one in told["operations"])
 
     def _cannot(self, error: Exception) -> None:
         told: dict[str, Any] = {"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]}
