@@ -198,7 +198,9 @@ class PlanViewModel(Editing, Starting):
             else "none"
         )
         where = self._where(plan)
-        slices = planwhere.choices(view.job, plan, view.look, timing, self._now()) if view.rented else ()
+        slices = (
+            planwhere.choices(view.job, plan, view.look, timing, self._now(), picture_s) if view.rented else ()
+        )
         check = described(self._checks.view, plan, self._checks.of(plan), self._may_check)
         self.state.set(
             replace(

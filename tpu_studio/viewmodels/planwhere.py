@@ -264,9 +264,11 @@ def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, Any]:
     return {"where.zones": zones or None}
 
 
-def choices(job: Job, plan: Plan, look: Look, timing: Timing | None, now: float) -> tuple[SliceChoice, ...]:
+def choices(
+    job: Job, plan: Plan, look: Look, timing: Timing | None, now: float, picture_s: float | None = None
+) -> tuple[SliceChoice, ...]:
     """A good first one, the fastest that is not far dearer, and the cheapest by the hour: a plan each."""
-    first = _planned(draft.edited(job, {"where.accelerator": None, "where.zones": None}), look, timing, now)
+    first = _planned(draft.edited(job, {"where.accelerator": None, "where.zones": None}), look, timing, now, picture_s)
     if first is None or not first.time_s:
         return ()
     found = {first.accelerator: first}
@@ -279,7 +281,8 @@ def choices(job: Job, plan: Plan, look: Look, timing: Timing | None, now: float)
             if verdict.state != "documented" or not _size(catalogue(), part, framework, tier).enabled:
                 continue
             made = _planned(
-                draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}), look, timing, now
+                draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}), look, timing, now,
+                picture_s,
             )
             if made is not None and not made.blocking and made.fits and made.time_s and made.cost_usd:
                 found[part.accelerator_type] = made
@@ -323,10 +326,10 @@ def _choice(made: Plan, words: str) -> SliceChoice:
     return SliceChoice(made.accelerator, title_of(made.accelerator), words, " · ".join(p for p in (time, cost) if p))
 
 
-def _planned(job: Job, look: Look, timing: Timing | None, now: float) -> Plan | None:
+def _planned(job: Job, look: Look, timing: Timing | None, now: float, picture_s: float | None) -> Plan | None:
     from tpu_studio.planner.make import make_plan
 
     try:
-        return make_plan(job, look, timing=timing, now=now, advise=False)
+        return make_plan(job, look, timing=timing, now=now, advise=False, picture_s=picture_s)
     except StudioError:
         return None

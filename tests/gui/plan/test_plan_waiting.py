@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from tests.fakes.planning import World
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.viewmodels.planwords import money_range
 
 
 def notes(page: PlanPage) -> list[Button]:
@@ -30,6 +31,9 @@ def test_a_tpu_that_would_wait_is_told_and_the_button_is_one_change_that_can_be_
     world.pause()
     assert world.view.plan is not None and world.view.plan.time_s is not None and time is not None
     assert world.view.plan.time_s.expected > time.expected  # the estimate counts with it
+    assert world.view.plan.cost_usd is not None
+    card = next(one for one in world.view.slice_choices if one.accelerator == "v6e-1")
+    assert money_range(world.view.plan.cost_usd) in card.detail  # and so do the sizes to choose from
     (button,) = notes(page)
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
     assert world.view.job["data.image_size"] == 576
