@@ -39,7 +39,7 @@ ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready: while watched and silent, and otherwise
 POLL_S = (1.0, 15.0)  # watched, and otherwise
 HEARTBEAT_EVERY_S = 30.0
-HOLDER_EVERY_S = 2.0  # each poll; and, where something is to be done, once more if that is so long ago:
+HOLDER_EVERY_S = 5.0  # at a poll; and, where something is to be done, once more if that is so long ago:
 HOLDER_BEFORE_AN_ACT_S = 1.0
 _log = logging.getLogger(__name__)
 

@@ -515,3 +515,18 @@ def test_stops_that_an_extension_left_behind_still_delete_a_machine_that_hangs(d
     desk.start()
     runs_of(desk).reconcile()
     ends(desk, "machine-gone")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"install": 3}'])
+def test_an_owner_file_that_names_nobody_keeps_no_run_from_being_driven(
+    desk: CloudDesk, sky: Sky, content: bytes | None
+) -> None:
+    name = f"runs/{RUN}/{OWNER}"
+    while name not in sky.objects:
+        desk.turn()
+    if content is None:
+        del sky.objects[name]
+    else:
+        sky._put(name, content)
+    ends(desk)
+    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
