@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,19 +140,19 @@ class Edits:
             yield from self._clicked("a click on Framework", where.framework, plan.framework, ("jax", "tensorflow"))
             if self.model.state.value.rented:
                 yield from self._rented(where.rented)
-            yield self._timed("a click on Undo", lambda: self._click(self.page.undo))
+            yield self._timed("a click on Undo", partial(self._click, self.page.undo))
 
     def _rented(self, box: Any) -> Iterator[Timed]:
         yield from self._clicked("a click on Kind of loan", box.tier, "on-demand", ("spot", "on-demand"))
         for choice in self.model.state.value.slice_choices:
             card = box.cards.card(choice.accelerator)
             if not card.isChecked():
-                yield self._timed("a click on a TPU", lambda card=card: self._click(card))
+                yield self._timed("a click on a TPU", partial(self._click, card))
 
     def _clicked(self, what: str, segmented: Any, now: str, keys: tuple[str, ...]) -> Iterator[Timed]:
         """Every other one than what holds *now*, then back: each click changes something."""
         for key in sorted(keys, key=lambda key: key == now):
-            yield self._timed(what, lambda key=key: self._click_segment(segmented, key))
+            yield self._timed(what, partial(self._click_segment, segmented, key))
 
     def _typed(self, what: str, box: Any, text: str) -> Iterator[Timed]:
         """Each letter is an edit of its own: the numbers follow every one."""
@@ -162,7 +163,7 @@ class Edits:
         QTest.keyClick(box.line, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
         self.driver.app.processEvents()
         for letter in text:
-            yield self._timed(what, lambda letter=letter: QTest.keyClicks(box.line, letter))
+            yield self._timed(what, partial(QTest.keyClicks, box.line, letter))
 
     def _timed(self, what: str, act: Callable[[], None]) -> Timed:
         """Raises GaveUp: the numbers did not come, or nothing had to be painted for them."""
