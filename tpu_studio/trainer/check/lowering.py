@@ -123,8 +123,9 @@ def where(operation: Any, node: str, layers: Mapping[str, str], file: Path | Non
     """``layer``, ``file`` and ``line`` of a node, as far as they can be told."""
     told: dict[str, Any] = {}
     for part in reversed(node.split("/")[:-1]):
-        if part in layers:
-            told["layer"] = part
+        called = re.sub(r"_\d+$", "", part)  # the first call of dense_1 is dense_1_1
+        if name := next((one for one in (called, part) if one in layers), ""):
+            told["layer"] = name
             break
     if operation is not None and file is not None:
         line = None

@@ -39,7 +39,7 @@ class Empty:
 
 
 def found(words: str) -> dict[str, Any]:
-    layers = {"shout_1": "Shout"}
+    layers = {"shout": "Shout"}
     (one,) = lowering.findings(lowering.Refused(words), Empty(), layers, Path("/me/model.py"), TABLE)
     return one
 
@@ -48,7 +48,7 @@ def test_an_operation_that_no_tpu_has_is_named_with_layer_and_line() -> None:
     one = found(UNSUPPORTED)
     assert (one["id"], one["level"]) == ("op-not-on-tpu", "error")
     facts = one["facts"]
-    assert (facts["operation"], facts["layer"], facts["line"]) == ("AsString", "shout_1", 8)
+    assert (facts["operation"], facts["layer"], facts["line"]) == ("AsString", "shout", 8)
     assert facts["instead"] == "not AsString"
 
 
