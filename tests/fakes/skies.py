@@ -194,6 +194,11 @@ class Sky:
                 return True
         return False
 
+    def vanish(self) -> None:
+        """Every machine and its request are gone, and nobody says a word."""
+        for node in [*self.nodes.values()]:
+            self._forget(node)
+
     def hang(self) -> bool:
         for node in self.nodes.values():
             if node.state == "ready":

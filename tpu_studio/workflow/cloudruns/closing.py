@@ -27,6 +27,8 @@ from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, with_guar
 GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
 TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back
 DELETE_FAILS_BEFORE_NOTICE = 2
+STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
+SEEN_ENOUGH_S = 60.0  # no machine comes, is charged for and goes between two looks as near as this
 _log = logging.getLogger(__name__)
 
 
@@ -99,13 +101,17 @@ class Closing:
         return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
 
     def _tell_unseen(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
-        """It was asked for and is gone without a word, and not by us: it may have come, hung, and been charged for."""
+        """It was asked for and is gone without a word: it may have come, hung, and been charged for,
+        from the last look that found only its request until now, or until the stops from outside ended it."""
         guard, now = run.words.guard(machine.attempt), run.side.clock.now()
         unseen = machine.created is None and not guard.first and machine.outcome != "refused"
-        ended = self._first_stop(run, machine, guard, rules, limits)
-        if not unseen or machine.asked is None or now < ended or limits.usd_per_hour is None:
+        if not unseen or machine.asked is None or limits.usd_per_hour is None:
             return
-        usd = round((ended + 120.0 - machine.asked) / 3600.0 * limits.usd_per_hour, 6)
+        begun = max(machine.asked, run.there_at.get(machine.ref.name, 0.0))
+        ended = min(now, self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S)
+        if ended - begun < SEEN_ENOUGH_S:
+            return
+        usd = round((ended - begun) / 3600.0 * limits.usd_per_hour, 6)
         facts = {"name": machine.ref.name, "usd_at_most": usd}
         self._records.say(run, "notice", id="cost-unseen", level="warning", facts=facts)
 

@@ -88,6 +88,28 @@ def test_a_machine_that_hung_at_boot_unseen_is_told_with_what_it_cost_at_most(de
     assert told["usd_at_most"] >= sky.usd_billed()
 
 
+def test_a_machine_that_came_and_went_unseen_before_any_stop_is_told_with_what_it_cost_at_most(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    sky.never_boots = True
+    while not sky.nodes:
+        desk.turn()
+    desk.die()
+    sky.pass_time(200.0)
+    sky.vanish()
+    sky.pass_time(100.0)
+    sky.never_boots = False
+    desk.start()
+    desk.until()
+    assert sky.bill[0][2] is not None
+    lost = (sky.bill[0][2] - sky.bill[0][1]) * RATE / 3600
+    at_most = [event.get("facts") for event in desk.said("notice") if event.get("id") == "cost-unseen"]
+    assert len(at_most) == 1
+    assert isinstance(at_most[0], dict)
+    assert lost <= at_most[0]["usd_at_most"] <= lost * 2
+    assert receipt(desk)["usd_at_most"] >= sky.usd_billed()
+
+
 def test_a_second_attempt_runs_with_the_version_that_the_app_has_now(desk: CloudDesk, sky: Sky) -> None:
     while not any(node.spoke for node in sky.nodes.values()):
         desk.turn()
