@@ -66,6 +66,7 @@ GRID: tuple[tuple[str, str, dict[str, int], str, str, bool, tuple[int, ...]], ..
     ("shakespeare", "gpt-nano", {"layers": 12}, "v5litepod-1", "bfloat16", False, (8192,)),
     ("shakespeare", "gpt-nano", {"layers": 6, "width": 256}, "tpu7x-8", "float32", False, (512,)),
     ("shakespeare", "gpt-nano", {"layers": 6, "width": 256}, "v6e-1", "float32", False, (64,)),
+    ("shakespeare", "gpt-mini", {}, "v4-8", "float32", True, (128,)),
     ("diamonds", "mlp", {"layers": 16, "width": 8192}, "v5litepod-1", "bfloat16", False, (16384,)),
     ("diamonds", "mlp", {"layers": 3, "width": 1024}, "tpu7x-8", "float32", False, (65536,)),
     ("digits", "small-cnn", {}, "v5litepod-1", "float32", False, (256,)),
