@@ -33,7 +33,7 @@ def test_runs_are_shown_nothing_is_begun_and_the_top_says_why(finished, home, qt
         assert banner is not None and banner.title == "Only looking: The notebook of TPU Studio cannot be read"
         assert "move it away" in banner.text
         assert studio.window.banner.isVisible() and studio.window.banner.y() == 0
-        qtbot.waitUntil(lambda: studio.runs.state.value.row(finished).status == "Finished")  # what the index held is read anew
+        qtbot.waitUntil(lambda: studio.runs.state.value.row(finished).status == "Finished")  # read anew
         studio.window.open_run(finished)
         qtbot.waitUntil(lambda: (page := studio.window.findChild(RunPage)) is not None and page.isVisible())
         assert studio.window.banner.isVisible()  # over every page
