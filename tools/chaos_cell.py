@@ -96,7 +96,8 @@ class Play:
         limits = {"hours": cell.hours, "wait_hours": cell.wait_hours, "idle_minutes": 60.0, "money_usd": cell.money_usd}
         training: dict[str, Any] = {"epochs": 2}
         if cell.real:
-            training = {"epochs": DIGITS_EPOCHS, "framework": "jax", "checkpoint_every": cell.save_every, "seed": 7}
+            epochs = DIGITS_EPOCHS * (4 if cell.verb else 1)  # long enough for a word to come before the end
+            training = {"epochs": epochs, "framework": "jax", "checkpoint_every": cell.save_every, "seed": 7}
             training["steps_per_call"] = 4
         made = job("mlp", "digits", where=where, training=training, limits=limits)
         return make_plan(made, DIGITS, now=time.time(), computer=LAPTOP)

@@ -338,7 +338,7 @@ def real_cells() -> list[Cell]:
              faults=(("submit", "apply-then-fail:match=^POST .*/queuedResources"),), **base),
         Cell("real: stopped and kept", verb="stop", ends=("stopped-by-user",), **base),
         Cell("real: machine gone", faults=(("training", "node-gone:seconds=0"),),
-             ends=("machine-gone", "preempted"), **base),
+             ends=("machine-gone", "preempted", "completed"), **base),
         Cell("real: hung while training, laptop off", off="training", hours=0.3, wait_hours=0.1,
              faults=(("submit", "vm-hung:step=20"),), ends=(*_HUNG, "time-limit"), boot_hang=True,
              **{**base, "speed": 30.0}),
