@@ -206,7 +206,7 @@ class Judgement:
                 verdict.check("events", first <= last + 1, lost)
                 replays.append(last + 1 - first)
                 again = f"{name}: {replays[-1]} steps were made again"
-                # Told that it is taken, a machine brings its copy up; one that is gone at once may have had one under way.
+                # Told that it is taken, a machine brings its copy up; one that vanished may have had one under way.
                 most = self.cell.save_every * (2 if "gone" in self.cell.name else 1)
                 verdict.check("events", replays[-1] <= most, again)
             elif steps:
