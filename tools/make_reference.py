@@ -56,7 +56,6 @@ _TITLES = {
     "limits": "`[limits]`: when it stops, whatever happens",
     "where": "`[where]`: where it runs",
 }
-_LATER = ("where.accelerator", "where.tier", "where.zones", "where.project", "limits.wait_hours")
 
 
 def page() -> str:
@@ -74,8 +73,7 @@ def page() -> str:
 def _row(key: Key) -> str:
     words = key.title + (f" ({key.term})" if key.term else "")
     told = f"{words}. {key.help}" if key.help else f"{words}."
-    later = " Used from the version on that rents TPUs." if key.path in _LATER else ""
-    return f"| `{key.name}` | {_kind(key)} | {_default(key)} | {told}{later} |"
+    return f"| `{key.name}` | {_kind(key)} | {_default(key)} | {told} |"
 
 
 def _kind(key: Key) -> str:

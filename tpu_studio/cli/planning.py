@@ -275,11 +275,13 @@ def note(check: Check) -> list[str]:
     more = [said.meaning, said.action] if check.level in ("error", "warning") else []
     if check.id.startswith("advice-"):
         more = [said.meaning, _fix_words(check) or said.action]
+    elif check.fix:
+        more.append(_fix_words(check))
     return [f"{_MARKS.get(check.level, '·')} {said.title}", *(f"    {line}" for line in more if line)]
 
 
 def _fix_words(check: Check) -> str:
-    """The advice as options of this command: `--set training.precision=bfloat16`."""
+    """The fix as options of this command: `--set training.precision=bfloat16`."""
     import json
 
     def words(value: Any) -> str:
@@ -305,9 +307,10 @@ def as_text(made: Plan) -> str:
     cost = between(made.cost_usd, figures.money)
     if price:
         cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
+    batch = int(made.job["training.global_batch"])
     rows = [
         ["Model", f"{made.job.model}, {made.framework}, {runs_on(made)}"],
-        ["Steps", f"{made.steps:,} of {made.job['training.global_batch']} {figures.noun(str(made.job['data.kind']))}"],
+        ["Steps", f"{made.steps:,} of {batch:,} {figures.noun(str(made.job['data.kind']))}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
         ["Memory", "not known" if need is None or there is None else f"{figures.size(need)} of {figures.size(there)}"],

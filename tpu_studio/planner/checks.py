@@ -7,7 +7,8 @@ that does not fit into memory is a warning with ``fits`` false in the plan. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tpu_studio.domain.catalogue import title_of
@@ -247,17 +248,18 @@ def of_time_and_money(
         )
 
 
-def of_memory(memory: Memory, needed_bytes: int, limit_bytes: int, resolved: Resolved) -> Iterator[Check]:
-    """*needed_bytes*, *limit_bytes*: of this computer, or of one device of the slice."""
+def of_memory(
+    memory: Memory, needed_bytes: int, limit_bytes: int, resolved: Resolved, devices: int = 1
+) -> Iterator[Check]:
+    """*needed_bytes*, *limit_bytes*: of this computer, or of one of the slice's *devices*."""
     share = needed_bytes / limit_bytes
     here = resolved.values["where.place"] == "computer"
     where = "the computer's memory" if here else "the memory of this TPU"
     facts = {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes, **({} if here else {"by": "estimate"})}
-    fix = (
-        {"training.global_batch": max(1, resolved.batch // 2)}
-        if memory.activations > memory.total / 3 and resolved.batch > 1
-        else None
-    )
+    unit = devices * int(resolved.values["training.accumulate"])
+    room, planned = TIGHT_SHARE * limit_bytes, resolved.batch
+    smaller = _batch_within(room, planned, unit, lambda batch: _needs(memory, batch / planned, devices, here))
+    fix = {"training.global_batch": smaller} if smaller else None
     if share > 1:
         yield Check(
             "memory-does-not-fit",
@@ -271,6 +273,22 @@ def of_memory(memory: Memory, needed_bytes: int, limit_bytes: int, resolved: Res
 
 
 TIGHT_SHARE = 0.75
+
+
+def _needs(memory: Memory, share: float, devices: int, here: bool) -> int:
+    """Bytes with this *share* of the planned examples in a step."""
+    examples = max(1, round(memory.examples * share))
+    smaller = replace(memory, activations=int(memory.activations * share), examples=examples)
+    return smaller.total if here else smaller.on_device(devices)
+
+
+def _batch_within(room: float, batch: int, unit: int, needs: Callable[[int], int]) -> int | None:
+    """*batch* halved until it needs no more than *room*, a multiple of *unit*; None: no batch is small enough."""
+    while batch // 2 >= unit:
+        batch = batch // 2 // unit * unit
+        if needs(batch) <= room:
+            return batch
+    return None
 
 
 def _kind_words(kind: str) -> str:

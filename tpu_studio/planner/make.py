@@ -334,7 +334,7 @@ class _Draft:
             checks.of_settings(self.resolved, self.facts, self.devices, float(recommended)),
             checks.of_place(self.resolved, self.rented),
             colab.checks(self.estimate) if self.free else (),
-            checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved),
+            checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved, self.devices),
             checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price),
         ):
             found += [check for check in group if check.id not in known]

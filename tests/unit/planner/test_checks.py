@@ -75,6 +75,26 @@ def test_a_model_too_large_for_the_memory_does_not_fit():
     assert plan_to_public_json(plan)["verdict"]["worth_it"] is False
 
 
+def test_one_press_makes_a_batch_that_is_far_too_large_fit():
+    for accelerator in ("v5e-1", "v6e-8"):
+        wanted = job(
+            "gpt-124m", "text", training={"global_batch": 512, "rematerialize": False},
+            where={"place": "cloud", "accelerator": accelerator},
+        )  # fmt: skip
+        too_big = planned(wanted, PLAYS)
+        assert not too_big.fits
+        fix = check(too_big, "memory-does-not-fit").fix
+        assert fix is not None
+        smaller = planned(set_values(wanted, fix), PLAYS)
+        assert smaller.fits and not smaller.blocking, fix
+        assert "memory-tight" not in [one.id for one in smaller.checks]
+
+
+def test_no_smaller_batch_is_offered_where_the_weights_alone_are_too_large():
+    plan = planned(job("gpt-124m", "text"), PLAYS, Computer(cores=2, memory_bytes=2_000_000_000))
+    assert check(plan, "memory-does-not-fit").fix is None
+
+
 def test_recomputing_is_chosen_when_remembering_would_not_fit():
     plan = planned(job("gpt-124m", "text"), PLAYS, Computer(cores=2, memory_bytes=12_000_000_000))
     assert plan.job["training.rematerialize"] is True

@@ -54,7 +54,7 @@ def cannot_start(title: str) -> str:
 def nothing_holds_it(needed_bytes: int) -> str:
     return (
         f"It needs {figures.size(needed_bytes)} on one chip, more than this computer, free Colab, a single GPU or any TPU "
-        "of one machine has: take fewer examples in a step, bfloat16 or a smaller model."
+        "of one machine with a known price has: take fewer examples in a step, bfloat16 or a smaller model."
     )
 
 
@@ -147,8 +147,8 @@ CHECKS: dict[str, Entry] = {
     ),
     "advice-slice": lambda f: _advice(
         f"Rent {_tpu(f)} instead",
-        f"There it takes about {about(_number(f.raw('time_s')))} and costs about "
-        f"{dollars(_number(f.raw('usd')))}; a larger model would use this one better.",
+        f"There it takes about {about(_number(f.raw('time_s')))} and costs about {dollars(_number(f.raw('usd')))}"
+        + ("; its memory holds the model." if f.raw("too_big") else "; a larger model would use this one better."),
         f,
     ),
     "advice-spot": lambda f: _advice(

@@ -57,7 +57,7 @@ class Facts:
             return f"{value:,.4g}"
         if isinstance(value, (list, tuple)):
             return ", ".join(str(item) for item in value)
-        words = " ".join(str(value).split())
+        words = " ".join(re.sub(r"\x1b\[[\d;]*m", "", str(value)).split())  # Keras prints bold for a terminal
         return re.sub(r"^\[Errno -?\d+\] ", "", words)[:200]
 
     def file(self, name: str = "file", default: str = "the file", *, plain: bool = False) -> str:

@@ -45,7 +45,7 @@ def other_slice(s: Situation) -> Iterator[Advice]:
     if s.value("where.usd_per_hour"):  # a price of one's own says nothing about other slices
         return
     facts = {"accelerator": best.accelerator, "time_s": best.time_s.expected,
-             "usd": best.cost_usd.expected if best.cost_usd else 0.0}  # fmt: skip
+             "usd": best.cost_usd.expected if best.cost_usd else 0.0, "too_big": not s.plan.fits}  # fmt: skip
     fix = _where(s, **{"where.accelerator": best.accelerator})
     yield Advice("advice-slice", fix, facts, measure=s.plan.fits, promise=not s.plan.fits)
 

@@ -29,6 +29,8 @@ _MISMATCHES = tuple(
         rf"[Ii]ncompatible shapes(?: for broadcasting)?:? (?:shapes=)?[\[(]?{_GOT}(?:,| and) ?{_WANTED}",
         rf"[Cc]annot reshape (?:array|a tensor) of shape {_GOT} \(size \d+\) into shape {_WANTED}",
         rf"Received shapes? {_GOT} and {_WANTED}",
+        rf"Matrix size-incompatible: In\[0\]: {_GOT}, In\[1\]: {_WANTED}",
+        rf"total size of the tensor must be unchanged\. Received: input_shape={_GOT}, target_shape={_WANTED}",
     )
 )
 _LAYER = re.compile(r"""[Ll]ayer ["']([^"']+)["']""")

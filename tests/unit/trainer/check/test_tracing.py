@@ -39,6 +39,16 @@ from tpu_studio.trainer.check.tracing import mismatch
             "TypeError: cannot reshape array of shape (8, 64) (size 512) into shape (8, 7, 9) (size 504)",
             {"wanted": "(8, 7, 9)", "got": "(8, 64)"},
         ),
+        (
+            "ValueError: Exception encountered when calling Reshape.call().\n\n\x1b[1mThe total size of the tensor must"
+            " be unchanged. Received: input_shape=(12288,), target_shape=(33, 7)\x1b[0m",
+            {"wanted": "(33, 7)", "got": "(12288,)"},
+        ),
+        (
+            "InvalidArgumentError: {{function_node __wrapped__MatMul}} Matrix size-incompatible: In[0]: [4096,3], "
+            "In[1]: [5,5] [Op:MatMul]",
+            {"wanted": "[5,5]", "got": "[4096,3]"},
+        ),
     ],
 )
 def test_a_mismatch_tells_layer_what_came_and_what_was_expected(raw: str, told: dict[str, str]) -> None:
