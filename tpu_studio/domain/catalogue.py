@@ -261,8 +261,7 @@ class Catalogue:
                     return part
         generation = self.generation(wanted.replace(" ", "-").split("-")[0])
         names = [part.accelerator_type for part in generation.slices]
-        nearest = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-        raise BadInput("slice-unknown", accelerator=accelerator, nearest=nearest[0] if nearest else "", known=names)
+        raise BadInput("slice-unknown", accelerator=accelerator, nearest=_nearest(wanted, names), known=names)
 
     def lenders(self, part: Slice) -> tuple[str, ...]:
         """Who lends it to us, as ``where.backend`` spells it, the usual one first; Compute Engine one machine only."""
@@ -407,6 +406,15 @@ def catalogue_at(place: str) -> Catalogue:
 def use_prices(place: str, priced: Catalogue) -> None:
     """From now on *place* has these prices."""
     _priced[place] = priced
+
+
+def _nearest(wanted: str, names: list[str]) -> str:
+    """Of *names* the one whose number is nearest to that of *wanted*; without numbers, the one most like it."""
+    number = wanted.rpartition("-")[2]
+    counted = {name: int(count) for name in names if (count := name.rpartition("-")[2]).isdecimal()}
+    if number.isdecimal() and counted:
+        return min(counted, key=lambda name: abs(counted[name] - int(number)))
+    return next(iter(difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)), "")
 
 
 @cache

@@ -55,6 +55,15 @@ def test_what_the_text_advises_can_be_typed(tmp_path: Path, capsys: pytest.Captu
     assert "advice-smaller-model" not in [check["id"] for check in after["checks"]]
 
 
+def test_the_batch_that_the_text_gives_for_a_plan_too_large_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [str(EXAMPLES / "gpt-124m.tpujob"), "--set", "where.accelerator=v5e-1", "--set"]
+    asked += ["training.rematerialize=false", "--no-measure", "--set"]
+    assert main(["plan", *asked, "training.global_batch=512"]) == 1
+    told = capsys.readouterr().out
+    [smaller] = [line.split()[1] for line in told.splitlines() if "--set training.global_batch=" in line]
+    assert main(["plan", *asked, smaller]) == 0
+
+
 def test_the_text_names_what_is_broken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = "a,b\n" + "".join(f"{n % 7},{n % 5}\n" for n in range(60)) + "1,2,3\n"
     (tmp_path / "shop.csv").write_text(table)

@@ -57,11 +57,12 @@ def test_a_generation_is_found_by_its_other_names(known: Catalogue, name: str, i
     assert known.generation(name).id == id
 
 
-def test_a_slice_that_does_not_exist_names_the_nearest(known: Catalogue):
+@pytest.mark.parametrize(("wanted", "nearest"), [("v6e-9", "v6e-8"), ("v6e-3", "v6e-4"), ("v5p-1", "v5p-8")])
+def test_a_slice_that_does_not_exist_names_the_nearest(known: Catalogue, wanted: str, nearest: str):
     with pytest.raises(BadInput) as told:
-        known.slice("v6e-9")
+        known.slice(wanted)
     assert told.value.id == "slice-unknown"
-    assert "v6e-8" in say(told.value).action
+    assert f"Did you mean {nearest}?" in say(told.value).action
 
 
 def test_an_unknown_generation_names_the_known_ones(known: Catalogue):

@@ -200,6 +200,11 @@ def test_what_the_system_says_stands_without_its_number() -> None:
     assert "The system says: Permission denied: '/x/a.tpujob'." in said.meaning
 
 
+def test_bold_letters_of_a_terminal_are_no_words() -> None:
+    said = say_finding("model-raises", {"file": "m.py", "line": 7, "raw": "ValueError: \x1b[1mNo such shape\x1b[0m"})
+    assert "It ended with: ValueError: No such shape." in said.meaning
+
+
 @pytest.mark.parametrize(
     ("copies", "kept"),
     [({"saved_step": None}, "No copy of the model had been saved yet."), ({"saved_step": 40}, "The copy of step 40")],

@@ -320,3 +320,11 @@ def test_no_two_pieces_of_advice_set_the_same_and_most_saving_comes_first(found:
 def test_advice_on_digits_on_a_rented_tpu_is_to_train_here():
     plan = planned(job("small-cnn", "digits", where={"place": "cloud"}), DIGITS)
     assert list(advice(plan)) == ["advice-train-here", "advice-no-spot"]
+
+
+def test_a_slice_advised_for_its_memory_is_not_called_better_for_a_larger_model():
+    where = {"place": "cloud", "accelerator": "v5e-1"}
+    plan = planned(job("gpt-124m", "text", where=where, training={"global_batch": 64, "rematerialize": False}), PLAYS)
+    found = advice(plan)["advice-slice"]
+    meaning = say_check(found.id, found.title, found.facts).meaning
+    assert not plan.fits and "its memory holds the model" in meaning and "better" not in meaning
