@@ -168,6 +168,22 @@ def test_tensorflow_operations_that_no_tpu_has_are_looked_up_with_layer_and_line
     refused(traced)
 
 
+WIDE = """\
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    wide = keras.layers.Lambda(lambda x: tf.cast(tf.sin(tf.cast(x, tf.float64)), x.dtype), name="wide")(inputs)
+    return keras.Model(inputs, keras.layers.Dense(10)(keras.layers.Flatten()(wide)))
+"""
+
+
+@pytest.mark.engine
+def test_float64_in_tensorflow_is_told_once_with_layer_and_line(engine_python: Path, tmp_path: Path) -> None:
+    traced = check(engine_python, tmp_path, WIDE, framework="tensorflow")["traced"]
+    (found,) = [one for one in traced["operations"] if one["id"] == "op-float64"]
+    assert (found["level"], found["facts"]["layer"], found["facts"]["line"]) == ("warning", "wide", 8)
+    assert "float32" in found["facts"]["instead"]
+
+
 def refused(traced: dict[str, Any]) -> None:
     found = {one["facts"]["operation"]: one for one in traced["operations"] if one["level"] == "error"}
     assert {"AsString", "ImageProjectiveTransformV3"} <= found.keys()

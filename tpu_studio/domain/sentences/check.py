@@ -113,7 +113,7 @@ CHECKS: dict[str, Entry] = {
     "op-float64": lambda f: Sentence(
         f"The model computes in {f.text('dtype', 'float64')}{_in_line(f)}",
         f"“{f.text('operation')}”{_times(f)}: a TPU only imitates such wide numbers, many times slower. {NOTHING_CHARGED}",
-        "Use float32, and leave jax_enable_x64 off.",
+        _instead(f, "Use float32, and leave jax_enable_x64 off."),
     ),
     "op-dynamic-shape": lambda f: Sentence(
         f"A size in the model depends on the values of the data{_in_line(f)}",

@@ -27,6 +27,7 @@ _SHAPES = {"Shape", "ShapeN", "Size", "Rank"}
 _TAKE_BOUNDS = {"Range", "Fill", "Tile"}
 _NOT_FOLDED = {"Placeholder", "VarHandleOp", "ReadVariableOp", "StatelessRandomGetKeyCounter"}
 _SLICE = "Use tf.slice with a size that is a number in Python: tf.slice(x, [start, 0], [8, 16])."
+_FLOAT32 = "Use tf.float32: cast to it, and let nothing in the model be a tf.float64."
 _DEPTH = 400
 
 
@@ -99,6 +100,9 @@ def findings(
                 add("op-dynamic-shape", "error", operation, **instead(operation, by_value=True),
                     raw=f"{operation.type} needs to know a size or an axis beforehand")  # fmt: skip
                 continue
+            told_wide = any(id == "op-float64" for id, _ in found)  # once is enough, in a person's own lines
+            if _is_wide(operation) and not told_wide and "line" in where(operation, operation.name, layers, file):
+                add("op-float64", "warning", operation, dtype="float64", instead=_FLOAT32)
             if operation.type == "TensorListSetItem" and operation.node_def.attr["resize_if_index_out_of_bounds"].b:
                 add("op-array-grows", "warning", operation)
             from_value, to_value = scope.free_sizes(operation) if operation.type == "StridedSlice" else (0, 0)
@@ -108,6 +112,10 @@ def findings(
                 words = known.slow.get(operation.type) or known.instead("", by_value=True)
                 add("op-slow-on-tpu", "warning", operation, instead=words)
     return sorted(found.values(), key=lambda one: one["level"] != "error")
+
+
+def _is_wide(operation: Any) -> bool:
+    return operation.type != "Cast" and any(one.dtype.name == "float64" for one in operation.outputs)
 
 
 def _places(operation: Any, constant: Mapping[str, list[int]]) -> Iterable[int]:
