@@ -253,7 +253,8 @@ def _hint(path: str, job: Job, plan: Plan | None) -> str:
     batch, noun = int(plan.job["training.global_batch"]), noun_of(job)
     match path:
         case "training.global_batch":
-            return f"{figures.count(plan.steps_per_epoch)} steps each time through the data"
+            steps = "1 step" if plan.steps_per_epoch == 1 else f"{figures.count(plan.steps_per_epoch)} steps"
+            return f"{steps} each time through the data"
         case "training.epochs" | "training.steps":
             if path == "training.steps" and job["training.steps"] is None and "training.steps" not in plan.reasons:
                 return ""
