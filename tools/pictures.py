@@ -204,13 +204,15 @@ def arm(driver: Driver, fault: str) -> None:
 
 def planned(driver: Driver, name: str) -> Any:
     """The Plan page's model with the example's plan ready."""
-    driver.studio.shell.open_path(example(name))
     holder: Any = driver.window.page("plan")
     model = holder.model
+    before = model.state.value.plan  # perhaps the same example's, changed
+    driver.studio.shell.open_path(example(name))
 
     def ready() -> bool:
         view = model.state.value
-        return view.file == example(name) and view.plan is not None and not view.looking and not view.stale
+        done = view.plan is not None and view.plan is not before and not view.looking and not view.stale
+        return bool(view.file == example(name) and done)
 
     driver.wait(ready, 60, "The plan was not ready.")
     return model
