@@ -173,7 +173,7 @@ class JournalFile:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {number}")
         if version == 0:  # numbers of an earlier journal, which somebody may still hold, mean nothing in this one
-            db.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('intents', ?)", (int(time.time() * 1000),))
+            db.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('intents', ?)", (time.time_ns() // 1000,))
         db.execute("COMMIT")
         self.fresh = self.fresh or version == 0
 
