@@ -11,6 +11,7 @@ tools/operation_probes.py whether it was lowered, and compiled by the libtpu of 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -142,12 +143,17 @@ def main() -> int:
     return 0
 
 
+def _plain(words: str) -> str:
+    """Without the folders of this machine."""
+    return re.sub(r"/[^\s\"']*/site-packages/", "", words)
+
+
 def summary(one: dict[str, Any]) -> dict[str, Any]:
     """Works: lowered and compiled. Else who refused, and its words."""
     if not one["lowered"]:
-        return {"works": False, "by": "lowering", "words": one["words"]}
+        return {"works": False, "by": "lowering", "words": _plain(one["words"])}
     if one.get("compiled") is not True:
-        return {"works": False, "by": "libtpu", "words": one.get("compiled_words", "")}
+        return {"works": False, "by": "libtpu", "words": _plain(one.get("compiled_words", ""))}
     return {"works": True}
 
 
