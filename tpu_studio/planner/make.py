@@ -23,6 +23,9 @@ from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH
 
+_MARGIN_S = 1200.0
+"""Beyond the limit: the second of the stops from outside has come by then, or a deletion that was late."""
+_BOOT_S = 1200.0  # from a machine that is there to its guardian's first word
 _UNSEEN = work.Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
 
 
@@ -214,8 +217,8 @@ class _Draft:
             "wait_hours": float(values["limits.wait_hours"]),
             "idle_minutes": float(values["limits.idle_minutes"]),
             "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
-            "margin_s": 1200.0,
-            "margin_boot_s": float(values["limits.wait_hours"]) * 3600.0 + 2400.0,
+            "margin_s": _MARGIN_S,
+            "margin_boot_s": _margin_boot_s(float(values["limits.wait_hours"]), own),
         }
 
     def _resolve(self, job: Job) -> Resolved:
@@ -359,6 +362,12 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
     if facts.kind not in ("images", "digits"):
         return 0
     return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
+
+
+def _margin_boot_s(wait_hours: float, platform: bool) -> float:
+    """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: the stops
+    from outside were set for a machine that waits to the last; Google's own limit counts from when it is there."""
+    return _BOOT_S + _MARGIN_S / 2.0 if platform else wait_hours * 3600.0 + _BOOT_S + _MARGIN_S
 
 
 def _with_auto_rate(job: Job) -> Job:

@@ -97,17 +97,29 @@ def _machines(vms: int, tier: str) -> str:
 
 def _cap(plan: Plan) -> Fact:
     money, hours = plan.limits.get("money_usd"), float(plan.limits.get("hours") or 0.0)
-    margin = figures.duration(float(plan.limits.get("margin_s") or 0.0))
-    rate = float((plan.price or {}).get("usd_per_hour") or 0.0)
-    beyond = rate * float(plan.limits.get("margin_s") or 0.0) / 3600.0
-    more = f"Should the machine hang, the stops from outside come up to {margin} later"
-    more += f": {figures.money(beyond)} more at most." if rate else "."
-    unborn = float(plan.limits.get("margin_boot_s") or 0.0)
-    if unborn:
-        more += "\nShould it hang before it has begun, and this computer be off: up to " + figures.duration(unborn)
-        more += f" later, {figures.money(rate * unborn / 3600.0)} at most." if rate else " later."
     value = f"{figures.money(float(money))}, or {_hours(hours)}" if money is not None else _hours(hours)
-    return Fact("Stops at", value, more)
+    return Fact("Stops at", value, _beyond(plan))
+
+
+def _beyond(plan: Plan) -> str:
+    """What a machine that hangs may cost beyond that, and what ends it then."""
+    rate = float((plan.price or {}).get("usd_per_hour") or 0.0)
+
+    def late(name: str) -> str:
+        seconds = float(plan.limits.get(name) or 0.0)
+        most = f", {figures.money(rate * seconds / 3600.0)} more at most" if rate else ""
+        return f"up to {figures.duration(seconds)} later{most}"
+
+    platform = "platform" in (plan.limits.get("stops") or ())
+    if plan.limits.get("without_outside_stop"):
+        if not platform:
+            return "Should the machine hang while this computer is off, nothing ends it."
+        return f"Should the machine hang, Google's own limit ends it: {late('margin_boot_s')}."
+    told = f"Should the machine hang, the stops from outside end it: {late('margin_s')}."
+    if plan.limits.get("margin_boot_s"):
+        ends = "Google's own limit ends it" if platform else "they come once the whole waiting time has passed too"
+        told += f"\nShould it hang before it has begun, and this computer be off, {ends}: {late('margin_boot_s')}."
+    return told
 
 
 def _hours(hours: float) -> str:

@@ -12,8 +12,10 @@ import pytest
 from tests.fakes.looks import DIGITS, LAPTOP, NOW
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
+from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView, apply
 from tpu_studio.planner.make import make_plan
+from tpu_studio.planner.report.cap import cap
 from tpu_studio.viewmodels import draft, planwhere, runfacts, runhappened, runnumbers, runrented, runstages, runwords
 from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.review import review_of
@@ -154,12 +156,27 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     facts = {fact.label: fact for fact in review.facts}
     assert facts["Asked in"].value == "us-west4-a, then us-west4-b"
     assert "3 days old" in facts["Price"].more
-    assert "stops from outside come up to 20 min later" in facts["Stops at"].more
+    assert "the stops from outside end it: up to 20 min later" in facts["Stops at"].more
+    assert "once the whole waiting time has passed too: up to 4 h 40 later" in facts["Stops at"].more
     assert [net.holds for net in review.nets] == [True] * 4
     assert any("waits at no cost" in line for line in review.end)
     assert review.verb == "Rent 1 chip & train"
     without = replace(plan, limits={**plan.limits, "without_outside_stop": True})
-    assert [net.title for net in review_of(without, today).nets if not net.holds] == ["Stops from outside"]
+    review = review_of(without, today)
+    assert [net.title for net in review.nets if not net.holds] == ["Stops from outside"]
+    assert {fact.label: fact for fact in review.facts}["Stops at"].more.endswith("nothing ends it.")
+
+
+def test_where_google_ends_a_machine_itself_the_worst_case_is_that_limit_and_not_the_waiting():
+    """`maxRunDuration` counts from when the machine is there: 20 min to begin, and 10 to be deleted."""
+    for where in ({"backend": "compute-engine", "accelerator": "v6e-1"}, {"tier": "flex-start"}):
+        plan = plan_at("cloud", **where)
+        assert plan.price is not None and plan.limits["margin_boot_s"] == 1800.0
+        usd = figures.money(plan.price["usd_per_hour"] / 2.0)
+        told = f"Google's own limit ends it: up to 30 min later, {usd} more at most."
+        review = review_of(plan, date.fromisoformat(plan.price["as_of"]))
+        assert told in {fact.label: fact for fact in review.facts}["Stops at"].more
+        assert f"; {usd} (30 min) if it hangs before it has begun" in cap(plan) and "Google's own limit" in cap(plan)
 
 
 def test_the_last_area_that_is_unticked_brings_the_recommended_ones_back():

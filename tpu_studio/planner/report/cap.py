@@ -12,11 +12,17 @@ from tpu_studio.wire.plan import Plan
 def cap(plan: Plan) -> str:
     """The limit, and what may lie beyond it: `$0.43, and up to $0.40 (20 min) more if the machine hangs …`."""
     limits, price = plan.limits, plan.price or {}
-    told = f"{figures.money(limits['money_usd'])}, and up to " if limits.get("money_usd") else "none, and "
-    told += f"{_beyond(float(limits['margin_s']), price)} more if the machine hangs and has to be stopped from outside"
+    told = f"{figures.money(limits['money_usd'])}, and " if limits.get("money_usd") else "none, and "
+    boot = _beyond(float(limits.get("margin_boot_s") or 0.0), price)
+    platform = "platform" in limits.get("stops", ())
+    if limits.get("without_outside_stop"):
+        return told + (f"up to {boot} more if the machine hangs, when Google's own limit ends it" if platform
+                       else "no end if the machine hangs while this computer is off")  # fmt: skip
+    told += f"up to {_beyond(float(limits['margin_s']), price)} more if the machine hangs and has to be stopped from "
+    told += "outside"
     if limits.get("margin_boot_s"):
-        unborn = _beyond(float(limits["margin_boot_s"]), price)
-        told += f"; {unborn} if it hangs before it has begun and this computer is off"
+        told += f"; {boot} if it hangs before it has begun and this computer is off"
+        told += ", when Google's own limit ends it" if platform else ", as the stops then allow for the whole waiting"
     return told
 
 
