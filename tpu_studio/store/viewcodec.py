@@ -9,12 +9,13 @@ import json
 from dataclasses import asdict, fields
 from typing import Any
 
-from tpu_studio.domain.run import End, Happened, RunView, Span, SpeedReport
+from tpu_studio.domain.pace import Pace, SpeedReport, Steps
+from tpu_studio.domain.run import End, Happened, RunView, Span
 from tpu_studio.wire.phases import Phase, Status
 
 SHAPE = ";".join(
     f"{kind.__name__}:{','.join(field.name for field in fields(kind))}"
-    for kind in (RunView, Span, SpeedReport, Happened, End)
+    for kind in (RunView, Span, SpeedReport, Pace, Steps, Happened, End)
 )
 
 
@@ -24,6 +25,7 @@ def dumps(view: RunView) -> str:
         "phase": view.phase.value,
         "spans": [[phase.value, asdict(span)] for phase, span in view.spans.items()],
         "speeds": [asdict(report) for report in view.speeds],
+        "pace": asdict(view.pace),
         "happened": [[one.t, one.kind, dict(one.facts)] for one in view.happened],
         "devices": [[worker, dict(device)] for worker, device in view.devices.items()],
         "last": dict(view.last),
@@ -46,6 +48,7 @@ def loads(text: str) -> RunView | None:
                 "phase": Phase(tree["phase"]),
                 "spans": {Phase(phase): Span(**span) for phase, span in tree["spans"]},
                 "speeds": tuple(SpeedReport(**report) for report in tree["speeds"]),
+                "pace": _pace(tree["pace"]),
                 "happened": tuple(Happened(t, kind, facts) for t, kind, facts in tree["happened"]),
                 "devices": {int(worker): device for worker, device in tree["devices"]},
                 "best": {name: (found[0], int(found[1])) for name, found in tree["best"].items()},
@@ -59,3 +62,8 @@ def loads(text: str) -> RunView | None:
         )
     except (ValueError, KeyError, TypeError):
         return None  # a disposable text of another time
+
+
+def _pace(tree: dict[str, Any]) -> Pace:
+    steps = {name: tuple(Steps(**one) for one in tree[name]) for name in ("measured", "latest")}
+    return Pace(**{**tree, **steps})
