@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.domain.run import RunView, apply
+from tpu_studio.domain.folding import apply
+from tpu_studio.domain.run import RunView
 from tpu_studio.store import columns, viewcodec
 from tpu_studio.store.curve import ColumnCurve, mapped
 from tpu_studio.store.database import Cursor, Database, Stored

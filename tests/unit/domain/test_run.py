@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.run import RunView, apply
+from tpu_studio.domain.folding import apply
+from tpu_studio.domain.run import RunView
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.phases import Phase
 

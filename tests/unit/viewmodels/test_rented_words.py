@@ -13,7 +13,8 @@ from tests.fakes.looks import DIGITS, LAPTOP, NOW
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain import figures
-from tpu_studio.domain.run import RunView, apply
+from tpu_studio.domain.folding import apply
+from tpu_studio.domain.run import RunView
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.cap import cap
 from tpu_studio.viewmodels import draft, planwhere, runfacts, runhappened, runnumbers, runrented, runstages, runwords

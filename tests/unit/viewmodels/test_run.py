@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.tasks import InlineTasks
-from tpu_studio.domain.run import RunView, apply
+from tpu_studio.domain.folding import apply
+from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runnumbers import extension_s, extension_words
 from tpu_studio.wire.errors import NotReady, RunError

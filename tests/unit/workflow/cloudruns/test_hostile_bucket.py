@@ -13,8 +13,8 @@ import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import RATE, Sky, cloud_plan
+from tpu_studio.domain.folding import apply as see
 from tpu_studio.domain.run import RunView
-from tpu_studio.domain.run import apply as see
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import RunError

@@ -1,0 +1,309 @@
+"""The fold that makes a `RunView` of a run's events, one at a time. Pure; knows no clock, no disk, no words.
+
+The store feeds `apply` with events in the order of their times.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span, SpeedReport, higher_is_better
+from tpu_studio.wire.events import Event
+from tpu_studio.wire.phases import Phase, Status
+
+HAPPENED_AT_MOST = 500
+SPEED_WINDOW = 8
+
+
+def apply(view: RunView, event: Event) -> RunView:
+    """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``."""
+    view = replace(view, seen_t=max(view.seen_t, event.t), started_t=view.started_t or event.t)
+    fold = _FOLDS.get(event.kind)
+    try:
+        return fold(view, event) if fold else view
+    except (TypeError, ValueError, ArithmeticError):
+        return view
+
+
+def _phase(view: RunView, event: Event) -> RunView:
+    try:
+        phase = Phase(event.get("phase"))
+    except ValueError:
+        return view  # a phase of a newer version: kept in the file, not shown
+    detail = str(event.get("detail") or "")
+    if view.end is not None:
+        if phase in (Phase.CLEANING_UP, Phase.DONE):  # after the end comes the proof that nothing is left
+            happened = view.happened
+            if phase is not view.phase:
+                happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
+            return replace(view, phase=phase, detail=detail, happened=happened)
+        if event.t <= view.end.t:
+            return view  # the desktop declared the end after this was written
+        view = replace(view, end=None, stopping=False, speeds=())
+    spans = dict(view.spans)
+    for known, span in spans.items():
+        if span.end is None and known != phase:
+            spans[known] = replace(span, end=max(span.start, event.t))
+    before = spans.get(phase)
+    if before is None or before.end is not None:
+        spans[phase] = Span(event.t, None, before.seconds(event.t) if before else 0.0)
+    attempt = int(event.get("attempt") or view.attempt or 0)
+    happened = view.happened
+    if phase != view.phase or phase is Phase.QUEUED:
+        happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
+    waiting = view.waiting if phase is Phase.QUEUED else {}
+    return replace(view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting)
+
+
+def _metric(view: RunView, event: Event) -> RunView:
+    steps = event.get("step")
+    if not isinstance(steps, list) or not steps:
+        return view
+    last, best, happened, history = dict(view.last), dict(view.best), view.happened, view.loss_history
+    step = view.step
+    for name, values in event.fields.items():
+        if name == "step" or not isinstance(values, list) or not values:
+            continue
+        value = values[-1]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            continue
+        last[name] = float(value)
+        if name == "loss":
+            if view.step == 0 and not view.last:
+                happened = _and(happened, Happened(event.t, "first-step", {}))
+            step = max(step, int(steps[-1]))
+            if math.isfinite(value) and (not history or event.t - history[-1][0] >= HISTORY_EVERY_S):
+                history = (*history[-400:], (event.t, float(value)))
+        if name.startswith("val_") and math.isfinite(value):
+            known = best.get(name)
+            if known is None or (value > known[0] if higher_is_better(name) else value < known[0]):
+                best[name] = (float(value), int(steps[-1]))
+                if known is not None:
+                    happened = _and(
+                        happened,
+                        Happened(event.t, "best", {"metric": name, "value": float(value), "step": int(steps[-1])}),
+                    )
+    return replace(view, step=step, last=last, best=best, happened=happened, loss_history=history)
+
+
+def _speed(view: RunView, event: Event) -> RunView:
+    report = SpeedReport(
+        event.t,
+        _int(event.get("step")),
+        _int(event.get("steps")),
+        _int(event.get("examples")),
+        _float(event.get("seconds")),
+        _float(event.get("waiting_for_data_s")),
+        _float(event.get("device_s")),
+    )
+    return replace(
+        view,
+        speeds=(*view.speeds[-SPEED_WINDOW + 1 :], report),
+        step=max(view.step, report.step),
+        seconds_training=view.seconds_training + report.seconds,
+        examples=view.examples + report.examples,
+    )
+
+
+def _resume(view: RunView, event: Event) -> RunView:
+    step = _int(event.get("step"))
+    best = {name: found for name, found in view.best.items() if found[1] <= step}
+    return replace(
+        view,
+        step=step,
+        best=best,
+        speeds=(),
+        attempt=_int(event.get("attempt")) or view.attempt,
+        happened=_and(view.happened, Happened(event.t, "resume", {"step": step})),
+    )
+
+
+def _checkpoint(view: RunView, event: Event) -> RunView:
+    step = _int(event.get("step"))
+    return replace(
+        view, checkpoint_step=step, happened=_and(view.happened, Happened(event.t, "checkpoint", {"step": step}))
+    )
+
+
+def _notice(view: RunView, event: Event) -> RunView:
+    facts = event.get("facts")
+    return replace(
+        view,
+        happened=_and(
+            view.happened,
+            Happened(
+                event.t,
+                "notice",
+                {
+                    "id": str(event.get("id")),
+                    "level": str(event.get("level", "info")),
+                    **(facts if isinstance(facts, dict) else {}),
+                },
+            ),
+        ),
+    )
+
+
+def _money(view: RunView, event: Event) -> RunView:
+    rate = event.get("usd_per_hour")
+    return replace(
+        view,
+        usd=max(view.usd, _float(event.get("usd"))),
+        usd_at=event.t,
+        usd_per_hour=max(0.0, _float(rate)) if isinstance(rate, (int, float)) else view.usd_per_hour,
+    )
+
+
+def _device(view: RunView, event: Event) -> RunView:
+    return replace(view, devices={**view.devices, _int(event.get("worker")): dict(event.fields)})
+
+
+def _target(view: RunView, event: Event) -> RunView:
+    happened = view.happened
+    if view.steps_planned and view.steps_planned != _int(event.get("steps")):
+        happened = _and(happened, Happened(event.t, "extended", {"steps": _int(event.get("steps"))}))
+    return replace(view, steps_planned=_int(event.get("steps")) or view.steps_planned, happened=happened)
+
+
+def _log(view: RunView, event: Event) -> RunView:
+    return replace(view, log_lines=view.log_lines + 1)
+
+
+def _control(view: RunView, event: Event) -> RunView:
+    stopping = view.stopping or event.get("verb") == "stop"
+    return replace(
+        view, stopping=stopping, happened=_and(view.happened, Happened(event.t, "control", dict(event.fields)))
+    )
+
+
+def _end(view: RunView, event: Event) -> RunView:
+    if view.end is not None and event.t <= view.end.t:
+        return view
+    try:
+        status = Status(event.get("status"))
+    except ValueError:
+        status = Status.FAILED
+    final = event.get("final")
+    facts = event.get("facts")
+    end = End(
+        event.t,
+        status,
+        str(event.get("reason", "")),
+        _int(event.get("steps")) or view.step,
+        {
+            name: float(value)
+            for name, value in (final if isinstance(final, dict) else {}).items()
+            if isinstance(value, (int, float))
+        },
+        {"saved_step": view.checkpoint_step, **(facts if isinstance(facts, dict) else {})},
+    )
+    spans = {
+        phase: replace(span, end=max(span.start, event.t)) if span.end is None else span
+        for phase, span in view.spans.items()
+    }
+    return replace(
+        view,
+        end=end,
+        phase=Phase.CLEANING_UP if view.rented else Phase.DONE,
+        detail="",
+        spans=spans,
+        stopping=False,
+        happened=_and(view.happened, Happened(event.t, "end", {"status": status.value, "reason": end.reason})),
+    )
+
+
+def _intent(view: RunView, event: Event) -> RunView:
+    name, action = str(event.get("name") or ""), event.get("action")
+    if action == "create" and name not in view.unproved:
+        happened = _and(view.happened, Happened(event.t, "asked", {"name": name, "zone": event.get("zone")}))
+        return replace(view, rented=True, unproved=(*view.unproved, name), happened=happened)
+    if action == "delete" and name not in view.deleting:
+        return replace(view, rented=True, deleting=(*view.deleting, name))
+    return view
+
+
+def _cloud(view: RunView, event: Event) -> RunView:
+    name = str(event.get("name") or "")
+    unproved = view.unproved if name in view.unproved else (*view.unproved, name)
+    return replace(view, rented=True, unproved=unproved, machine=dict(event.fields))
+
+
+def _waiting(view: RunView, event: Event) -> RunView:
+    return replace(view, rented=True, waiting=dict(event.fields))
+
+
+def _deleted(view: RunView, event: Event) -> RunView:
+    name, happened = str(event.get("name") or ""), view.happened
+    if event.get("made"):
+        happened = _and(happened, Happened(event.t, "deleted", dict(event.fields)))
+    return replace(
+        view,
+        unproved=tuple(one for one in view.unproved if one != name),
+        deleting=tuple(one for one in view.deleting if one != name),
+        machine={} if view.machine.get("name") == name else view.machine,
+        happened=happened,
+    )
+
+
+def _attempt_over(view: RunView, event: Event) -> RunView:
+    number = _int(event.get("attempt"))
+    happened = _and(view.happened, Happened(event.t, "attempt-over", dict(event.fields)))
+    mark = (number + 1, event.t, view.step)
+    return replace(
+        view, attempt=max(view.attempt, number + 1), attempts=(*view.attempts, mark), speeds=(), happened=happened
+    )
+
+
+def _again(view: RunView, event: Event) -> RunView:
+    mark = (_int(event.get("attempt")), event.t, view.step)
+    return replace(view, attempt=max(view.attempt, mark[0]), attempts=(*view.attempts, mark), end=None, speeds=())
+
+
+def _upload(view: RunView, event: Event) -> RunView:
+    return replace(view, rented=True, uploaded=(_int(event.get("done")), _int(event.get("total"))))
+
+
+def _opened(view: RunView, event: Event) -> RunView:
+    return replace(view, rented=True)
+
+
+_FOLDS = {
+    "intent": _intent,
+    "cloud": _cloud,
+    "waiting": _waiting,
+    "deleted": _deleted,
+    "attempt-over": _attempt_over,
+    "again": _again,
+    "upload": _upload,
+    "opened": _opened,
+    "phase": _phase,
+    "metric": _metric,
+    "speed": _speed,
+    "resume": _resume,
+    "checkpoint": _checkpoint,
+    "notice": _notice,
+    "money": _money,
+    "device": _device,
+    "log": _log,
+    "control": _control,
+    "end": _end,
+    "target": _target,
+}
+
+
+def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
+    return (*happened[-HAPPENED_AT_MOST + 1 :], new)
+
+
+def _int(value: Any) -> int:
+    return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else 0
+
+
+def _float(value: Any) -> float:
+    return (
+        float(value)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        else 0.0
+    )
