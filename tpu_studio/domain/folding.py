@@ -9,7 +9,8 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span, SpeedReport, higher_is_better
+from tpu_studio.domain.pace import SpeedReport
+from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span, higher_is_better
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.phases import Phase, Status
 
@@ -54,7 +55,10 @@ def _phase(view: RunView, event: Event) -> RunView:
     if phase != view.phase or phase is Phase.QUEUED:
         happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
     waiting = view.waiting if phase is Phase.QUEUED else {}
-    return replace(view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting)
+    pace = view.pace.begun_anew() if phase in (Phase.SETTING_UP, Phase.COMPILING) else view.pace
+    return replace(
+        view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting, pace=pace
+    )
 
 
 def _metric(view: RunView, event: Event) -> RunView:
@@ -101,6 +105,7 @@ def _speed(view: RunView, event: Event) -> RunView:
     return replace(
         view,
         speeds=(*view.speeds[-SPEED_WINDOW + 1 :], report),
+        pace=view.pace.after(report, _int(event.get("compiles"))),
         step=max(view.step, report.step),
         seconds_training=view.seconds_training + report.seconds,
         examples=view.examples + report.examples,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpu_studio.domain.pace import Pace, SpeedReport
 from tpu_studio.wire.phases import Phase, Status
 
 HISTORY_EVERY_S = 5.0
@@ -47,23 +48,6 @@ class Span:
 
 
 @dataclass(frozen=True)
-class SpeedReport:
-    """Step time of one report, split: *waiting_s* for data, *device_s* computing, the rest of *seconds* is other."""
-
-    t: float
-    step: int
-    steps: int
-    examples: int
-    seconds: float
-    waiting_s: float
-    device_s: float
-
-    @property
-    def examples_per_s(self) -> float:
-        return self.examples / self.seconds if self.seconds > 0 else 0.0
-
-
-@dataclass(frozen=True)
 class RunView:
     """What is known of a run from its events.
 
@@ -72,6 +56,7 @@ class RunView:
         last, best: Latest and best value of each metric, with the step of the best.
         loss_history: (t, loss) at least 5 s apart, for "was 0.468 ten minutes ago".
         speeds: The latest reports, oldest first.
+        pace: What a step takes, of all reports.
         seconds_training, examples: Sums over all reports.
         usd, usd_per_hour, usd_at: Latest money event.
         seen_t: Time of the latest event of any kind.
@@ -96,6 +81,7 @@ class RunView:
     best: Mapping[str, tuple[float, int]] = field(default_factory=dict)
     loss_history: tuple[tuple[float, float], ...] = ()
     speeds: tuple[SpeedReport, ...] = ()
+    pace: Pace = field(default_factory=Pace)
     seconds_training: float = 0.0
     examples: int = 0
     checkpoint_step: int | None = None
@@ -185,9 +171,10 @@ class RunView:
         pace = self.steps_per_s
         if self.over or not pace or not self.steps_planned:
             return None
-        return max(0, self.steps_planned - self.step) / pace * self._wall_per_step_time()
+        step_s = self.pace.recent.lasting_s if self.pace.known else 1.0 / pace
+        return max(0, self.steps_planned - self.step) * step_s * self.wall_per_step_time()
 
-    def _wall_per_step_time(self) -> float:
+    def wall_per_step_time(self) -> float:
         """How much longer training lasts than its steps alone: checks on unseen data and copies come between them."""
         span = self.spans.get(Phase.TRAINING)
         if span is None or self.seconds_training < 3.0:  # too early to tell
