@@ -57,8 +57,9 @@ def run() -> list[dict[str, object]]:
     environment = dict(os.environ, PYTHONPATH=str(ROOT))
     if "DISPLAY" not in environment and "WAYLAND_DISPLAY" not in environment:
         environment["QT_QPA_PLATFORM"] = "offscreen"
-    with tempfile.TemporaryDirectory() as home:
-        environment["TPU_STUDIO_HOME"] = home
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its compiled files
+    with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as compiled:
+        environment |= {"TPU_STUDIO_HOME": home, "PYTHONPYCACHEPREFIX": compiled}
         for program in (MINIMAL, OURS):  # warm: compiled files and the disk's cache
             started(program, environment)
         ours, peer = [], []

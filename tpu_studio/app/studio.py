@@ -22,10 +22,9 @@ from tpu_studio.gui.kit import icons, theme
 from tpu_studio.gui.kit.brand import app_icon
 from tpu_studio.gui.shell.window import MainWindow, Pages, reduced
 from tpu_studio.viewmodels import settings_file
-from tpu_studio.viewmodels.account import AccountViewModel
+from tpu_studio.viewmodels.catalogue import CatalogueViewModel
 from tpu_studio.viewmodels.engine import EngineViewModel
 from tpu_studio.viewmodels.home import HomeViewModel
-from tpu_studio.viewmodels.prices import PricesViewModel
 from tpu_studio.viewmodels.problem import only_reading, problem_of
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
@@ -35,6 +34,8 @@ from tpu_studio.wire.errors import NotReady
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
     from tpu_studio.app.money import MoneyWatch
+    from tpu_studio.viewmodels.account import AccountViewModel
+    from tpu_studio.viewmodels.prices import PricesViewModel
     from tpu_studio.workflow.background import BackgroundLoop
 
 IDLE_MS = 400
@@ -61,8 +62,7 @@ class Studio:
         self.engine = EngineViewModel(self.tasks)
         self.runs = RunsViewModel(self.tasks)
         self.settings = SettingsViewModel(home, loaded, self.tasks)
-        self.account = AccountViewModel(self.tasks)
-        self.prices = PricesViewModel(self.tasks, functools.partial(_read_prices, home))
+        self.catalogue = CatalogueViewModel(self.tasks, functools.partial(_renewing, home))
         self.home_model = HomeViewModel(self.engine, self.runs)
         self.runs.tell, self.runs.tell_problem = self.shell.notify, self.shell.tell_problem
         self.runs.opened = self._open_run
@@ -90,6 +90,18 @@ class Studio:
         self.window.restore(_read(self._geometry_file))
         if loaded.problem:
             self.shell.notify("About your settings", loaded.problem, tone="warn", lasting=True)
+
+    @functools.cached_property
+    def account(self) -> AccountViewModel:
+        from tpu_studio.viewmodels.account import AccountViewModel
+
+        return AccountViewModel(self.tasks)
+
+    @functools.cached_property
+    def prices(self) -> PricesViewModel:
+        from tpu_studio.viewmodels.prices import PricesViewModel
+
+        return PricesViewModel(self.tasks, functools.partial(_read_prices, self.home))
 
     # ------------------------------------------------------------------------------------------------ start and end
 
@@ -214,6 +226,7 @@ class Studio:
 
         page = AccountPage(self.account, self.shell, self.prices)
         page.test_loan = self._test_loan
+        page.open_sheet = self.open_sheet
         return page
 
     def _test_loan(self, place: str) -> None:
@@ -239,7 +252,14 @@ class Studio:
             self._money = MoneyWatch(self)
 
     def open_sheet(self, name: str) -> None:
-        """``sweep``: everything that may cost money. ``faults``: what could go wrong, on the practice cloud."""
+        """``sweep``: everything that may cost money. ``faults``: what could go wrong, on the practice cloud.
+        ``catalogue`` and ``catalogue-practice``: what is known of TPUs, from where, and its renewal.
+        """
+        if name.startswith("catalogue"):
+            from tpu_studio.gui.account.catalogue import open_catalogue
+
+            open_catalogue(self.window, self.catalogue, "practice" if name.endswith("practice") else "cloud")
+            return
         if name == "faults":
             from tpu_studio.gui.run.faults import open_faults
             from tpu_studio.places.faults import PracticeFaults
@@ -276,6 +296,10 @@ class Studio:
 def _compose(home: Path) -> Any:
     from tpu_studio.app.compose import compose
 
+    from tpu_studio.places import renewing
+
+    for place in ("cloud", "practice"):
+        renewing.kept(place, home)
     return compose(home)
 
 
@@ -285,9 +309,17 @@ def _side(place: str, home: Path) -> Any:
     return accounts.practice_side(home) if place == "practice" else accounts.cloud_side(home)
 
 
+def _renewing(home: Path) -> Any:
+    from tpu_studio.places.renewing import Renewing
+
+    return Renewing(home)
+
+
 def _read_prices(home: Path) -> Any:
+    from tpu_studio.places import renewing
     from tpu_studio.places.pricing import refresh
 
+    renewing.kept("cloud", home)  # another project may have been chosen meanwhile
     return refresh(home)
 
 

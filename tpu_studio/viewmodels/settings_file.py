@@ -7,7 +7,6 @@ this version does not know, so that a newer version's file survives an older one
 from __future__ import annotations
 
 import os
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,10 @@ class Loaded:
 def load(path: Path) -> Loaded:
     """The settings in *path*; the defaults where a value is absent or makes no sense. Never raises for a bad file."""
     try:
-        tree = tomllib.loads(path.read_text("utf-8-sig"))
+        text = path.read_text("utf-8-sig")
+        import tomllib  # 4 ms that a start without a settings file does not need
+
+        tree = tomllib.loads(text)
     except FileNotFoundError:
         return Loaded(Settings())
     except (OSError, ValueError, RecursionError):

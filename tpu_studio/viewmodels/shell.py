@@ -10,12 +10,14 @@ import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.viewmodels.opening import Opened, what_is
 from tpu_studio.viewmodels.problem import Problem
-from tpu_studio.wire.job import Job
+
+if TYPE_CHECKING:
+    from tpu_studio.viewmodels.opening import Opened
+    from tpu_studio.wire.job import Job
 
 Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
 NOTICES_AT_MOST = 4
@@ -116,6 +118,8 @@ class ShellViewModel:
 
     def open_path(self, path: str | Path) -> Opened:
         """Open whatever *path* is; what cannot be opened says so in a notice."""
+        from tpu_studio.viewmodels.opening import what_is
+
         opened = what_is(Path(path))
         if opened.kind == "job":
             self.open_job(opened.path)

@@ -1,26 +1,36 @@
-"""Home: the question, the ways to run, what goes on, the examples, and the latest runs. Draws `HomeView`."""
+"""Home: the question, the ways to run, what goes on, the examples, and the latest runs. Draws `HomeView`.
+
+It is the window's first picture, and runs are known only after that: what shows runs is made when there is one.
+"""
 
 from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from tpu_studio.gui.home.cards import ExampleCard, LiveStrip, WayCard
+from tpu_studio.gui.home.cards import ExampleCard, WayCard
+from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.runs.table import RunTable
 from tpu_studio.viewmodels.home import HomeView, HomeViewModel, Way
 from tpu_studio.viewmodels.shell import ShellViewModel
+
+if TYPE_CHECKING:
+    from tpu_studio.gui.home.strip import LiveStrip
+    from tpu_studio.gui.runs.table import RunTable
 
 
 class HomePage(QWidget):
     def __init__(self, model: HomeViewModel, shell: ShellViewModel, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shell = shell
+        self._model, self._shell = model, shell
         self.computer = WayCard(
             "laptop",
             "ok",
@@ -52,18 +62,12 @@ class HomePage(QWidget):
         for card in (self.computer, self.practice, self.cloud):
             ways.addWidget(card, 1)
 
-        self.strips = [LiveStrip(), LiveStrip()]
-        for strip in self.strips:
-            strip.watch.connect(lambda run: shell.open_run(run, self._name_of(run)))
-
         self._examples_title = Line("Start with an example", "section")
         self.examples: list[ExampleCard] = []
         self._example_grid = QGridLayout()
         self._example_grid.setSpacing(Space.gap)
         self._columns = 0
 
-        self.table = RunTable(fit=True)
-        self.table.opened.connect(lambda run: shell.open_run(run, self._name_of(run)))
         self._all = Button("See all runs", "link")
         self._all.clicked.connect(lambda: shell.go("runs"))
         self._recent_head = QWidget()
@@ -72,7 +76,6 @@ class HomePage(QWidget):
         head.addWidget(Line("Recent runs", "section"), 1)
         head.addWidget(self._all)
         self._recent = Card(margins=1, spacing=0)
-        self._recent.body.addWidget(self.table)
         self._none = Card(margins=(20, 18, 20, 18), spacing=2)
         self._none.body.addWidget(Text("No runs yet", "row-title"))
         self._none.body.addWidget(
@@ -111,9 +114,12 @@ class HomePage(QWidget):
         )
         column.addSpacing(Space.title)
         column.addLayout(ways)
-        self._strip_boxes = [_spaced(strip) for strip in self.strips]
-        for box_of_strip in self._strip_boxes:
-            column.addWidget(box_of_strip)
+        self._live_box = QWidget()
+        self._live_box.hide()
+        box = QVBoxLayout(self._live_box)
+        box.setContentsMargins(0, Space.gap, 0, 0)
+        box.setSpacing(Space.gap)
+        column.addWidget(self._live_box)
         self._boxes_at = column.count()
         column.addWidget(self._examples_box)
         column.addWidget(self._recent_box)
@@ -136,22 +142,54 @@ class HomePage(QWidget):
         else:
             self._shell.go(way.leads_to)
 
-    def _name_of(self, run: str) -> str:
-        return next((row.name for row in self.table.runs.rows if row.run == run), "")
+    @functools.cached_property
+    def strips(self) -> list[LiveStrip]:
+        """Two, for what goes on."""
+        from tpu_studio.gui.home.strip import LiveStrip
+
+        made = [LiveStrip(), LiveStrip()]
+        box = self._live_box.layout()
+        assert box is not None
+        for strip in made:
+            strip.watch.connect(self._open_run)
+            box.addWidget(strip)
+        self._order_tabs()
+        return made
+
+    @functools.cached_property
+    def table(self) -> RunTable:
+        """The latest runs."""
+        from tpu_studio.gui.runs.table import RunTable
+
+        made = RunTable(fit=True)
+        made.opened.connect(self._open_run)
+        self._recent.body.addWidget(made)
+        self._order_tabs()
+        return made
+
+    def _order_tabs(self) -> None:
+        first, *others = focus.stops(self._column)
+        focus.tab_through(first, others)
+
+    def _open_run(self, run: str) -> None:
+        row = self._model.state.value.runs.row(run)
+        self._shell.open_run(run, row.name if row else "")
 
     def _draw(self, view: HomeView) -> None:
         self.computer.set_ready(*view.ready_line)
         self.practice.set_way(view.practice)
         self.cloud.set_way(view.cloud)
-        for place, strip in enumerate(self.strips):
-            shown = place < len(view.live)
-            if shown:
-                strip.show_run(view.live[place])
-            self._strip_boxes[place].setVisible(shown)
+        self._live_box.setVisible(bool(view.live))
+        if view.live or "strips" in self.__dict__:
+            for place, strip in enumerate(self.strips):
+                if place < len(view.live):
+                    strip.show_run(view.live[place])
+                strip.setVisible(place < len(view.live))
         if tuple(card.example for card in self.examples) != view.examples:
             self._make_examples(view)
         self._examples_title.setVisible(bool(view.examples))
-        self.table.set_rows(view.recent)
+        if view.recent or "table" in self.__dict__:
+            self.table.set_rows(view.recent)
         self._recent_head.setVisible(bool(view.recent) or view.empty)
         self._all.setVisible(bool(view.recent))
         self._recent.setVisible(bool(view.recent))
@@ -186,13 +224,3 @@ class HomePage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._lay_examples()
-
-
-def _spaced(widget: QWidget) -> QWidget:
-    """*widget* with the gap above it in one box, so that both vanish together."""
-    box = QWidget()
-    column = QVBoxLayout(box)
-    column.setContentsMargins(0, Space.gap, 0, 0)
-    column.addWidget(widget)
-    box.hide()
-    return box

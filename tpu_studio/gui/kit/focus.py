@@ -42,13 +42,6 @@ class _Keys(QObject):
     pressed_at = -1e9
     nobody = True  # had the focus before: then the first Tab goes to the window
 
-    @classmethod
-    def watch(cls, app: QApplication) -> None:
-        """Once per application; a second call does nothing."""
-        if app.findChild(cls, options=Qt.FindChildOption.FindDirectChildrenOnly) is None:
-            it = cls(app)
-            app.focusChanged.connect(it._moved)
-
     def _moved(self, old: QWidget | None, new: QWidget | None) -> None:
         if old is not None:
             old.removeEventFilter(self)
@@ -63,8 +56,10 @@ class _Keys(QObject):
 
 
 def watch_keys(app: QApplication) -> None:
-    """Called by `theme.install`."""
-    _Keys.watch(app)
+    """Called by `theme.install`; a second call does nothing. Looking for a child would wrap every child of *app*."""
+    if not app.property("watches_keys"):
+        app.setProperty("watches_keys", True)
+        app.focusChanged.connect(_Keys(app)._moved)
 
 
 class RingFocus:

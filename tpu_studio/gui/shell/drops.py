@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.theme import ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
-from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.shell import ShellViewModel
 
 _WORDS = {
@@ -81,6 +80,8 @@ class DropArea(QObject):
                 self._shell.open_path(path)
             else:
                 if isinstance(event, QDragEnterEvent):
+                    from tpu_studio.viewmodels.opening import what_is
+
                     self._veil.kind = what_is(path).kind
                     self.place()
                     self._veil.raise_()
