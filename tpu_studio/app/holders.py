@@ -136,10 +136,11 @@ def show_commands(studio: Studio, services: Services, plan: Plan, run: str = "")
         from tpu_studio.places.launching import launch_script, run_script
         from tpu_studio.workflow.desk import install_id
 
-        side, install = services.driver.side(plan), install_id(services.home)
+        install = install_id(services.home)
         if run:
+            side = services.driver.side_of(run, plan)
             return run_script(plan, run, services.driver.state(run), side, install)
-        return launch_script(plan, services.runs.new_id(plan.job.name), side, install)
+        return launch_script(plan, services.runs.new_id(plan.job.name), services.driver.side(plan), install)
 
     practice = plan.place == "practice"
     open_commands(studio.window, CommandsViewModel(studio.tasks, plan.job.name, make, practice=practice))

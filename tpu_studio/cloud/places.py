@@ -8,12 +8,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.wire.errors import NotReady, SignedOut
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
+
+if TYPE_CHECKING:
+    from tpu_studio.cloud.signin.accounts import Account, Accounts
+    from tpu_studio.workflow.account.ports import Choices
 
 StartPractice = Callable[[], Mapping[str, Any]]
 """``{"url","project","bucket","token"}`` of the practice cloud, started if need be. Raises NotReady."""
@@ -21,9 +25,10 @@ StartPractice = Callable[[], Mapping[str, Any]]
 
 def rented_places(home: Path, start_practice: StartPractice) -> dict[str, CloudPlace]:
     preparing = Preparation()
+    practice, google = _Practice(start_practice), _Google(home)
     return {
-        "practice": CloudPlace(_Practice(start_practice), preparing),
-        "cloud": CloudPlace(_Google(home), preparing),
+        "practice": CloudPlace(practice, preparing, practice.at),
+        "cloud": CloudPlace(google, preparing, google.at),
     }
 
 
@@ -35,14 +40,24 @@ class _Practice:
         self._known: tuple[tuple[str, str], CloudSide] | None = None
 
     def __call__(self, plan: Plan) -> CloudSide:
-        from tpu_studio.cloud.connection import practice_side
-
         with self._lock:
             found = self._start()
             key = (str(found["url"]), str(found["token"]))
             if self._known is None or self._known[0] != key:
-                self._known = (key, practice_side(*key, str(found["project"]), str(found["bucket"])))
+                self._known = (key, self._connect(found, str(found["project"]), str(found["bucket"])))
             return self._known[1]
+
+    def at(self, plan: Plan, project: str, bucket: str) -> CloudSide:
+        """See `CloudPlace.at`."""
+        usual = self(plan)
+        if (usual.project, usual.mailbox.bucket) == (project, bucket):
+            return usual
+        return self._connect(self._start(), project, bucket)
+
+    def _connect(self, found: Mapping[str, Any], project: str, bucket: str) -> CloudSide:
+        from tpu_studio.cloud.connection import practice_side
+
+        return practice_side(str(found["url"]), str(found["token"]), project, bucket)
 
 
 class _Google:
@@ -52,29 +67,51 @@ class _Google:
 
     def __call__(self, plan: Plan) -> CloudSide:
         """Raises SignedOut; NotReady ``cloud-not-ready``: no project or no place for results is chosen."""
-        from tpu_studio.cloud.connection import connect
-        from tpu_studio.cloud.endpoints import Endpoints
-        from tpu_studio.cloud.signin.accounts import Accounts
-        from tpu_studio.cloud.signin.secrets import choose
-        from tpu_studio.workflow.account.remembering import ChoicesFile
-
-        ends = Endpoints()
-        accounts = Accounts(self._home, ends, lambda: choose(self._home))
-        account = accounts.active()
-        if account is None:
-            raise SignedOut("signed-out")
-        choices = ChoicesFile(self._home).of(account.id)
+        accounts = self._accounts()
+        account, choices = self._people(accounts)[0]
         project = str(plan.job["where.project"] or choices.project or account.project)
         if not project:
             raise NotReady("cloud-not-ready", place="cloud", raw="No project is chosen")
         if not choices.bucket:
             raise NotReady("cloud-not-ready", place="cloud", raw="No place for results is made")
-        stopper = choices.stopper if project == choices.project else ""  # it must be of the queue's own project
-        key = (account.id, accounts.stamp(account), project, choices.bucket, stopper)
+        return self._side(accounts, account, choices, project, choices.bucket)
+
+    def at(self, plan: Plan, project: str, bucket: str) -> CloudSide:
+        """See `CloudPlace.at`: with the account that has chosen *project*, if one has. Raises SignedOut."""
+        accounts = self._accounts()
+        people = self._people(accounts)
+        account, choices = next((one for one in people if one[1].project == project), people[0])
+        return self._side(accounts, account, choices, project, bucket)
+
+    def _accounts(self) -> Accounts:
+        from tpu_studio.cloud.endpoints import Endpoints
+        from tpu_studio.cloud.signin.accounts import Accounts
+        from tpu_studio.cloud.signin.secrets import choose
+
+        return Accounts(self._home, Endpoints(), lambda: choose(self._home))
+
+    def _people(self, accounts: Accounts) -> list[tuple[Account, Choices]]:
+        """The accounts with their choices, the active one first. Raises SignedOut: none is active."""
+        from tpu_studio.workflow.account.remembering import ChoicesFile
+
+        active, kept = accounts.active(), ChoicesFile(self._home)
+        if active is None:
+            raise SignedOut("signed-out")
+        return [(one, kept.of(one.id)) for one in sorted(accounts.all(), key=lambda one: one.id != active.id)]
+
+    def _side(
+        self, accounts: Accounts, account: Account, choices: Choices, project: str, bucket: str
+    ) -> CloudSide:
+        from tpu_studio.cloud.connection import connect
+        from tpu_studio.cloud.endpoints import Endpoints
+
+        ours = project == choices.project
+        stopper = choices.stopper if ours else ""  # it must be of the queue's own project
+        key = (account.id, accounts.stamp(account), project, bucket, stopper)
         with self._lock:
             if key not in self._known:
                 self._known[key] = connect(
-                    accounts.credentials(account), project, choices.bucket, runner=choices.runner, stopper=stopper,
-                    endpoints=ends,
+                    accounts.credentials(account), project, bucket, runner=choices.runner if ours else "",
+                    stopper=stopper, endpoints=Endpoints(),
                 )  # fmt: skip
             return self._known[key]

@@ -61,3 +61,26 @@ def test_who_signs_in_again_under_a_run_is_heard_without_starting_the_app_anew(
     place.connect(plan)
 
     assert [one.refresh_token for one in sides] == ["the first", "the second"]
+
+
+def test_a_run_that_was_begun_in_another_project_is_reached_there_with_the_account_that_knows_it(
+    tmp_path: Path, adc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str, str, str]] = []
+
+    def connect(credentials: Any, project: str, bucket: str, *, runner: str, **more: Any) -> Any:
+        asked.append((credentials.refresh_token, project, bucket, runner))
+
+    monkeypatch.setattr(connection, "connect", connect)
+    plan = make_plan(job("mlp", "digits", where={"place": "cloud"}), DIGITS, now=NOW, computer=LAPTOP)
+    place = rented_places(tmp_path, dict)["cloud"]
+    assert place.at is not None
+    place.at(plan, "a-project", "its-first-bucket")
+    ChoicesFile(tmp_path).keep("gcloud", Choices("another-project", "us-west4", "another-bucket", runner="r@another"))
+    place.at(plan, "a-project", "a-bucket")
+    place.connect(plan)
+
+    assert asked == [
+        ("the first", "a-project", "its-first-bucket", ""), ("the first", "a-project", "a-bucket", ""),
+        ("the first", "another-project", "another-bucket", "r@another"),
+    ]  # fmt: skip

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
@@ -65,8 +66,17 @@ class Driver:
     # -------------------------------------------------------------------------------------------------------- public
 
     def side(self, plan: Plan) -> CloudSide:
-        """Raises NotReady ``place-not-available``, and whatever connecting raises."""
+        """Where *plan* would be launched now. Raises NotReady ``place-not-available``; whatever connecting raises."""
         return self._place(plan.place).connect(plan)
+
+    def side_of(self, run: str, plan: Plan) -> CloudSide:
+        """The project and bucket in which *run* was begun, also when another account or project is chosen by now."""
+        state = self.state(run)
+        return self._side_at(plan, state.project, state.bucket) if state.opened else self.side(plan)
+
+    def _side_at(self, plan: Plan, project: str, bucket: str) -> CloudSide:
+        place = self._place(plan.place)
+        return place.at(plan, project, bucket) if place.at is not None else place.connect(plan)
 
     def watch(self, run: str) -> None:
         """Somebody looks at this run now (holds for 10 s): everything is faster."""
@@ -149,7 +159,9 @@ class Driver:
             self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
             for one in state.there:
                 if not one.outcome:
-                    ref, known = one.ref, {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
+                    ref = one.ref
+                    known: dict[str, Any] = {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
+                    known |= {"project": state.project, "bucket": state.bucket}
                     told = {"name": ref.name, "zone": ref.zone, "backend": ref.backend, **known, **facts}
                     self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
 
@@ -168,7 +180,8 @@ class Driver:
             name = str(facts.get("name"))
             try:
                 plan = loads(json.dumps(facts["plan"]).encode())
-                side = self.side(plan)
+                at = str(facts.get("project", "")), str(facts.get("bucket", ""))
+                side = self._side_at(plan, *at) if all(at) else self.side(plan)
                 ref = Ref(name, str(facts["zone"]), str(facts["backend"]))
                 machines = side.machines[ref.backend]
                 if machines.look(ref) is not None:
@@ -200,7 +213,7 @@ class Driver:
         if known is None:
             frozen = (folder / PLAN).read_bytes()
             plan = loads(frozen)
-            side = self.side(plan)
+            side = self.side_of(folder.name, plan)
             mirror = Mirror(folder, self._records.install, side.mailbox)
             known = Watched(folder, plan, frozen, side, mirror, Words(folder))
             self._runs[folder.name] = known

@@ -223,7 +223,13 @@ Connect = Callable[[Plan], CloudSide]
 
 @dataclass(frozen=True)
 class CloudPlace:
-    """A rented place: how to reach it, and what prepares a run for it."""
+    """A rented place: how to reach it, and what prepares a run for it.
+
+    Attributes:
+        at: The side of a run that was begun in that project and bucket (plan, project, bucket), whatever is chosen by
+            now: who looks for its machine in another project finds none, and that would be no proof.
+    """
 
     connect: Connect
     preparing: Preparing
+    at: Callable[[Plan, str, str], CloudSide] | None = None

@@ -125,9 +125,10 @@ class Records:
             **facts,
         }
         id = f"{action}/{machine.ref.name}"
-        plan = {"plan": json.loads(run.frozen)} if action == "create" else {}
+        at = {"plan": json.loads(run.frozen), "project": run.side.project, "bucket": run.side.mailbox.bucket}
+        known = {"id": id, **facts, **(at if action == "create" else {})}
         try:
-            number = self.journal.open(action, run.folder.name, {"id": id, **facts, **plan}, time.time())
+            number = self.journal.open(action, run.folder.name, known, time.time())
         except NotReady as error:
             if action != "delete":
                 raise

@@ -151,7 +151,7 @@ class CloudVerbs:
         return folder
 
     def _mirror(self, folder: Path) -> Mirror:
-        side = self.driver.side(loads((folder / PLAN).read_bytes()))
+        side = self.driver.side_of(folder.name, loads((folder / PLAN).read_bytes()))
         return Mirror(folder, desk.install_id(self._home), side.mailbox)
 
     def _refuse_taken_over(self, folder: Path) -> None:
@@ -175,7 +175,7 @@ class CloudVerbs:
         """New tasks set and read back, then the old ones proved gone; else refused."""
         if plan.limits.get("without_outside_stop"):
             return
-        side = self.driver.side(plan)
+        side = self.driver.side_of(folder.name, plan)
         if str(plan.job["where.tier"]) == "flex-start" or machine.ref.backend == "compute":
             raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
         limits = limits_of(plan, [*controls.Controls(folder).read(), *records])
