@@ -92,7 +92,8 @@ class Play:
 
     def _plan(self) -> Plan:
         cell = self.cell
-        where = {"place": "practice", "tier": cell.tier, "zones": list(cell.zones)}
+        where = {"place": "practice", "tier": cell.tier, "zones": list(cell.zones),
+                 "accelerator": cell.accelerator}  # fmt: skip
         limits = {"hours": cell.hours, "wait_hours": cell.wait_hours, "idle_minutes": 60.0, "money_usd": cell.money_usd}
         training: dict[str, Any] = {"epochs": 2}
         if cell.real:

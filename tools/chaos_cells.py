@@ -29,7 +29,7 @@ class Cell:
     verb: What is done at step 5: "", extend, stop, discard; ``verb_kill``: where that process is killed;
         ``verb_again``: whether it is tried once more.
     ends: Reasons with which the run may end.
-    hours, money_usd, wait_hours, speed, tier, zones: Of the plan and of the practice clock.
+    hours, money_usd, wait_hours, speed, tier, zones, accelerator: Of the plan and of the practice clock.
     steps, step_s, save_every: Of the stand-in trainer.
     on_the_line: Calls fail, and are repeated after real pauses.
     boot_hang: Nobody is there who could know that the machine came: the longer of the stated margins counts.
@@ -52,6 +52,7 @@ class Cell:
     speed: float = 20.0
     tier: str = "on-demand"
     zones: tuple[str, ...] = ("us-west4-a",)
+    accelerator: str = "auto"
     steps: int = 40
     step_s: float = 0.04
     save_every: int = 5
@@ -79,7 +80,7 @@ OF_AN_EXTENSION = ("journal extend", "call stops.of", "call stops.set l", "call 
 def matrix() -> list[Cell]:
     cells = [
         *_kills(), *_calls(), *_storage(), *_room(), *_machines(), *_laptop_off(), *_preempted(), *_after_the_stops(),
-        *_extensions(), *_account(), *_verbs(),
+        *_extensions(), *_account(), *_verbs(), *_slices(),
     ]  # fmt: skip
     names = [cell.name for cell in cells]
     if len(names) != len(set(names)):
@@ -319,6 +320,26 @@ def _verbs() -> list[Cell]:
         Cell("stopped, machine hung", verb="stop", steps=400, speed=90.0, faults=(("submit", "vm-hung:step=5"),),
              ends=(*stopped, "machine-silent")),
     ]  # fmt: skip
+
+
+def _slices() -> list[Cell]:
+    """Two hosts: all of them hang, or lose their network; with a desktop and without."""
+    slice_: dict[str, Any] = {"accelerator": "v5p-16", "zones": ("us-east5-a",)}
+    away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create", "boot_hang": True,
+                            "hours": 0.2, "wait_hours": 0.3}  # fmt: skip
+    cells = [Cell("slice, undisturbed", **slice_), Cell("slice, laptop off from queued", off="queued", **slice_)]
+    for fault, when, speed in (
+        ("vm-hung", "at boot", 150.0), ("vm-hung:step=12", "while training", 60.0),
+        ("vm-without-network", "at boot", 150.0), ("vm-without-network:step=12", "while training", 60.0),
+    ):  # fmt: skip
+        faults = (("submit", fault),)
+        ends = (*_HUNG, "reporting-lost")
+        cells += [
+            Cell(f"slice, {fault} {when}", faults=faults, speed=speed, ends=ends, **slice_),
+            Cell(f"slice, laptop off, {fault} {when}", faults=faults, speed=speed,
+                 ends=(*ends, "time-limit", "no-capacity"), **away, **slice_),
+        ]  # fmt: skip
+    return cells
 
 
 def real_cells() -> list[Cell]:
