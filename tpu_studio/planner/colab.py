@@ -15,7 +15,8 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue, title_of
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.planner.estimate import Estimate, plus
+from tpu_studio.planner.estimate import Estimate, learned, plus
+from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Work
 from tpu_studio.wire.job import Job
@@ -52,10 +53,14 @@ def choose(job: Job) -> Rented:
     return Rented(part, (), "free", None, reasons, problem, why)
 
 
-def estimate(resolved: Resolved, work: Work, found: Rented, here: Estimate) -> Estimate:
+def estimate(
+    resolved: Resolved, work: Work, found: Rented, here: Estimate, mine: Mine = NOTHING
+) -> Estimate:
     """Time in the notebook, from Run all to the zip; the same model of the chip as for rented ones."""
-    there = rented.estimate(resolved, work, found, here)
-    return replace(there, setup_s=plus(plus(_OPEN_S, _ENVIRONMENT_S), rented.COMPILE_S))
+    there = rented.estimate(resolved, work, found, here, mine)
+    traits = rented.traits_of(resolved, work, found.devices, rented.workload_of(resolved, work, found), mine)
+    compiling = learned(mine.runs, "compile_s", traits, rented.COMPILE_S)
+    return replace(there, setup_s=plus(plus(_OPEN_S, _ENVIRONMENT_S), compiling))
 
 
 def checks(estimated: Estimate) -> Iterator[Check]:

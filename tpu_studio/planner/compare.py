@@ -16,6 +16,7 @@ from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, plus
+from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Range
@@ -72,6 +73,7 @@ class Drawn:
     estimate: Estimate
     fits: bool
     for_devices: Callable[[int], Resolved]
+    mine: Mine = NOTHING
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,8 @@ def _tpus(cloud: Drawn) -> Iterator[Way]:
 
 def _at(cloud: Drawn, resolved: Resolved, found: rented.Rented) -> Estimate:
     """As if nobody took it back."""
-    return rented.estimate(resolved, cloud.work, replace(found, tier="on-demand"), cloud.estimate)
+    mine = replace(cloud.mine, key="")
+    return rented.estimate(resolved, cloud.work, replace(found, tier="on-demand"), cloud.estimate, mine)
 
 
 def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:

@@ -7,11 +7,14 @@ setting up, compiling, steps, checks on unseen data, copies, saving.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tpu_studio.planner import rules
 from tpu_studio.planner.auto import Resolved, significant
 from tpu_studio.planner.computer import Computer
+from tpu_studio.planner.own import Lesson, OwnRuns
+from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.timing import Timing
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Range
@@ -31,6 +34,8 @@ SAVE_BYTES_PER_S = 100e6
 _GUESS = Range(0.5, 1.0, 2.5)  # for a duration nobody measured here
 _MEASURED = Range(0.78, 1.0, 1.25)  # other programs come and go
 _MEASURED_START = Range(0.6, 1.0, 1.4)  # reading from the disk varies more: the second start finds files in memory
+_CONTRADICTS = math.log(1.6)  # a timing and own runs of the same work that are further apart do not agree
+_WELL = 2.2  # high over low of own runs that agree: no wider than a single one of them states
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,8 @@ class Estimate:
     training_s: Steps, checks, copies, saving.
     measured: Whether real steps were timed.
     waiting: Share of the training in which a TPU waits for the next examples, as expected.
+    modelled: What the bare model says: ``step_s``, ``setup_s``, ``compile_s`` (`planner.own`).
+    lesson: What own runs made of the step; None: there are none like it.
     """
 
     examples_per_s: Range
@@ -48,6 +55,8 @@ class Estimate:
     measured: bool
     why: str
     waiting: float = 0.0
+    modelled: Mapping[str, Range] = field(default_factory=dict)
+    lesson: Lesson | None = None
 
     @property
     def time_s(self) -> Range:
@@ -57,17 +66,23 @@ class Estimate:
         return self.time_s.scaled((usd_per_hour or 0.0) / 3600)
 
 
-def estimate(resolved: Resolved, work: Work, computer: Computer, timing: Timing | None) -> Estimate:
-    step = _step_s(resolved, work, computer, timing)
+def estimate(
+    resolved: Resolved, work: Work, computer: Computer, timing: Timing | None, own: OwnRuns, traits: Traits | None
+) -> Estimate:
+    """Args:
+    own: Runs of before; those at the place of *traits* correct what the model says. None: a real TPU's, not ours.
+    """
+    modelled = _modelled(resolved, work, computer)
+    lesson = own.correct("step_s", traits, modelled["step_s"]) if traits else None
+    if timing and lesson and not lesson.same:
+        lesson = None  # the timing is of this very work
+    step = _step_s(modelled["step_s"], timing, lesson)
     values, batch = resolved.values, resolved.batch
     per_s = Range(batch / step.high, batch / step.expected, batch / step.low)
-    framework = values["training.framework"]
     if timing and (timing.setup_s or timing.compile_s):
         setup = times(_MEASURED_START, timing.setup_s + timing.compile_s)
     else:
-        pictures = resolved.train + resolved.validation if values["data.kind"] == "images" else 0
-        reading = pictures / (_PICTURES_PER_S * computer.cores)
-        setup = times(_GUESS, _START_S[framework] + _COMPILE_S[resolved.family] + reading)
+        setup = plus(*(learned(own, name, traits, modelled[name]) for name in ("setup_s", "compile_s")))
     checks = math.ceil(resolved.steps / int(values["training.evaluate_every"]))
     copies = math.ceil(resolved.steps / int(values["training.checkpoint_every"]))
     if timing and timing.evaluation_s is not None:
@@ -83,12 +98,51 @@ def estimate(resolved: Resolved, work: Work, computer: Computer, timing: Timing 
         why = "From a short timing of real steps on this computer. Other programs can slow it down."
     else:
         why = "From the size of the model and the data only. A short timing of real steps makes it much narrower."
-    return Estimate(per_s, setup, training, timing is not None, why)
+    if lesson:
+        beside = " A short timing counts beside them." if timing else ""
+        why = f"{lesson.words}{beside} Other programs can slow it down."
+    return Estimate(per_s, setup, training, timing is not None or _known_well(lesson), why, 0.0, modelled, lesson)
 
 
-def _step_s(resolved: Resolved, work: Work, computer: Computer, timing: Timing | None) -> Range:
-    if timing:
-        return times(_MEASURED, timing.step_time_s)
+def learned(own: OwnRuns, quantity: str, traits: Traits | None, modelled: Range) -> Range:
+    """*modelled* as own runs correct it, if any are like it."""
+    lesson = own.correct(quantity, traits, modelled) if traits else None
+    return lesson.seconds if lesson else modelled
+
+
+def _modelled(resolved: Resolved, work: Work, computer: Computer) -> dict[str, Range]:
+    """Seconds of a step, of setting up and of compiling, from sizes alone."""
+    values, framework = resolved.values, resolved.values["training.framework"]
+    pictures = resolved.train + resolved.validation if values["data.kind"] == "images" else 0
+    reading = pictures / (_PICTURES_PER_S * computer.cores)
+    return {
+        "step_s": _modelled_step_s(resolved, work, computer),
+        "setup_s": times(_GUESS, _START_S[framework] + reading),
+        "compile_s": times(_GUESS, _COMPILE_S[resolved.family]),
+    }
+
+
+def _step_s(modelled: Range, timing: Timing | None, lesson: Lesson | None) -> Range:
+    """A timing is of this very work, and so are some own runs: together where they agree, over both where they do not.
+    """
+    if timing is None:
+        return lesson.seconds if lesson else modelled
+    timed = times(_MEASURED, timing.step_time_s)
+    if lesson is None:
+        return timed
+    apart = math.log(lesson.seconds.expected / timing.step_time_s)
+    if abs(apart) > _CONTRADICTS:
+        low, high = sorted((timing.step_time_s, lesson.seconds.expected))
+        return Range(_MEASURED.low * low, timing.step_time_s, _MEASURED.high * high)
+    return times(_MEASURED, timing.step_time_s * math.exp(apart * lesson.same / (lesson.same + 1)))
+
+
+def _known_well(lesson: Lesson | None) -> bool:
+    """Own runs of this very work agree so well that a timing would tell nothing new."""
+    return lesson is not None and lesson.same > 0 and lesson.seconds.high < _WELL * lesson.seconds.low
+
+
+def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Range:
     rate = _CONVOLUTION if work.convolutions else _DENSE
     framework = resolved.values["training.framework"]
     slower = _XLA_CONVOLUTION_SLOWER if work.convolutions and framework == "jax" else 1.0

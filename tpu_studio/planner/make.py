@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time as clock
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
@@ -16,6 +17,9 @@ from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
 from tpu_studio.planner.facts import DataFacts, checks_of, facts_of
 from tpu_studio.planner.outlook import with_outlook
+from tpu_studio.planner.own import NOTHING, Mine, OwnRuns
+from tpu_studio.planner.own.likeness import key_of
+from tpu_studio.planner.own.record import basis_json
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.models import BY_NAME
@@ -42,6 +46,7 @@ def make_plan(
     here: Timing | None = None,
     bucket_region: str = "",
     picture_s: float | None = None,
+    own: OwnRuns | None = None,
 ) -> Plan:
     """The plan of *job* on the data seen in *look*; the same arguments give the same plan.
 
@@ -55,17 +60,18 @@ def make_plan(
         here: Timing of the same job on this computer, to compare a rented place with.
         bucket_region: Where results of rented runs are kept; "" when not known.
         picture_s: What one core takes to read a picture of this data (``data.pace``); None: not timed.
+        own: This person's runs of before, which correct the estimate (``planner.own``).
 
     Raises:
         JobError: A model name or an option of it that does not exist.
     """
-    draft = _Draft(job, look, timing, dict(model_facts or {}), consent, computer or this_computer(), picture_s)
+    draft = _Draft(job, look, timing, dict(model_facts or {}), consent, computer or this_computer(), picture_s, own)
     made = draft.plan(now)
 
     def at(changes: Mapping[str, Any] | None, timed: bool) -> _Draft:
         changed = set_values(job, {path: _or_default(path, value) for path, value in (changes or {}).items()})
         known = timing if timed else here if changed["where.place"] == "computer" else None
-        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s)
+        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s, own)
 
     return with_outlook(made, draft, at, now, bucket_region) if advise else made
 
@@ -78,9 +84,12 @@ def estimate_of(
     model_facts: Mapping[str, Any] | None = None,
     computer: Computer | None = None,
     picture_s: float | None = None,
+    consent: str = "",
+    own: OwnRuns | None = None,
 ) -> Estimate:
     """The parts of the plan's estimate (setting up, training) that the frozen plan does not carry."""
-    return _Draft(job, look, timing, dict(model_facts or {}), "", computer or this_computer(), picture_s).estimate
+    facts = dict(model_facts or {})
+    return _Draft(job, look, timing, facts, consent, computer or this_computer(), picture_s, own).estimate
 
 
 class _Draft:
@@ -95,6 +104,7 @@ class _Draft:
         consent: str,
         computer: Computer,
         picture_s: float | None = None,
+        own: OwnRuns | None = None,
     ) -> None:
         self.job, self.look, self.timing, self.picture_s = job, look, timing, picture_s
         self.model_facts, self.consent, self.computer = model_facts, consent, computer
@@ -107,10 +117,46 @@ class _Draft:
         self.rented = self._rent(job)
         if self._needed_bytes > self._limit_bytes and job.is_auto("training.rematerialize"):
             self._rematerialize()
-        self.estimate = estimate(self.resolved, self.work, self.computer, timing)
-        if self.rented is not None:
-            estimated = colab.estimate if self.free else rented.estimate
-            self.estimate = estimated(self.resolved, self.work, self.rented, self.estimate)
+        file = f"file {consent or self.model_facts.get('sha256')}" if job.model == "file" else ""
+        self.mine = Mine(own or NOTHING.runs, "", file)
+        if self.mine.runs:
+            self.mine = replace(self.mine, key=self._key())
+        self.estimate = self._estimate()
+        lesson = self.estimate.lesson
+        if timing is None and lesson and lesson.same and self.rented is None:  # as good as timed: plan with that
+            kept = self.resolved
+            self.resolved = self._resolve(job, lesson.seconds.expected)
+            for said in ("values", "reasons"):
+                getattr(self.resolved, said)["training.rematerialize"] = getattr(kept, said)["training.rematerialize"]
+            self.estimate = self._estimate()
+
+    def _estimate(self) -> Estimate:
+        on_chip = self.rented is not None and self.job["where.place"] != "practice"
+        traits = None if on_chip else rented.traits_of(self.resolved, self.work, self.devices, None, self.mine)
+        here = estimate(self.resolved, self.work, self.computer, self.timing, self.mine.runs, traits)
+        if self.rented is None:
+            return here
+        return (colab.estimate if self.free else rented.estimate)(
+            self.resolved, self.work, self.rented, here, self.mine
+        )
+
+    def _key(self) -> str:
+        """Of this very work on this kind of machine."""
+        resolved = self._resolved_job().values
+        return key_of(resolved, self.devices, resolved["where.accelerator"], self.consent, self.look.fingerprint)
+
+    def _basis(self) -> dict[str, Any]:
+        """What the estimate rests on, for the plan: the run is compared with it."""
+        mine = replace(self.mine, key=self.mine.key or self._key())
+        workload = None
+        if self.rented is not None and self.job["where.place"] != "practice":
+            workload = rented.workload_of(self.resolved, self.work, self.rented)
+        traits = rented.traits_of(self.resolved, self.work, self.devices, workload, mine)
+        lesson = self.estimate.lesson
+        return basis_json(
+            traits, workload, self.estimate.modelled, flops_per_example=self.work.flops, bytes=self._needed_bytes,
+            timed=self.timing is not None, own=lesson.to_json() if lesson else None,
+        )  # fmt: skip
 
     @property
     def fits(self) -> bool:
@@ -203,6 +249,7 @@ class _Draft:
             price={"as_of": _day(now), **told} if told else None,
             limits={"money_usd": money, "hours": hours, **self._more_limits()},
             checks=tuple(self._checks(hours, money)),
+            basis=self._basis(),
             consent=self.consent,
             created=now,
         )
@@ -221,7 +268,8 @@ class _Draft:
             "margin_boot_s": _margin_boot_s(float(values["limits.wait_hours"]), own),
         }
 
-    def _resolve(self, job: Job) -> Resolved:
+    def _resolve(self, job: Job, step_s: float | None = None) -> Resolved:
+        """*step_s*: Of a step, where own runs tell it instead of a timing."""
         params = 0
         if job.model != "file":
             family = BY_NAME[job.model].family
@@ -231,7 +279,7 @@ class _Draft:
                 else BY_NAME[job.model].sequence_length
             )
             params = work.gpt(self.options, tokens=int(length or 64)).params if family == "gpt" else 0
-        step_time = self.timing.step_time_s if self.timing else None
+        step_time = self.timing.step_time_s if self.timing else step_s
         found = resolve(job, self.facts, self.options, params=params, devices=self.devices, step_time_s=step_time)
         if self.picture_s and decoded_bytes(self.facts, found) > assumed.IN_MEMORY_BYTES:
             found.read_s = self.picture_s

@@ -16,6 +16,7 @@ from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
+from tpu_studio.planner.own import Mine
 from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.timing import Timing
 from tpu_studio.planner.verdict import judge
@@ -41,6 +42,7 @@ class Draft(Protocol):
     estimate: Estimate
     rented: Rented | None
     timing: Timing | None
+    mine: Mine
 
     @property
     def fits(self) -> bool: ...
@@ -93,5 +95,6 @@ def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
 
 def _drawn(draft: Draft) -> Drawn:
     return Drawn(
-        draft.job, draft.resolved, draft.work, draft.memory, draft.estimate, draft.fits, draft.resolved_for
+        draft.job, draft.resolved, draft.work, draft.memory, draft.estimate, draft.fits, draft.resolved_for,
+        draft.mine,
     )  # fmt: skip

@@ -28,7 +28,9 @@ from tpu_studio.domain.catalogue import (
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.planner.estimate import Estimate, plus
+from tpu_studio.planner.estimate import Estimate, learned, plus
+from tpu_studio.planner.own import NOTHING, Mine
+from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.work import Memory, Work
@@ -168,7 +170,7 @@ def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, .
     lending = [
         zone
         for zone in known.generation(part.generation).zones
-        if zone.min_chips <= part.chips <= zone.max_chips and (tier == "on-demand" or tier in zone.tiers)
+        if zone.lends(part.chips) and (tier == "on-demand" or tier in zone.tiers)
     ]
     lending = [zone for zone in lending if zone.listed] or lending  # Google's own list of zones before hearsay
     if place == "practice" and any(zone.zone == PRACTICE_ZONE for zone in lending):
@@ -194,15 +196,29 @@ def need_bytes(memory: Memory, devices: int) -> int:
     return memory.on_device(devices)
 
 
-def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> Estimate:
+def estimate(
+    resolved: Resolved, work: Work, rented: Rented, here: Estimate, mine: Mine = NOTHING
+) -> Estimate:
     """Time on the slice, from the node's creation to its deletion: that is what is charged.
 
     On the practice cloud the machine is a process on this computer: the steps take what they take *here*.
+
+    Args:
+        mine: Runs of before; those at the same kind of place correct what the model says.
     """
     if resolved.values["where.place"] == "practice":
         why = "The practice machine trains on this computer's processor, so it takes as long as here."
-        return Estimate(here.examples_per_s, plus(PRACTICE_SETUP_S, here.setup_s), here.training_s, here.measured, why)
-    answer = _throughput(_workload(resolved, work, rented))
+        if here.lesson:
+            why = f"{here.lesson.words} The practice machine is this computer's processor."
+        return replace(here, setup_s=plus(PRACTICE_SETUP_S, here.setup_s), why=why)
+    workload = workload_of(resolved, work, rented)
+    answer = _throughput(workload)
+    assert answer.step_time_s is not None
+    modelled = {"step_s": answer.step_time_s, "setup_s": ENVIRONMENT_S, "compile_s": COMPILE_S}
+    traits = traits_of(resolved, work, rented.devices, workload, mine)
+    lesson = mine.runs.correct("step_s", traits, answer.step_time_s)
+    if lesson:
+        answer = answer.with_step(lesson.seconds)
     unit = float(resolved.values["data.sequence_length"]) if answer.unit == "token" else 1.0
     chip = answer.units_per_s.scaled(1.0 / unit)
     host = _read_rate(resolved, rented)
@@ -212,14 +228,18 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate) -> 
     rounds = max(1.0, resolved.steps / max(1, int(resolved.values["training.evaluate_every"])))
     checking = step.scaled(rounds * resolved.validation / max(1, resolved.batch) / 3.0)
     training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
-    setup = plus(plus(BOOT_S, ENVIRONMENT_S), COMPILE_S)
+    environment, compiling = (learned(mine.runs, name, traits, modelled[name]) for name in ("setup_s", "compile_s"))
+    setup = plus(plus(BOOT_S, environment), compiling)
     why = f"From published measurements of similar work on {rented.slice.generation}; limited by {answer.limited_by}."
+    if lesson:
+        why = f"{lesson.words} Beside them, published measurements of similar work; limited by {answer.limited_by}."
     if waiting:
         why = (
             f"Reading a picture took {1000.0 * (resolved.read_s or 0.0):.2g} ms on one core here; read as fast "
             f"there, the TPU waits {figures.share(waiting)} of the time."
         )
-    return with_preemptions(Estimate(per_s, setup, training, False, why, waiting), resolved, rented.tier)
+    made = Estimate(per_s, setup, training, False, why, waiting, modelled, lesson)
+    return with_preemptions(made, resolved, rented.tier)
 
 
 def _read_rate(resolved: Resolved, rented: Rented) -> Range | None:
@@ -227,7 +247,8 @@ def _read_rate(resolved: Resolved, rented: Rented) -> Range | None:
     if resolved.read_s is None:
         return None
     vms = rented.slice.vms
-    cores = max(1, catalogue().generation(rented.slice.generation).vcpus_for(rented.slice.chips) // vms)
+    known = catalogue_at(str(resolved.values["where.place"]))
+    cores = max(1, known.generation(rented.slice.generation).vcpus_for(rented.slice.chips) // vms)
     one = min(assumed.READING_THREADS, cores) * vms / resolved.read_s
     return assumed.READING_TOGETHER.scaled(one)
 
@@ -251,7 +272,7 @@ def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate
     return replace(found, training_s=spot_time(found.training_s, found.setup_s, interval_s), why=why)
 
 
-def _workload(resolved: Resolved, work: Work, rented: Rented) -> Workload:
+def workload_of(resolved: Resolved, work: Work, rented: Rented) -> Workload:
     length = int(resolved.values["data.sequence_length"]) if resolved.family == "gpt" else None
     pictures = resolved.values["data.kind"] in ("images", "digits")
     return Workload(
@@ -266,6 +287,27 @@ def _workload(resolved: Resolved, work: Work, rented: Rented) -> Workload:
         image_size=int(resolved.values["data.image_size"]) if pictures else None,
         global_batch=resolved.batch,
         framework=str(resolved.values["training.framework"]),
+    )
+
+
+def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload | None, mine: Mine) -> Traits:
+    """What own runs are compared by. *workload*: None on a processor, also a practice machine's."""
+    values = resolved.values
+    pictures, text = values["data.kind"] in ("images", "digits"), resolved.family == "gpt"
+    chips = workload.chips if workload and workload.chips else devices
+    return Traits(
+        place=str(values["where.place"]),
+        generation=(workload.generation or "") if workload else "",
+        framework=str(values["training.framework"]),
+        precision=str(values["training.precision"]),
+        family=resolved.family,
+        model=mine.model or str(values["model.name"]),
+        batch_per_chip=resolved.batch / chips,
+        chips=chips,
+        params=float(max(1, work.params)),
+        length=float(values["data.sequence_length"] if text else values["data.image_size"] if pictures else 1) or 1.0,
+        per_call=int(values["training.steps_per_call"]),
+        key=mine.key,
     )
 
 

@@ -64,6 +64,8 @@ class Plan:
         limits: {"money_usd": float | None, "hours": float}: what the guardian enforces.
         verdict: {"worth_it", "instead", "why"}; alternatives: other places, {"place", "accelerator", "tier", "time_s",
             "cost_usd"} each. Both empty where they were not asked for, and in plans of older versions.
+        basis: What the estimate rests on, to compare what is measured with (``planner.own.record``); empty in plans of
+            older versions.
     """
 
     job: Job
@@ -85,6 +87,7 @@ class Plan:
     checks: tuple[Check, ...] = ()
     verdict: Mapping[str, Any] = field(default_factory=dict)
     alternatives: tuple[Mapping[str, Any], ...] = ()
+    basis: Mapping[str, Any] = field(default_factory=dict)
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -105,7 +108,7 @@ class Plan:
         tree: dict[str, Any] = {"format": FORMAT} | {name: getattr(self, name) for name in _PLAIN}
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]
-        tree |= {"verdict": self.verdict, "alternatives": self.alternatives}
+        tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -131,7 +134,8 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
         checks = tuple(Check(**check) for check in tree["checks"])
         verdict, others = dict(tree.get("verdict") or {}), tuple(tree.get("alternatives") or ())
-        return Plan(job=job, checks=checks, verdict=verdict, alternatives=others, **plain, **ranges)
+        basis = dict(tree.get("basis") or {})
+        return Plan(job=job, checks=checks, verdict=verdict, alternatives=others, basis=basis, **plain, **ranges)
     except RunError:
         raise
     except Exception as error:  # any shape of damage is one answer: this file is not a plan

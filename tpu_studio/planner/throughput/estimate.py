@@ -9,7 +9,7 @@ from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, Generation
 from tpu_studio.planner.throughput.families import UNKNOWN, family_of
-from tpu_studio.planner.throughput.model import Parameters, Prediction, predict, shipped
+from tpu_studio.planner.throughput.model import NEAR_PEAK, Parameters, Prediction, predict, shipped
 from tpu_studio.planner.throughput.terms import size
 from tpu_studio.planner.throughput.workload import Notice, Workload, precision_of
 from tpu_studio.wire.plan import Range
@@ -30,6 +30,19 @@ class Throughput:
     unit: str
     step_time_s: Range | None
     notices: tuple[Notice, ...] = ()
+
+    def with_step(self, step: Range) -> Throughput:
+        """As if a step took that long; nothing comes nearer to the chips' peak than `NEAR_PEAK`."""
+        before = self.step_time_s
+        if before is None:
+            return self
+        most = max(NEAR_PEAK, self.mfu.high)
+        faster = (before.high / step.high, before.expected / step.expected, before.low / step.low)
+        mfu = [min(most, one * by) for one, by in zip(_three(self.mfu), faster, strict=True)]
+        by = [new / old for new, old in zip(mfu, _three(self.mfu), strict=True)]
+        rate = Range(*(one * times for one, times in zip(_three(self.units_per_s), by, strict=True)))
+        slower = Range(before.low / by[2], before.expected / by[1], before.high / by[0])
+        return replace(self, units_per_s=rate, mfu=Range(*mfu), step_time_s=slower)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -63,6 +76,10 @@ def estimate(
     return Throughput(
         rate, _widest([one.mfu for one in predictions]), _limit(predictions, likely), sized[0].unit, step, tuple(told)
     )
+
+
+def _three(value: Range) -> tuple[float, float, float]:
+    return value.low, value.expected, value.high
 
 
 def _widest(ranges: Sequence[Range]) -> Range:

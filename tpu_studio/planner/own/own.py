@@ -1,0 +1,159 @@
+"""All own runs, and the model's answer corrected by them. Pure."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.forecast import TO_EACH_SIDE
+from tpu_studio.planner.own.learn import Learner
+from tpu_studio.planner.own.likeness import ENOUGH, Traits, likeness
+from tpu_studio.planner.own.record import ON_CHIP, QUANTITIES, OwnRun
+from tpu_studio.planner.throughput import estimate as throughput
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plan import Range
+
+MOST = 16  # of a place the newest so many count
+# From run to run, as a standard deviation of the logarithm: a chip's step varies little (a judgement), this computer's
+# as `planner.estimate` states it; starts vary more, by what is in memory already.
+NOISE = {"cloud": 0.05, "colab": 0.08}
+NOISE_HERE = 0.18
+NOISE_OF_STARTS = 0.25
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What own runs made of one figure of the model.
+
+    Attributes:
+        seconds: The corrected figure.
+        shift: How many times as long as the model said.
+        runs: Ids of the runs that had enough in common with it, newest first.
+        newest: When the newest of them was measured.
+        same: How many of them were this very work on this kind of machine.
+    """
+
+    seconds: Range
+    shift: float
+    runs: tuple[str, ...]
+    newest: float
+    same: int
+
+    @property
+    def words(self) -> str:
+        """`From 3 of your own runs, newest of 22 Nov 2026.`, for the source of a number."""
+        day = clock.strftime("%d %b %Y", clock.localtime(self.newest)).lstrip("0")
+        newest = ", newest of" if len(self.runs) > 1 else ", of"
+        like = "" if self.same else "; they were like this one, not the same, so the model's own figure counts too"
+        return f"From {len(self.runs)} of your own runs{newest} {day}{like}."
+
+    def to_json(self) -> dict[str, Any]:
+        day = clock.strftime("%Y-%m-%d", clock.gmtime(self.newest))
+        return {"runs": len(self.runs), "newest": day, "same": self.same, "times_the_model": round(self.shift, 3)}
+
+
+class OwnRuns:
+    """Args:
+    runs: Of any place, newest first.
+    """
+
+    def __init__(self, runs: Sequence[OwnRun] = ()) -> None:
+        self.runs = tuple(runs)
+        self._of: dict[tuple[str, str], _Taught | None] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.runs)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(run.run for run in self.runs)
+
+    def correct(self, quantity: str, traits: Traits, modelled: Range) -> Lesson | None:
+        """*modelled* seconds, laid over with what runs like it took; None where none had enough in common with it."""
+        at = (traits.place, quantity)
+        if at not in self._of:
+            self._of[at] = _taught(self.runs, *at)
+        taught = self._of[at]
+        return taught.correct(traits, modelled) if taught else None
+
+
+@dataclass(frozen=True)
+class Mine:
+    """What one plan brings along for its estimate.
+
+    Attributes:
+        key: Of its very work (`likeness.key_of`); "" where it is not that work that is asked for.
+        model: Digest of the person's own model file, "" for a model of ours.
+    """
+
+    runs: OwnRuns
+    key: str = ""
+    model: str = ""
+
+
+NOTHING = Mine(OwnRuns())
+
+
+class _Taught:
+    """What the runs of one place teach of one quantity."""
+
+    def __init__(self, runs: Sequence[OwnRun], modelled: Mapping[str, Range], quantity: str, noise: float) -> None:
+        self._runs, self._noise = runs, noise
+        self._learner = Learner(
+            [math.log(run.measured[quantity] / modelled[run.run].expected) for run in runs],
+            [stated(modelled[run.run]) for run in runs],
+            [[likeness(run.traits, other.traits) for other in runs] for run in runs],
+            noise,
+        )
+
+    def correct(self, traits: Traits, modelled: Range) -> Lesson | None:
+        alike = [likeness(traits, run.traits) for run in self._runs]
+        near = [run for run, common in zip(self._runs, alike, strict=True) if common >= ENOUGH]
+        if not near or not modelled.low > 0:
+            return None
+        off = self._learner.predict(stated(modelled), alike)
+        same = sum(bool(traits.key) and run.traits == traits for run in near)
+        seconds = _around(modelled, off.shift, off.width, self._noise)
+        return Lesson(seconds, math.exp(off.shift), tuple(run.run for run in near), near[0].at, same)
+
+
+def _taught(runs: Sequence[OwnRun], place: str, quantity: str) -> _Taught | None:
+    assert quantity in QUANTITIES
+    chosen: list[OwnRun] = []
+    modelled: dict[str, Range] = {}
+    for run in runs:
+        told = _modelled(run, quantity) if run.traits.place == place and quantity in run.measured else None
+        if told is not None and len(chosen) < MOST:
+            chosen.append(run)
+            modelled[run.run] = told
+    noise = NOISE.get(place, NOISE_HERE) if quantity == "step_s" else NOISE_OF_STARTS
+    return _Taught(chosen, modelled, quantity, noise) if chosen else None
+
+
+def _modelled(run: OwnRun, quantity: str) -> Range | None:
+    """A chip's step as this version of the model has it; the rest as it was said then."""
+    if quantity == "step_s" and run.traits.place in ON_CHIP and run.workload is not None:
+        try:
+            return throughput(run.workload, catalogue()).step_time_s
+        except StudioError:
+            return None  # a TPU that the catalogue does not know any more
+    return run.modelled.get(quantity)
+
+
+def stated(modelled: Range) -> float:
+    """The standard deviation that a range of 80 % stands for, of the logarithm."""
+    return math.log(modelled.high / modelled.low) / 2 / TO_EACH_SIDE
+
+
+def _around(modelled: Range, shift: float, width: float, noise: float) -> Range:
+    """The corrected range: as lopsided as the model's while little is known, even once much is."""
+    middle = math.exp(shift) * modelled.expected
+    down, up = math.log(modelled.expected / modelled.low), math.log(modelled.high / modelled.expected)
+    even, least, lopsided = (down + up) / 2, TO_EACH_SIDE * noise, min(1.0, width)
+    down, up = (max(least, width * (even + lopsided * (side - even))) for side in (down, up))
+    return Range(middle * math.exp(-down), middle, middle * math.exp(up))
