@@ -42,7 +42,6 @@ class Proxy:
         self._tls.load_cert_chain(_certificate(self.certificate))
         self._server = _Server(self)
         self.address = f"127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="proxy")
 
     def url(self, login: str = "") -> str:
         return f"http://{login}@{self.address}" if login else f"http://{self.address}"
@@ -56,23 +55,37 @@ class Proxy:
         return self._tls.wrap_socket(connection, server_side=True)
 
     def __enter__(self) -> Proxy:
-        self._thread.start()
+        self._serve()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.hang_up()
-        self._server.server_close()
+        self.die()
+
+    def die(self) -> None:
+        """In the middle of whatever goes through it."""
+        if self._thread.is_alive():
+            self._server.shutdown()
+            self._thread.join()
+            self._server.hang_up()
+            self._server.server_close()
+
+    def come_back(self) -> None:
+        """At the same address."""
+        self._server = _Server(self, self._server.server_port)
+        self._serve()
+
+    def _serve(self) -> None:
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="proxy")
+        self._thread.start()
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = False
 
-    def __init__(self, proxy: Proxy) -> None:
+    def __init__(self, proxy: Proxy, port: int = 0) -> None:
         self.proxy = proxy
         self._open: list[socket.socket] = []
-        super().__init__(("127.0.0.1", 0), _Outer)
+        super().__init__(("127.0.0.1", port), _Outer)
 
     def get_request(self) -> tuple[socket.socket, Any]:
         connection, address = super().get_request()
@@ -125,9 +138,9 @@ class _Inner(BaseHTTPRequestHandler):
         behind.request(self.command, path, body, headers)
         reply = behind.getresponse()
         told = reply.read()
-        self.send_response(reply.status)
-        for name, value in reply.getheaders():
-            if name.lower() not in ("content-length", "transfer-encoding", "connection", "date", "server"):
+        self.send_response_only(reply.status)
+        for name, value in reply.getheaders():  # with the practice cloud's own time
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(told)))
         self.end_headers()

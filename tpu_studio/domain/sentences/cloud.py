@@ -144,8 +144,8 @@ ERRORS: dict[str, Entry] = {
     "proxy-down": lambda f: Sentence(
         "The proxy of your network cannot be reached",
         f"Google is asked through it{_through(f)}. {_LOOKED_FOR} {_GOES_ON}",
-        "Check the proxy's address in the system's settings or in HTTPS_PROXY, and take it away where there is none; "
-        "then start TPU Studio again.",
+        "If it is only down for a while, wait: the app goes on by itself when it is back. Else check its address in the "
+        "system's settings or in HTTPS_PROXY, take it away where there is none, and start TPU Studio again.",
     ),
     "certificate-unknown": Sentence(
         "Something between you and Google shows a certificate of its own",
