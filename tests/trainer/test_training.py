@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.trainer.in_engine import ROOT
 from tests.trainer.training import DIGITS, Training, curve, planned, put, train
 from tpu_studio.wire import plan as plans
 
@@ -220,6 +221,20 @@ def test_extending_while_it_runs_moves_the_end_once(tmp_path: Path) -> None:
         told = training.until(lambda event: event["kind"] == "target" and event["steps"] > 20_000)
         outcome = training.outcome()
     assert told["steps"] == outcome["steps"] == 20_000 + round(2 * plan.steps_per_epoch)
+
+
+def test_a_practice_machine_tells_of_its_chips_as_a_tpu_vm_does(tmp_path: Path) -> None:
+    """Through libtpu's name, which its image has; JAX finds it there too, and is not led astray."""
+    image = {"PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "resources" / "practice")])}
+    image |= {"TPU_STUDIO_PRACTICE_CHIPS": "4", "TPU_STUDIO_PRACTICE_HBM_BYTES": str(16 * 2**30)}
+    training = Training(put(tmp_path, planned(**{**LONG, "steps": 5_000_000})), environment=image)
+    with training:
+        told = training.until(lambda event: event["kind"] == "device" and "duty_cycle" in event)
+        training.tell(verb="stop", keep=False)
+        training.outcome(60)
+    assert (told["worker"], told["hbm_total_bytes"]) == (0, 16 * 2**30)
+    assert 0 < told["duty_cycle"] <= 1
+    assert 0 < told["hbm_used_bytes"] < told["memory_used_bytes"]  # one chip's part of it
 
 
 @pytest.mark.parametrize(("keep", "reason"), [(True, "stopped-by-user"), (False, "discarded")])

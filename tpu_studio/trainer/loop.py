@@ -363,8 +363,9 @@ class Loop:
         }
 
     def close(self) -> None:
-        """End the feed's thread."""
+        """End the feed's thread, and what watches the chips."""
         self.feed.close()
+        self.reports.chips.close()
 
     def _end(self) -> Finish:
         """Save the last step, unless it is no number or nobody wants it."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tpu_studio.trainer.chips import ChipWatch
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.trainer.words import Events
 
@@ -39,6 +40,7 @@ class Reports:
     events: Events
     batch: int
     every_s: float = EVERY_S
+    chips: ChipWatch = field(default_factory=ChipWatch)
     _columns: list[tuple[int, Arrays]] = field(default_factory=list)
     _spent: Spent = field(default_factory=Spent)
     _last: float = field(default_factory=time.monotonic)
@@ -71,7 +73,8 @@ class Reports:
         now = time.monotonic()
         if now - self._device_at >= DEVICE_EVERY_S:
             self._device_at = now
-            self.events.send("device", worker=0, **memory())
+            self.chips.begin()
+            self.events.send("device", worker=0, **memory(), **self.chips.latest())  # another worker is `team.Aside`'s
         cost, passed = time.thread_time() - begun, now - self._last
         self.every_s = min(2.0, max(EVERY_S, cost / SHARE)) if passed else EVERY_S
         self._last = time.monotonic()
@@ -104,7 +107,9 @@ class Reports:
         share = self._window.waiting / self._window.seconds
         if share > INPUT_BOUND_SHARE and not self._told_input_bound:
             self._told_input_bound = True
-            self.events.send("notice", id="input-bound", level="warning", facts={"share": round(share, 2)})
+            busy = {name: value for name, value in self.chips.latest().items() if name == "duty_cycle"}
+            facts = {"share": round(share, 2), **busy}
+            self.events.send("notice", id="input-bound", level="warning", facts=facts)
         self._window = Spent()
 
     def point(self, step: int, values: Mapping[str, float]) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 
 import tpu_studio
 from tpu_studio.practice.machines import machine as machines
+from tpu_studio.practice.machines import measures
 from tpu_studio.practice.machines.machine import Machine
 from tpu_studio.practice.machines.processes import TAG
 from tpu_studio.wire.homes import home_folder
@@ -62,6 +63,7 @@ def make_disk(machine: Machine, folder: Path, worker: int) -> None:
         if skew is not None:
             _python(_bin(folder, worker) / "engine-python", offered["python"], lead)
             offered["python"] = str(_bin(folder, worker) / "engine-python")
+        offered["env"] |= measures.install(machine, folder, worker)
         ready.write_text(json.dumps(offered), "utf-8")
 
 

@@ -16,6 +16,12 @@ def devices_per_worker(accelerator_type: str, chips: int, workers: int) -> int:
     return max(1, part.devices // part.vms if part else chips // max(1, workers))
 
 
+def hbm_bytes(accelerator_type: str) -> int:
+    """Memory of one device; 16 GiB for a slice that the catalogue lacks."""
+    part = find(accelerator_type)
+    return catalogue().generation(part.generation).hbm_bytes_per_device if part else 16 * 2**30
+
+
 def machine_type(accelerator_type: str, chips: int, workers: int) -> str:
     """Of one host; "" for a slice that the catalogue lacks."""
     part = find(accelerator_type)

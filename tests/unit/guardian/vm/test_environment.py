@@ -82,3 +82,8 @@ def test_the_trainer_sees_nothing_of_the_cloud(monkeypatch: pytest.MonkeyPatch, 
     found = trainer_environment(Ready("python", {"JAX_PLATFORMS": "cpu"}), tmp_path)
     assert not [name for name in found if "GCE" in name or "GOOGLE" in name or "TOKEN" in name]
     assert (found["PYTHONPATH"], found["JAX_PLATFORMS"]) == (str(tmp_path), "cpu")
+
+
+def test_what_an_image_offers_to_import_comes_after_our_own_code(tmp_path: Path) -> None:
+    found = trainer_environment(Ready("python", {"PYTHONPATH": "/image/site"}), tmp_path)
+    assert found["PYTHONPATH"] == f"{tmp_path}{os.pathsep}/image/site"

@@ -42,6 +42,31 @@ def test_the_startup_script_runs_in_a_world_of_its_own(world: World, monkeypatch
     assert world.fleet.alive(spec.resource), "a startup script that ends does not switch the machine off"
 
 
+ASKS_LIBTPU = """#!/bin/sh
+PYTHONPATH=$(sed -n 's/.*"PYTHONPATH": "\\([^"]*\\)".*/\\1/p' "$TPU_STUDIO_VM_ROOT/ready.json")
+PYTHONPATH=$PYTHONPATH TPU_STUDIO_PRACTICE_CHIPS=8 PYTHON -c '
+from libtpu.sdk import tpumonitoring as told
+for name in told.list_supported_metrics():
+    metric = told.get_metric(name)
+    print(name, len(metric.data()), metric.description())
+'
+cat "$TPU_STUDIO_VM_ROOT/ready.json"
+echo up
+"""
+
+
+def test_on_a_practice_machine_libtpu_is_there_and_says_that_its_numbers_are_practice(world: World) -> None:
+    spec = machine_spec("n1", ASKS_LIBTPU.replace("PYTHON -c", f"{sys.executable} -c"))
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource, text="ended with exit status 0")
+    said = world.console(spec.resource)
+    assert "duty_cycle_pct 0 practice: " in said  # nothing has passed since the start
+    assert "hbm_capacity_usage 8 practice: " in said
+    assert "hbm_capacity_total 8 practice: " in said
+    assert '"TPU_STUDIO_PRACTICE_CHIPS": "8"' in said
+    assert f'"TPU_STUDIO_PRACTICE_HBM_BYTES": "{16 * 2**30}"' in said
+
+
 def test_no_process_of_a_machine_has_what_the_app_was_started_with(world: World, monkeypatch) -> None:
     for name in ("PLANTED_SECRET", "HTTPS_PROXY", "AWS_SECRET_ACCESS_KEY", "TPU_STUDIO_HOME"):
         monkeypatch.setenv(name, f"hunter2-{name}")

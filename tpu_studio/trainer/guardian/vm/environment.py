@@ -75,7 +75,8 @@ def prepare(root: Path, wanted: Environment, told: Callable[[str], None], check:
 
 def trainer_environment(ready: Ready, code: Path) -> dict[str, str]:
     """What the trainer gets to see of the environment: nothing of the cloud, no address, no token."""
-    return {**_kept(), "PYTHONPATH": str(code), "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": "2", **ready.env}
+    own = {"PYTHONPATH": os.pathsep.join(filter(None, [str(code), ready.env.get("PYTHONPATH", "")]))}
+    return {**_kept(), "PYTHONUNBUFFERED": "1", "TF_CPP_MIN_LOG_LEVEL": "2", **ready.env, **own}
 
 
 def _kept() -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Practice: the part of libtpu that tells of the chips."""
