@@ -161,6 +161,7 @@ class PlanHolder(Holder):
         self._kept = 0  # the notice that leads back from the Account page
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
+            studio.catalogue.renewed.subscribe(lambda _: self.model.prices_changed(studio.prices.state.value.trouble)),
             studio.home_model.state.subscribe(
                 lambda view: self.model.account_changed(view.account_missing, view.known.region)
             ),
@@ -197,6 +198,7 @@ class PlanHolder(Holder):
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
+        page.open_sheet = studio.open_sheet
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
 
     def _open_account(self) -> None:

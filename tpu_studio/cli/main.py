@@ -21,8 +21,10 @@ VERBS = {
     "extend": "keeping", "resume": "keeping", "delete": "keeping", "export": "keeping", "import": "keeping",
     "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",
     "doctor": "doctor",
-    "practice": "practice", "sweep": "sweeping",
+    "practice": "practice", "sweep": "sweeping", "catalogue": "catalogue",
 }  # fmt: skip
+FUNCTIONS = {"import": "import_", "catalogue": "catalogue_"}
+"""Verbs whose name is something else in Python, or in their module."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else list(argv))
         verb: Callable[[Arguments, Output], int] = getattr(
-            import_module(f"tpu_studio.cli.{VERBS[arguments.verb]}"), arguments.verb.replace("import", "import_")
+            import_module(f"tpu_studio.cli.{VERBS[arguments.verb]}"), FUNCTIONS.get(arguments.verb, arguments.verb)
         )
         return verb(arguments, output)
     except StudioError as error:

@@ -224,6 +224,14 @@ def parser() -> argparse.ArgumentParser:
 
     practice = verb(
         "practice",
+    known = verb(
+        "catalogue",
+        "What TPU Studio knows of TPUs: areas, slices, machines, images, prices, each with its source and day.",
+        "tpu-studio catalogue --refresh",
+    )
+    known.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    known.add_argument("--refresh", action="store_true", help="ask your project's own lists, about a minute; free")
+
         "Serve the practice cloud: Google's own interfaces on this computer, free, with machines that are processes.",
         "tpu-studio practice --fault preempted-at-step:step=40 --speed 10",
     )

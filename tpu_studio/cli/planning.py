@@ -85,6 +85,10 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         job = set_values(job, changes)
     rents = job["where.place"] in RENTED
     if job["where.place"] == "cloud":
+    if rents:
+        from tpu_studio.places import renewing
+
+        renewing.kept(str(job["where.place"]), services.home)
         from tpu_studio.places.pricing import refresh
 
         priced = refresh(services.home)

@@ -49,9 +49,14 @@ def live_rows(api: Api, today: date) -> list[dict[str, Any]]:
 
 
 def with_rows(found: Iterable[Mapping[str, Any]], today: date) -> Catalogue:
+    return Catalogue({"prices": price_file(found, today)})
+
+
+def price_file(found: Iterable[Mapping[str, Any]], today: date) -> dict[str, Any]:
+    """``prices.json`` of the catalogue with *found* as its rows."""
     dated = json.loads(resource_path("catalogue", "prices.json").read_text("utf-8"))
     sources = {**dated["sources"], "live": {"title": "Google's live price catalogue", "date": today.isoformat()}}
-    return Catalogue({"prices": {**dated, "generated": today.isoformat(), "rows": list(found), "sources": sources}})
+    return {**dated, "generated": today.isoformat(), "rows": list(found), "sources": sources}
 
 
 def rows(skus: Iterable[Mapping[str, Any]], today: date, known: Catalogue) -> list[dict[str, Any]]:

@@ -69,6 +69,9 @@ class Zone:
     """Attributes:
     listed: Google's own list of zones names it; others were only seen.
     tiers: How chips are lent there.
+    sizes: Chips of the slices that the account's own list names there; None: nobody asked, all between the two.
+    images: Runtime images that it names there; None: nobody asked.
+    as_of: The day (ISO) on which the account was told so; "": the table that came with the program.
     """
 
     zone: str
@@ -76,10 +79,16 @@ class Zone:
     max_chips: int
     listed: bool
     tiers: tuple[str, ...]
+    sizes: tuple[int, ...] | None = None
+    images: tuple[str, ...] | None = None
+    as_of: str = ""
 
     @property
     def region(self) -> str:
         return region_of(self.zone)
+
+    def lends(self, chips: int) -> bool:
+        return self.min_chips <= chips <= self.max_chips and (self.sizes is None or chips in self.sizes)
 
 
 @dataclass(frozen=True)
@@ -203,19 +212,30 @@ class Catalogue:
         self._given = files or {}
         self._found: dict[str, Generation] = {}
 
-    def _file(self, name: str) -> Mapping[str, Any]:
+    def file(self, name: str) -> Mapping[str, Any]:
+        """One of the catalogue's files as it stands: generations, prices, software, gpus, vm."""
         return self._given.get(name) or _read(name)
 
     @cached_property
     def generations(self) -> dict[str, Generation]:
         """Oldest first, also those that are announced only."""
-        return {raw["id"]: _generation(raw) for raw in self._file("generations")["generations"]}
+        return {raw["id"]: _generation(raw) for raw in self.file("generations")["generations"]}
 
     @cached_property
     def sources(self) -> dict[str, dict[str, str]]:
         return {
-            key: told for name in ("generations", "prices", "gpus") for key, told in self._file(name)["sources"].items()
+            key: told for name in ("generations", "prices", "gpus") for key, told in self.file(name)["sources"].items()
         }
+
+    @property
+    def built_in(self) -> str:
+        """The day (ISO) of the areas and slices that came with the program."""
+        return str(self.file("generations")["generated"])
+
+    @property
+    def strange(self) -> tuple[str, ...]:
+        """Kinds of chips that the account's lists name and nothing is known of here: they cannot be planned for."""
+        return tuple(self.file("generations").get("strange", ()))
 
     def offered(self) -> list[Generation]:
         return [one for one in self.generations.values() if one.offered]
@@ -292,13 +312,13 @@ class Catalogue:
 
     def storage_usd_per_gb_month(self, where: str) -> float | None:
         """Of what lies in a bucket (standard class) in a zone's region or a region; None: the price is unknown."""
-        found = self._file("prices")["storage"]["gcs_standard_usd_per_gb_month"].get(region_of(where))
+        found = self.file("prices")["storage"]["gcs_standard_usd_per_gb_month"].get(region_of(where))
         return None if found is None else float(found)
 
     @cached_property
     def _prices(self) -> list[tuple[Price, Mapping[str, Any]]]:
         names = ("usd_per_chip_hour", "region", "tier", "as_of", "source", "confidence", "note")
-        return [(Price(**{name: row[name] for name in names}), row) for row in self._file("prices")["rows"]]
+        return [(Price(**{name: row[name] for name in names}), row) for row in self.file("prices")["rows"]]
 
     @cached_property
     def _prices_at(self) -> dict[tuple[str, str, str], list[tuple[Price, Mapping[str, Any]]]]:
@@ -311,7 +331,7 @@ class Catalogue:
     @property
     def prices_as_of(self) -> str:
         """The day most prices were read."""
-        return str(self._file("prices")["generated"])
+        return str(self.file("prices")["generated"])
 
     def age_days(self, today: date) -> int:
         """How old the prices are."""
@@ -320,7 +340,7 @@ class Catalogue:
     @property
     def gpus(self) -> list[Mapping[str, Any]]:
         """GPUs to compare with: name, usd_per_gpu_hour, peak_bf16_tflops_per_gpu, memory_gb, confidence, as_of."""
-        return list(self._file("gpus")["gpus"])
+        return list(self.file("gpus")["gpus"])
 
     # ------------------------------------------------------------------------------------- what can go together
 
@@ -335,7 +355,7 @@ class Catalogue:
             return Verdict("impossible", f"{found.id} cannot be planned for yet: {found.status}.")
         verdicts = [
             self._size(found, chips), self._framework(found, framework), self._zone(found, zone, chips),
-            self._tier(found, tier, zone),
+            self._image(found, framework, zone), self._tier(found, tier, zone),
         ]  # fmt: skip
         order = {"impossible": 0, "unproven": 1, "documented": 2}
         return min(verdicts, key=lambda verdict: order[verdict.state])
@@ -349,7 +369,7 @@ class Catalogue:
     def _framework(self, found: Generation, framework: str) -> Verdict:
         if not framework:
             return Verdict("documented")
-        for row in self._file("software")["support"]:
+        for row in self.file("software")["support"]:
             if (row["generation"], row["framework"]) == (found.id, framework):
                 return Verdict(row["state"], row["why"])
         return Verdict("impossible", f"TPU Studio does not train with {framework} on {found.id}.")
@@ -359,13 +379,25 @@ class Catalogue:
             return Verdict("documented")
         known = next((one for one in found.zones if one.zone == zone), None)
         if known is None:
-            zones = ", ".join(one.zone for one in found.zones)
+            zones = ", ".join(one.zone for one in found.zones) or "no area of your project"
             return Verdict("impossible", f"There is no {found.id} in {zone}. It is in {zones}.")
-        if chips is not None and not known.min_chips <= chips <= known.max_chips:
-            return Verdict("impossible", f"{zone} lends {known.min_chips} to {known.max_chips} chips of {found.id}.")
+        if chips is not None and not known.lends(chips):
+            lent = f"{known.min_chips} to {known.max_chips}"
+            if known.sizes is not None:
+                lent = ", ".join(str(size) for size in known.sizes)
+            return Verdict("impossible", f"{zone} lends {lent} chips of {found.id}.")
         if not known.listed:
             return Verdict("unproven", f"{found.id} was seen in {zone}, but Google's list of zones does not name it.")
         return Verdict("documented")
+
+    def _image(self, found: Generation, framework: str, zone: str) -> Verdict:
+        """Whether the account's own list of runtime images names the one that we start there."""
+        known = next((one for one in found.zones if one.zone == zone), None)
+        wanted = self.file("vm")["runtimes"].get(framework, {}).get(found.id, "")
+        if known is None or not known.images or not wanted or wanted in known.images:
+            return Verdict("documented")
+        why = f"{zone}'s list of runtime images does not name {wanted}, which TPU Studio starts there."
+        return Verdict("unproven", why)
 
     def _tier(self, found: Generation, tier: str, zone: str) -> Verdict:
         if tier in ("", "on-demand"):
@@ -381,12 +413,12 @@ class Catalogue:
 
     def image(self, generation: str, framework: str) -> str:
         """The runtime image that Cloud TPU wants for this generation; "" where nothing is known."""
-        return str(self._file("software")["images"].get(framework, {}).get(self.generation(generation).id, ""))
+        return str(self.file("software")["images"].get(framework, {}).get(self.generation(generation).id, ""))
 
     @property
     def together(self) -> list[Mapping[str, Any]]:
         """Versions that were seen to work in one environment: framework, python, packages, note."""
-        return list(self._file("software")["together"])
+        return list(self.file("software")["together"])
 
 
 @cache
@@ -396,16 +428,24 @@ def catalogue() -> Catalogue:
 
 
 _priced: dict[str, Catalogue] = {}
+_renewed: dict[str, dict[str, Mapping[str, Any]]] = {}
 
 
 def catalogue_at(place: str) -> Catalogue:
-    """The catalogue with the prices that count at *place*."""
+    """The catalogue with what Google told of prices and offers that count at *place*."""
     return _priced.get(place) or catalogue()
 
 
-def use_prices(place: str, priced: Catalogue) -> None:
-    """From now on *place* has these prices."""
-    _priced[place] = priced
+def use(place: str, files: Mapping[str, Mapping[str, Any] | None]) -> None:
+    """From now on *place* has these files of the catalogue; None: the one that came with the program again."""
+    kept = {name: file for name, file in {**_renewed.get(place, {}), **files}.items() if file is not None}
+    _renewed[place], _priced[place] = kept, Catalogue(kept)
+
+
+def forget_renewed() -> None:
+    """Every place has the catalogue that came with the program."""
+    _renewed.clear()
+    _priced.clear()
 
 
 def _nearest(wanted: str, names: list[str]) -> str:
@@ -439,8 +479,13 @@ def _generation(raw: Mapping[str, Any]) -> Generation:
         figures={name: Figure(**figure) for name, figure in raw["figures"].items()},
         machines=tuple(Machine(**{key: one[key] for key in machine_keys}) for one in raw["machine_types"]),
         slices=tuple(Slice(raw["id"], **{key: one[key] for key in slice_keys}) for one in raw["slices"]),
-        zones=tuple(
-            Zone(one["zone"], one["min_chips"], one["max_chips"], one["listed"], tuple(one["tiers"]))
-            for one in raw["zones"]
-        ),
+        zones=tuple(_zone(one) for one in raw["zones"]),
     )
+
+
+def _zone(raw: Mapping[str, Any]) -> Zone:
+    sizes, images = raw.get("sizes"), raw.get("images")
+    return Zone(
+        raw["zone"], raw["min_chips"], raw["max_chips"], raw["listed"], tuple(raw["tiers"]),
+        None if sizes is None else tuple(sizes), None if images is None else tuple(images), raw.get("as_of", ""),
+    )  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import webbrowser
 from collections.abc import Callable
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import secrets
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.workflow.account.remembering import ChoicesFile
 
 # Any client id of this form is good at the practice cloud, and no other cloud knows it.
@@ -58,10 +57,10 @@ class Side:
     def _credentials(self) -> Any:
         return self.signing.credentials()
 
-    @cached_property
+    @property
     def _offers(self) -> dict[str, set[str]]:
         found: dict[str, set[str]] = {}
-        for generation in catalogue().offered():
+        for generation in catalogue_at(self.place).offered():
             for zone in generation.zones:
                 found.setdefault(zone.zone, set()).add(generation.id)
         return found

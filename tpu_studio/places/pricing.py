@@ -1,10 +1,12 @@
-"""Google's prices of today for plans on ``cloud``: read once a day where somebody is signed in, and kept.
+"""Google's prices of today: for plans on ``cloud`` read once a day where somebody is signed in, and kept; for practice
+when the catalogue is renewed.
 
 Without them the plan stands on the dated table that comes with the program, and says so by its date.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +14,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.domain.catalogue import Catalogue, use_prices
+from tpu_studio.domain.catalogue import Catalogue, use
 from tpu_studio.wire.errors import CloudUnclear, StudioError
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -22,7 +24,7 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True)
 class Priced:
-    """What plans for ``cloud`` use now.
+    """What plans use now.
 
     Attributes:
         live: The day of Google's list; None: the dated table.
@@ -34,38 +36,56 @@ class Priced:
 
 
 def refresh(
-    home: Path, today: date | None = None, read: Callable[[Path, date], list[dict[str, Any]]] | None = None
+    home: Path,
+    today: date | None = None,
+    read: Callable[[Path, date], list[dict[str, Any]]] | None = None,
+    *,
+    place: str = "cloud",
+    again: bool = False,
 ) -> Priced:
-    """Have plans for ``cloud`` use live prices. Blocks for some seconds once a day.
+    """Have plans for *place* use live prices. Blocks for some seconds once a day.
 
     Args:
         read: Rows of the price list; default: Google's, as the active account. May raise StudioError: no harm.
+        again: Also when it was read today.
     """
     today = today or date.today()
-    file = home / "prices.json"
+    file = _file(home, place)
     kept = _kept(file, today)
-    if kept is not None and kept[0] == today:
-        _use(kept[1], kept[0])
+    if kept is not None and kept[0] == today and not again:
+        _use(place, kept[1], kept[0])
         return Priced(today)
     try:
-        rows = (read or _read)(home, today)
+        rows = (read or functools.partial(_read, place))(home, today)
         if not rows:
             raise CloudUnclear("unreadable-reply", raw="no price of a TPU is in Google's list")
     except StudioError as error:
         if kept is None:
             return Priced(None, error)
-        _use(kept[1], kept[0])
+        _use(place, kept[1], kept[0])
         return Priced(kept[0], error)
     file.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(file, json.dumps({"format": 1, "date": today.isoformat(), "rows": rows}).encode())
-    _use(rows, today)
+    _use(place, rows, today)
     return Priced(today)
 
 
-def _use(rows: list[dict[str, Any]], day: date) -> None:
-    from tpu_studio.cloud.prices import with_rows
+def use_kept(home: Path, today: date, place: str) -> Priced:
+    """The prices that were read before and are not too old; nobody is asked."""
+    kept = _kept(_file(home, place), today)
+    if kept is not None:
+        _use(place, kept[1], kept[0])
+    return Priced(kept[0] if kept else None)
 
-    use_prices("cloud", with_rows(rows, day))
+
+def _file(home: Path, place: str) -> Path:
+    return home / ("prices.json" if place == "cloud" else f"prices-{place}.json")
+
+
+def _use(place: str, rows: list[dict[str, Any]], day: date) -> None:
+    from tpu_studio.cloud.prices import price_file
+
+    use(place, {"prices": price_file(rows, day)})
 
 
 def _kept(file: Path, today: date) -> tuple[date, list[dict[str, Any]]] | None:
@@ -82,11 +102,11 @@ def _kept(file: Path, today: date) -> tuple[date, list[dict[str, Any]]] | None:
     return (day, rows) if timedelta(0) <= today - day <= KEPT else None
 
 
-def _read(home: Path, today: date) -> list[dict[str, Any]]:
+def _read(place: str, home: Path, today: date) -> list[dict[str, Any]]:
     from tpu_studio.cloud.prices import live_rows
     from tpu_studio.cloud.session import Api, Patience, session
     from tpu_studio.places.reaching import reach
 
-    who = reach("cloud", home)
-    with session(who.credentials, who.project) as http:
+    who = reach(place, home)
+    with session(who.credentials, who.project if place == "cloud" else "") as http:
         return live_rows(Api(who.endpoints.billing, http, patience=Patience(tries=1)), today)

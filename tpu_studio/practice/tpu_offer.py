@@ -30,7 +30,7 @@ def slices(zone: str) -> list[Slice]:
     for one in generations():
         for place in one.zones:
             if place.zone == zone:
-                found += [part for part in one.slices if place.min_chips <= part.chips <= place.max_chips]
+                found += [part for part in one.slices if place.lends(part.chips)]
     return found
 
 

@@ -22,6 +22,7 @@ from tpu_studio.domain.catalogue import (
 )
 from tpu_studio.domain.catalogue import chips as chips
 from tpu_studio.domain.catalogue import title_of as title_of
+from tpu_studio.domain.offers import day_words
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
@@ -86,6 +87,7 @@ class WhereView:
     lender: str = ""
     price: str = ""
     price_why: str = ""
+    offers_age: str = ""
 
 
 def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") -> WhereView:
@@ -120,6 +122,7 @@ def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") 
         lender=str(job["where.backend"] or next(iter(known.lenders(part)), "")),
         price=price_words(plan, part) if plan else "",
         price_why=price_age(plan, today, price_trouble) if plan else "",
+        offers_age=offers_age(known, today),
     )
 
 
@@ -136,12 +139,13 @@ def _generations(known: Catalogue, framework: str, tier: str) -> tuple[Option, .
     for one in known.offered():
         verdict = known.possible(one.id, framework, tier)
         told.append(Option(one.id, one.id, verdict.possible, verdict.why))
-    return tuple(told)
+    why = "New to TPU Studio: its memory and speed are not known here, so it cannot be planned for."
+    return (*told, *(Option(f"new:{name}", name, False, why) for name in known.strange))
 
 
 def _size(known: Catalogue, part: Slice, framework: str, tier: str) -> Option:
     words = chips(part.chips) + (f", {part.vms} machines" if part.vms > 1 else "")
-    zones = [zone for zone in known.generation(part.generation).zones if zone.min_chips <= part.chips <= zone.max_chips]
+    zones = [zone for zone in known.generation(part.generation).zones if zone.lends(part.chips)]
     if tier != "on-demand":
         zones = [zone for zone in zones if tier in zone.tiers]
     verdict = known.possible(part.generation, framework, tier, "", part.chips)
@@ -161,7 +165,7 @@ def _regions(known: Catalogue, generation: Generation, part: Slice, tier: str) -
     told: list[tuple[float, Option]] = []
     for region in dict.fromkeys(zone.region for zone in generation.zones):
         zones = [zone for zone in generation.zones if zone.region == region]
-        fitting = [zone for zone in zones if zone.min_chips <= part.chips <= zone.max_chips]
+        fitting = [zone for zone in zones if zone.lends(part.chips)]
         offered = [zone for zone in fitting if tier == "on-demand" or tier in zone.tiers]
         price = known.price(generation.id, part.chips, region, tier)
         words = f"{region} · {figures.money(price.usd_per_hour(part.chips))} an hour" if price else region
@@ -184,6 +188,14 @@ def _lenders(known: Catalogue, part: Slice) -> tuple[Option, ...]:
     elif "compute-engine" not in lent:
         why["compute-engine"] = f"Compute Engine lends {part.generation} as one machine only, and {size} is several."
     return tuple(Option(key, words, key in lent, "" if key in lent else why[key]) for key, words in LENDERS)
+
+
+def offers_age(known: Catalogue, today: date) -> str:
+    """Whose list areas and sizes come from, and of which day."""
+    asked = max((zone.as_of for one in known.offered() for zone in one.zones), default="")
+    if asked:
+        return f"Areas and sizes: from your account, {day_words(asked, today)}."
+    return f"Areas and sizes: built in, {day_words(known.built_in, today)}."
 
 
 def price_words(plan: Plan, part: Slice) -> str:
@@ -214,7 +226,8 @@ def price_age(plan: Plan, today: date, trouble: str = "") -> str:
     is_live = told.get("source") == "live"
     recent = ("read today", "read yesterday") if is_live else ("today's", "1 day old")
     age = recent[days] if days < 2 else f"{days} days old"
-    live = "Google's price list" if is_live else "the table that came with the program"
+    list_of = "the practice cloud's" if plan.place == "practice" else "Google's"
+    live = f"{list_of} price list" if is_live else "the table that came with the program"
     why = f" {trouble}" if trouble and plan.place == "cloud" else ""
     return f"From {live}, {day.day} {day:%b %Y}, {age}.{why} Taxes, storage and traffic come on top."
 
@@ -231,9 +244,10 @@ def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
     """The smallest slice of *generation*; "" is the recommended TPU again. Areas and loan go where they cannot stay."""
     if not generation:
         return {"where.accelerator": None, "where.zones": None, "where.backend": None}
-    part = catalogue().slices(generation)[0]
+    known = catalogue_at(str(job["where.place"]))
+    part = known.slices(generation)[0]
     tier = str(job["where.tier"])
-    stays = catalogue().possible(generation, "", tier, "", part.chips).possible
+    stays = known.possible(generation, "", tier, "", part.chips).possible
     kept = {} if stays else {"where.tier": None}
     return {**slice_changes(job, part.accelerator_type), **kept}
 
@@ -247,12 +261,13 @@ def slice_changes(job: Job, accelerator: str) -> Mapping[str, Any]:
 
 def region_changes(view: WhereView, region: str) -> Mapping[str, Any]:
     """All its areas that lend the slice."""
-    part = catalogue().slice(view.size)
+    known = catalogue_at(view.place)
+    part = known.slice(view.size)
     zones = [
         zone.zone
-        for zone in catalogue().generation(part.generation).zones
+        for zone in known.generation(part.generation).zones
         if zone.region == region
-        and catalogue().possible(part.generation, "", view.tier, zone.zone, part.chips).possible
+        and known.possible(part.generation, "", view.tier, zone.zone, part.chips).possible
     ]
     return {"where.zones": zones or None}
 
@@ -273,12 +288,13 @@ def choices(
         return ()
     found = {first.accelerator: first}
     framework, tier = plan.framework, str(job["where.tier"])
-    for one in catalogue().offered():
+    known = catalogue_at(plan.place)
+    for one in known.offered():
         for part in one.slices:
             if part.vms > 1 or part.accelerator_type in found or one.control_plane != "cloud-tpu":
                 continue
-            verdict = catalogue().possible(one.id, framework, tier)
-            if verdict.state != "documented" or not _size(catalogue(), part, framework, tier).enabled:
+            verdict = known.possible(one.id, framework, tier)
+            if verdict.state != "documented" or not _size(known, part, framework, tier).enabled:
                 continue
             made = _planned(
                 draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}), look, timing, now,

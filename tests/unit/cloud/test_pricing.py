@@ -22,7 +22,7 @@ TODAY = date(2026, 11, 22)
 @pytest.fixture(autouse=True)
 def no_prices_stay() -> Iterator[None]:
     yield
-    catalogues._priced.clear()
+    catalogues.forget_renewed()
 
 
 class List:
@@ -68,7 +68,7 @@ def test_off_line_the_kept_ones_do_for_a_week_with_their_date(tmp_path: Path) ->
     assert told.live == TODAY and told.error is not None and told.error.id == "network-down"
     found = catalogue_at("cloud").price("v5e", 1, "us-west4")
     assert found is not None and (found.usd_per_chip_hour, found.as_of) == (9.0, "2026-11-22")
-    catalogues._priced.clear()
+    catalogues.forget_renewed()
     assert refresh(tmp_path, TODAY + timedelta(days=8), live).live is None
     assert price_at("cloud") == 1.2
 

@@ -30,6 +30,11 @@ def _number(f: Facts) -> Sentence:
 
 
 ERRORS: dict[str, Entry] = {
+    "catalogue-cancelled": lambda f: Sentence(
+        "Not asked: you cancelled",
+        f"What was known of it before still counts. {NOTHING_CHARGED}",
+        "Refresh the catalogue again when you like.",
+    ),
     "generation-unknown": lambda f: Sentence(
         f"There is no TPU generation called “{f.text('generation', 'that')}”",
         NOTHING_CHARGED,

@@ -56,6 +56,7 @@ class AccountPage(QWidget):
         super().__init__(parent)
         self.model, self._shell, self._prices = model, shell, prices
         self.test_loan: Callable[[str], None] = lambda place: None
+        self.open_sheet: Callable[[str], None] = lambda name: None
         self._drawn: tuple[Row, ...] | None = None
         self._people: object = None
         self.strip = Strip(PRACTICE)
@@ -226,6 +227,11 @@ class AccountPage(QWidget):
             self.people.addWidget(Text(f"Looked at {when}. Area: {view.choices.region}.", "caption", "text_2"))
         if view.signed_in and view.place == "cloud" and (words := prices.sentence(date.today())):
             self.people.addWidget(Text(words, "caption", "warn" if prices.problem else "text_2"))
+        if view.signed_in or view.place == "practice":
+            known = Button("What is known of TPUs …", "link", size="small", icon="database")
+            sheet = "catalogue" if view.place == "cloud" else "catalogue-practice"
+            known.clicked.connect(lambda: self.open_sheet(sheet))
+            self.people.addWidget(known, 0, Qt.AlignmentFlag.AlignLeft)
 
     # ------------------------------------------------------------------------------------------------------- commands
 

@@ -60,6 +60,7 @@ class PlanPage(QWidget):
         self.colab: ColabViewModel | None = None
         self.show_run: Callable[[str], None] = lambda run: None
         self.show_commands: Callable[[Plan], None] = lambda plan: None
+        self.open_sheet: Callable[[str], None] = lambda name: None
         self.save = Button("Save as a file…", "quiet", icon="save", hover="Ctrl+S")
         self.save.clicked.connect(self.save_as)
         self.report = Button("Report…", "quiet", icon="share", hover="The plan as one page, to send or to keep")
@@ -72,6 +73,7 @@ class PlanPage(QWidget):
         self.rail.chosen.connect(self.go_to)
         self.model_section, self.data_section = ModelSection(model), DataSection(model)
         self.settings_section, self.where_section = SettingsSection(model), WhereSection(model)
+        self.where_section.rented.open_catalogue = self._open_catalogue
         self.sections: dict[str, QWidget] = {
             "model": self.model_section,
             "data": self.data_section,
@@ -121,6 +123,10 @@ class PlanPage(QWidget):
         self._end = model.state.subscribe(self._draw)
         end = self._end
         self.destroyed.connect(lambda: end())
+
+    def _open_catalogue(self) -> None:
+        practice = self._model.state.value.where.place == "practice"
+        self.open_sheet("catalogue-practice" if practice else "catalogue")
 
     # ------------------------------------------------------------------------------------------- what the window asks
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import clear_layout
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented
 from tpu_studio.gui.kit.fields import ComboBox, Field
-from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.plan.flow import FlowLayout
 from tpu_studio.viewmodels.plan import PlanViewModel
@@ -49,6 +49,10 @@ class RentedBox(QWidget):
         self.more.clicked.connect(lambda: self.unfold(self.lender_field.isHidden()))
         self.price = Text("", "label-strong", numbers=True)
         self.price_why = Text("", "caption", "text_3", numbers=True)
+        self.offers_age = Line("", "caption", "text_3", numbers=True, fit=True)
+        self.renew = Button("Refresh …", "link", size="small", name="Refresh areas and sizes from your account")
+        self.renew.clicked.connect(lambda: self.open_catalogue())
+        self.open_catalogue: Callable[[], None] = lambda: None
         grid = QGridLayout()
         grid.setHorizontalSpacing(Space.xl)
         grid.setVerticalSpacing(Space.l)
@@ -68,6 +72,12 @@ class RentedBox(QWidget):
         money.setSpacing(Space.hair)
         money.addWidget(self.price)
         money.addWidget(self.price_why)
+        offered = QHBoxLayout()
+        offered.setSpacing(Space.m)
+        offered.addWidget(self.offers_age)
+        offered.addWidget(self.renew)
+        offered.addStretch(1)
+        money.addLayout(offered)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.l)
@@ -105,6 +115,9 @@ class RentedBox(QWidget):
         self.price.setVisible(bool(where.price))
         self.price_why.setText(where.price_why)
         self.price_why.setVisible(bool(where.price_why))
+        self.offers_age.setText(where.offers_age)
+        for widget in (self.offers_age, self.renew):
+            widget.setVisible(bool(where.offers_age))
         reason = view.plan.reasons.get("where.accelerator", "") if view.plan else ""
         known = next((one.why for one in where.generations if one.key == where.generation), "")
         self.generation_field.set_help(known or reason)
