@@ -18,6 +18,7 @@ from tpu_studio.wire.plan import Check, Plan, Range
 
 if TYPE_CHECKING:
     from tpu_studio.local.preflight import Slice
+    from tpu_studio.planner.own import OwnRuns
 
 MEASURE_S = 4.0
 RENTED = ("practice", "cloud")
@@ -84,11 +85,11 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if changes:
         job = set_values(job, changes)
     rents = job["where.place"] in RENTED
-    if job["where.place"] == "cloud":
     if rents:
         from tpu_studio.places import renewing
 
         renewing.kept(str(job["where.place"]), services.home)
+    if job["where.place"] == "cloud":
         from tpu_studio.places.pricing import refresh
 
         priced = refresh(services.home)
@@ -99,6 +100,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
             output.say(f"Google's price list could not be read today: {why}. The plan says from when its prices are.")
     output.progress(None, "Looking at the data …")
     draft = _Draft(job, _look(job), _own_model(services, job, trusted=arguments.trust_code, output=output))
+    draft.taught = services.own_runs()
     made = draft.plan()
     if made.blocking:
         return made
@@ -115,7 +117,8 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         return _as_checked(services, made) if checked else made  # steps here tell nothing about a TPU
     timing = services.stopwatch.known(made)
     may_build = draft.own.consent or not draft.own.sha256
-    if timing is None and measure and may_build and not made.blocking and not rents:
+    known = (made.basis.get("own") or {}).get("well")  # own runs of this very work tell as much as a timing would
+    if timing is None and measure and may_build and not made.blocking and not rents and not known:
         timing = _timed(services, made, output)
     made = draft.plan(timing) if timing is not None else made
     return _as_checked(services, made) if checked else made
@@ -164,6 +167,7 @@ class _Draft:
         self.here: Mapping[str, Any] | None = None
         self.bucket_region = ""
         self.picture_s: float | None = None
+        self.taught: OwnRuns | None = None
 
     def compare(self, services: Studio) -> None:
         """For a rented place: what was timed of the same job on this computer, and where the person's bucket is."""
@@ -194,6 +198,7 @@ class _Draft:
             here=Timing.from_json(self.here) if self.here else None,
             bucket_region=self.bucket_region,
             picture_s=self.picture_s,
+            own=self.taught,
         )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tpu_studio.local.engine import Engine
     from tpu_studio.local.preflight import Preflight
     from tpu_studio.local.stopwatch import Stopwatch
+    from tpu_studio.planner.own import OwnRuns
     from tpu_studio.store.index import Index
     from tpu_studio.store.journal import JournalFile
     from tpu_studio.wire.errors import StudioError
@@ -135,6 +136,18 @@ class Studio:
         except (NotReady, RunError) as error:
             self.only_reading = error
             return ReadingRuns(self.home, error, self._reading_index())
+
+    def own_runs(self) -> OwnRuns:
+        """What this person's runs of before teach the estimate; nothing where they cannot be read."""
+        from tpu_studio.wire.errors import RunError
+        from tpu_studio.workflow.forgetting import own_runs, rows_of
+
+        if not (self.home / "runs").is_dir():
+            return own_runs(())
+        try:
+            return own_runs(rows_of(self.home, self.index))
+        except (RunError, OSError):
+            return own_runs(())
 
     def _reading_index(self) -> Index:
         """The index; where it cannot be had, one in a folder that goes with this command."""

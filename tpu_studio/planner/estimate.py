@@ -35,7 +35,6 @@ _GUESS = Range(0.5, 1.0, 2.5)  # for a duration nobody measured here
 _MEASURED = Range(0.78, 1.0, 1.25)  # other programs come and go
 _MEASURED_START = Range(0.6, 1.0, 1.4)  # reading from the disk varies more: the second start finds files in memory
 _CONTRADICTS = math.log(1.6)  # a timing and own runs of the same work that are further apart do not agree
-_WELL = 2.2  # high over low of own runs that agree: no wider than a single one of them states
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,8 @@ def estimate(
     if lesson:
         beside = " A short timing counts beside them." if timing else ""
         why = f"{lesson.words}{beside} Other programs can slow it down."
-    return Estimate(per_s, setup, training, timing is not None or _known_well(lesson), why, 0.0, modelled, lesson)
+    measured = timing is not None or bool(lesson and lesson.well)
+    return Estimate(per_s, setup, training, measured, why, 0.0, modelled, lesson)
 
 
 def learned(own: OwnRuns, quantity: str, traits: Traits | None, modelled: Range) -> Range:
@@ -135,11 +135,6 @@ def _step_s(modelled: Range, timing: Timing | None, lesson: Lesson | None) -> Ra
         low, high = sorted((timing.step_time_s, lesson.seconds.expected))
         return Range(_MEASURED.low * low, timing.step_time_s, _MEASURED.high * high)
     return times(_MEASURED, timing.step_time_s * math.exp(apart * lesson.same / (lesson.same + 1)))
-
-
-def _known_well(lesson: Lesson | None) -> bool:
-    """Own runs of this very work agree so well that a timing would tell nothing new."""
-    return lesson is not None and lesson.same > 0 and lesson.seconds.high < _WELL * lesson.seconds.low
 
 
 def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Range:

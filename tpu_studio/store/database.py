@@ -20,7 +20,7 @@ from pathlib import Path
 from tpu_studio.wire.claims import this_machine
 from tpu_studio.wire.errors import RunError
 
-VERSION = 2
+VERSION = 3
 _SMALLEST_ROOM = 1 << 20
 Cursor = dict[str, int]  # events file name → bytes read
 

@@ -11,6 +11,7 @@ import json
 import sqlite3
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,12 +20,14 @@ from typing import Any
 import numpy as np
 
 from tpu_studio.domain.run import RunView
+from tpu_studio.planner.own import record_of
 from tpu_studio.store.database import Database, refused
 from tpu_studio.store.follower import Follower
-from tpu_studio.wire.claims import is_guarded
+from tpu_studio.wire.claims import is_guarded, this_machine
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, events_names
+from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import RunSummary
 
 _LOSSES = 60
@@ -78,7 +81,7 @@ class Index:
                 return _timed(_alive(_from_json(known[1], folder), alive))
             follower = self.follow(folder)
             follower.poll()
-            row = summarise(follower)
+            row = replace(summarise(follower), learned=self._learned(follower))
             follower.close(sync=False)
             self._db.save_summary(self._key(folder), stamp, _to_json(row))
             return _timed(_alive(row, alive))
@@ -87,6 +90,22 @@ class Index:
             return RunSummary(
                 folder.name, folder.name, folder, _modified(folder), status="failed", over=True, problem=problem
             )
+
+    def _learned(self, follower: Follower) -> Mapping[str, Any] | None:
+        """Of a run of this installation, and of this computer where that did the work; a stranger's teaches nothing."""
+        owner, place = desk.read_owner(follower.folder), follower.plan.place
+        if owner.get("imported") or owner.get("install") != self._install:
+            return None
+        if place in ("computer", "practice") and owner.get("host") != this_machine()["host"]:
+            return None
+        return record_of(follower.plan, follower.view)
+
+    @property
+    def _install(self) -> str | None:
+        try:
+            return (self._home / "install-id").read_text().strip()
+        except (OSError, ValueError):
+            return None
 
     def forget(self, run: str) -> None:
         """A row that cannot be removed harms nobody: rows are only looked at for folders that are there."""

@@ -203,6 +203,7 @@ class RunSummary:
         alive: A guardian guards it now; of a rented machine: not settled yet.
         settled: Over, and nothing rented is left that is not proved deleted.
         seen: Time of the latest event, up to which *duration_s* counts what the run was at work.
+        learned: What the estimate learns from it (``planner.own.record``); None: too few steps, or another person's.
     """
 
     run: str
@@ -230,6 +231,7 @@ class RunSummary:
     settled: bool = True
     usd_per_hour: float | None = None
     seen: float = 0.0
+    learned: Mapping[str, Any] | None = None
 
     @property
     def progress(self) -> float:

@@ -47,6 +47,7 @@ class ReadingRuns(Runs):
         raise self.error
 
     launch = stop = extend = resume = delete = undo_delete = import_folder = take_over = take_over_from = _refuse
+    forget_taught = _refuse
 
     def reconcile(self) -> Sequence[str]:
         return ()

@@ -21,7 +21,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_torn
-from tpu_studio.workflow import bringing, decide, desk, trash
+from tpu_studio.workflow import bringing, decide, desk, forgetting, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words, desk_events
@@ -281,7 +281,16 @@ class Runs:
     def list(self) -> list[RunSummary]:
         """A row for each run folder, newest first; damaged ones with their ``problem``."""
         folders = [path for path in self._folders.all() if has_plan(path) or is_torn(path)]
-        return sorted((self._index.summary(path) for path in folders), key=lambda row: row.created, reverse=True)
+        names = forgetting.forgotten(self.home)
+        rows = (forgetting.without(self._index.summary(path), names) for path in folders)
+        return sorted(rows, key=lambda row: row.created, reverse=True)
+
+    def forget_taught(self) -> None:
+        """What the runs so far have taught the estimate counts no more; the runs stay. Raises RunError."""
+        try:
+            forgetting.forget(self.home, [*(row.run for row in self.list()), *(one.run for one in self.deleted())])
+        except OSError as error:
+            raise desk.disk_error(error, self.home) from error
 
     def summary(self, run: str) -> RunSummary:
         return self._index.summary(self.folder(run))

@@ -25,6 +25,7 @@ OFF_BY = ((1.0, 1.0), (1.5, 0.1), (2.5, 0.03), (5.0, 0.01))
 SCATTER = ((1.0, 1.0), (1.6, 0.1), (2.5, 0.03), (5.0, 0.01))
 DISTURBED = 0.08  # how likely one run among others is
 DISTURBED_BY = 1.5  # a standard deviation of the logarithm, so that it tells next to nothing
+WORTH = math.log(1000.0)  # an account so many times less likely than the best is left out
 LEAST_OFF = 0.05  # no model is surer than this
 
 
@@ -87,8 +88,9 @@ class Learner:
         inverse = np.linalg.inv(covariance)
         solved = inverse @ self._off
         likely = prior - 0.5 * (solved @ self._off + np.linalg.slogdet(covariance)[1])
-        weight = np.exp(likely - likely.max())
-        return off_by, scatter, weight / weight.sum(), inverse, solved
+        kept = np.flatnonzero(likely > likely.max() - WORTH)
+        weight = np.exp(likely[kept] - likely.max())
+        return off_by[kept], scatter[kept], weight / weight.sum(), inverse[kept], solved[kept]
 
 
 def systematic(stated: float, noise: float) -> float:

@@ -24,6 +24,7 @@ MOST = 16  # of a place the newest so many count
 NOISE = {"cloud": 0.05, "colab": 0.08}
 NOISE_HERE = 0.18
 NOISE_OF_STARTS = 0.25
+WELL = 2.2  # high over low of runs that agree: no wider than a single one of them states
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,11 @@ class Lesson:
     same: int
 
     @property
+    def well(self) -> bool:
+        """Runs of this very work agree so well that a timing would tell nothing new."""
+        return self.same > 0 and self.seconds.high < WELL * self.seconds.low
+
+    @property
     def words(self) -> str:
         """`From 3 of your own runs, newest of 22 Nov 2026.`, for the source of a number."""
         day = clock.strftime("%d %b %Y", clock.localtime(self.newest)).lstrip("0")
@@ -54,7 +60,8 @@ class Lesson:
 
     def to_json(self) -> dict[str, Any]:
         day = clock.strftime("%Y-%m-%d", clock.gmtime(self.newest))
-        return {"runs": len(self.runs), "newest": day, "same": self.same, "times_the_model": round(self.shift, 3)}
+        return {"runs": len(self.runs), "newest": day, "same": self.same, "well": self.well,
+                "times_the_model": round(self.shift, 3)}  # fmt: skip
 
 
 class OwnRuns:
