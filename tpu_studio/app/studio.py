@@ -172,6 +172,7 @@ class Studio:
         self.engine.connect(services.engine)
         self.runs.connect(services.runs)
         self.settings.connect(services.consents)
+        self.account.rented = self._going_on
         self.account.connect({place: functools.partial(_side, place, self.home) for place in ("cloud", "practice")})
         self.shell.runs_ready(self.runs.open_folder)
         waiting, self._when_composed = self._when_composed, []
@@ -208,6 +209,11 @@ class Studio:
     @property
     def _geometry_file(self) -> Path:
         return self.home / "window.state"
+
+    def _going_on(self, place: str) -> list[str]:
+        """Names of the runs that are not settled at a rented place."""
+        rows = self.runs.state.value.rows or ()
+        return [row.name for row in rows if row.place_id == place and (row.live or row.unproved)]
 
     # ------------------------------------------------------------------------------------------------------- pages
 

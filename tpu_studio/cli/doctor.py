@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.errors import BadInput, SignedOut
 from tpu_studio.wire.homes import home_folder
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def doctor(arguments: Arguments, output: Output) -> int:
 
     home = home_folder()
     side = accounts.practice_side(home) if arguments.on == "practice" else accounts.cloud_side(home)
+    if arguments.sign_out:
+        _sign_out(arguments, output, side)
     _sign_in(arguments, side)
     active = side.signing.active()
     seen: Doctor
@@ -59,6 +61,26 @@ def doctor(arguments: Arguments, output: Output) -> int:
         _as_text(results, rows, choices, arguments.on),
     )
     return 0 if ready else NOT_READY
+
+
+def _sign_out(arguments: Arguments, output: Output, side: Side) -> None:
+    """Raises SignedOut: nobody is signed in; BadInput ``signing-out-under-a-run``, where nothing was changed."""
+    from tpu_studio.cli.studio import studio
+    from tpu_studio.domain.sentences import say
+    from tpu_studio.domain.sentences.account import signing_out
+
+    active = side.signing.active()
+    if active is None:
+        raise SignedOut("signed-out")
+    with studio() as services:
+        rows = services.reading.list()
+    going_on = signing_out(arguments.on, [row.name for row in rows if row.place == arguments.on and not row.settled])
+    if going_on and arguments.on == "cloud" and not arguments.yes:
+        raise BadInput("signing-out-under-a-run", runs=going_on)
+    revoked = side.signing.remove(active.id)
+    output.say(f"{active.email or 'The account'} is signed out here. {going_on}".rstrip())
+    if not revoked and active.kind == "oauth":
+        output.say(str(say(SignedOut("not-revoked", account=active.email))))
 
 
 def _sign_in(arguments: Arguments, side: Side) -> None:

@@ -207,6 +207,8 @@ def parser() -> argparse.ArgumentParser:
     who.add_argument(
         "--sign-in", nargs="?", const="", metavar="FILE", help="sign in in the browser; FILE: your own OAuth client"
     )
+    who.add_argument("--sign-out", action="store_true", help="forget the account in use, and tell Google so")
+    doctor.add_argument("--yes", action="store_true", help="with --sign-out: also while a run is on a rented TPU")
     doctor.add_argument("--project", metavar="ID", help="the project to use from now on")
     doctor.add_argument("--region", metavar="REGION", help="the area for TPU, results and outside stop")
     doctor.add_argument("--bucket", metavar="NAME", help="a bucket of yours for results")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.domain.sentences.account import TITLES
+from tpu_studio.domain.sentences.account import TITLES, signing_out
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.accountside import AccountLike, AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
@@ -42,6 +42,7 @@ class AccountViewModel:
         self._make: dict[str, Callable[[], AccountSide]] = {}
         self._asked = 0
         self._cancelled = False
+        self.rented: Callable[[str], Sequence[str]] = lambda place: ()  # names of the runs that go on at a place
         self._running: Handle | None = None
         self._results: dict[str, Result] = {}
         self._fixing = ""
@@ -194,16 +195,24 @@ class AccountViewModel:
         if (side := self.side) is not None:
             self._signed(lambda: side.signing.use(id))
 
+    def goes_on(self, person: Person) -> str:
+        """What signing *person* out means for the runs that go on; "" where none does."""
+        return signing_out(self.state.value.place, self.rented(self.state.value.place)) if person.active else ""
+
     def sign_out(self, id: str) -> None:
         """Forget the account and tell Google so. Runs that go on end at their limits."""
         side = self.side
         if side is None:
             return
 
+        person = next((one for one in self.state.value.people if one.id == id), None)
+
         def done(revoked: bool) -> None:
             self._results = {}
             self._change(rows=(), quota=(), requests=(), checking=False)
             self.look()
+            if not revoked and person is not None and person.kind == "oauth":
+                self._change(problem=problem_of(SignedOut("not-revoked", account=person.email)))
 
         self._tasks.submit(lambda: side.signing.remove(id), done=done, failed=self._failed)
 

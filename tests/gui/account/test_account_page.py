@@ -37,6 +37,7 @@ class One:
 class Signing:
     def __init__(self) -> None:
         self.accounts: list[One] = []
+        self.revokes = True
         self.trouble: Exception | None = None
 
     def all(self) -> Sequence[One]:
@@ -68,7 +69,7 @@ class Signing:
 
     def remove(self, id: str) -> bool:
         self.accounts = [one for one in self.accounts if one.id != id]
-        return True
+        return self.revokes
 
     def client(self, client_id: str) -> Any:
         return "client"
@@ -286,6 +287,24 @@ def test_signing_out_asks_first_and_says_what_stays(qtbot: QtBot, page: AccountP
     press(qtbot, next(one for one in page.findChildren(Button) if one.text() == "Sign out"))
     answer(qtbot, page, "Sign out")
     assert world.signing.accounts == [] and page.heading.text() == "Sign in to begin"
+
+
+def test_signing_out_under_a_run_tells_what_it_means_for_it(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    page.model.rented = lambda place: ["digits"] if place == "cloud" else []
+    press(qtbot, next(one for one in page.findChildren(Button) if one.text() == "Sign out"))
+    told = " ".join(label.text() for label in sheet(page).findChildren(QLabel))
+    assert "digits is on a rented TPU that costs money, and is not stopped." in told
+    assert "can neither follow nor stop it: it ends at the limits" in told
+
+
+def test_google_that_was_not_reached_at_signing_out_is_told(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    world.signing.revokes = False
+    press(qtbot, next(one for one in page.findChildren(Button) if one.text() == "Sign out"))
+    answer(qtbot, page, "Sign out")
+    assert page.problem.isVisible() and page.model.state.value.problem is not None
+    assert "myaccount.google.com/permissions" in page.model.state.value.problem.text
 
 
 def test_practice_says_that_nothing_is_real(page: AccountPage):

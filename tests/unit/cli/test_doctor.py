@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.practices import Start
+from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.cli.main import main
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.secrets import Session
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
 
@@ -58,3 +63,22 @@ def test_a_key_file_that_is_none_is_refused_by_name(home: Path, tmp_path: Path, 
     (tmp_path / "key.json").write_text("{}")
     assert main(["doctor", "--key", str(tmp_path / "key.json")]) == 4
     assert "key.json" in capsys.readouterr().err
+
+
+def test_signing_out_under_a_run_is_refused_until_it_is_meant(home: Path, tmp_path: Path, capsys: Any):
+    client = {"client_id": "client-1.apps", "client_secret": "s"}
+    (tmp_path / "adc.json").write_text(json.dumps({"type": "authorized_user", "refresh_token": "r", **client}))
+    accounts = Accounts(home, Endpoints(), Session)
+    accounts.add_gcloud(tmp_path / "adc.json")
+    CloudDesk(home, Sky(), cloud_plan(place="cloud")).die()
+
+    assert main(["doctor", "--sign-out"]) == 2
+    told = capsys.readouterr().err
+    assert "can neither follow nor stop it" in told and "--yes" in told
+    assert accounts.active() is not None
+
+    assert main(["doctor", "--sign-out", "--yes"]) == 4
+    assert "is signed out here. " in (told := capsys.readouterr().err) and "at the limits" in told
+    assert accounts.active() is None
+    assert main(["doctor", "--sign-out"]) == 4
+    assert "not signed in" in capsys.readouterr().err

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpu_studio.domain import figures
@@ -202,6 +202,20 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
         return Sentence(good, "Google gave no answer that tells.", _ALL_THE_SAME)
     said = tell(told, facts)
     return Sentence(good, f"Cannot tell. {said.title}.", f"{said.action} {_ALL_THE_SAME}")
+
+
+def signing_out(place: str, runs: Sequence[str]) -> str:
+    """What signing out means for the *runs*, by name, that go on at *place*; "" where there is none."""
+    if not runs:
+        return ""
+    one = len(runs) == 1
+    if place == "practice":
+        return f"{_some(runs)} {'goes' if one else 'go'} on as before: the practice cloud knows your runs all the same."
+    return (
+        f"{_some(runs)} {'is' if one else 'are'} on a rented TPU that costs money, and {'is' if one else 'are'} not "
+        "stopped. Until somebody signs in again this computer can neither follow nor stop "
+        f"{'it: it ends' if one else 'them: they end'} at the limits, and by the stops at Google."
+    )
 
 
 def _titled(title: str, said: Sentence) -> Sentence:

@@ -187,6 +187,17 @@ ERRORS: dict[str, Entry] = {
         "It was deleted or disabled in its project. Nothing was charged.",
         "Give another client id in Settings, or sign in with gcloud.",
     ),
+    "not-revoked": lambda f: Sentence(
+        f"{f.text('account', 'The account')} is signed out here, and Google was not told",
+        "It could not be reached just now. The sign-in is forgotten on this computer; nothing is charged for what Google "
+        "still remembers.",
+        "Take the access back at myaccount.google.com/permissions.",
+    ),
+    "signing-out-under-a-run": lambda f: Sentence(
+        "Nobody was signed out: a run is on a rented TPU",
+        f.text("runs", "It is charged until it ends."),
+        "Stop it first (tpu-studio stop), or add --yes.",
+    ),
     # Ours.
     "practice-machines-unsupported": lambda f: Sentence(
         "Practice machines cannot run on this computer",
@@ -413,9 +424,12 @@ NOTICES: dict[str, Entry] = {
     ),
     "cost-unseen": lambda f: Sentence(
         f"Nobody saw what became of {f.text('name', 'the machine')}",
-        "It is gone, deleted from outside. If it had come and hung before it could say a word, it was charged for: "
-        f"{_usd(f, 'usd_at_most') or 'an amount within the cap'} at most, not counted in the cost of this run.",
-        "Look at the bill of your project, or launch again and leave this computer on until training has begun.",
+        "It was asked for and is gone, and it never said a word. No record says whether it was there meanwhile: if so, it "
+        f"{'would have cost' if f.raw('place') == 'practice' else 'cost'} "
+        f"{_usd(f, 'usd_at_most') or 'an amount within the cap'} at most, which the cost of this run names beside what "
+        "is certain.",
+        ("" if f.raw("place") == "practice" else "The bill of your project has the amount. ")
+        + "Leave this computer on until training has begun, and no machine goes unseen.",
     ),
     "stops-left": lambda f: Sentence(
         "Some stops at Google could not be removed yet",

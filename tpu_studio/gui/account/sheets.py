@@ -65,12 +65,14 @@ def show_waiting(over: QWidget, model: AccountViewModel) -> Sheet:
 def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Sheet:
     ours = person.kind == "oauth"
     sheet = Sheet(over, f"{'Sign out' if ours else 'Forget'} {person.email or 'this account'}?")
+    going_on = model.goes_on(person)
     sheet.facts(
         [
+            *([going_on] if going_on else []),
             "What you granted to TPU Studio is taken back at Google."
             if ours
             else "The credentials themselves stay where they are; they are not ours.",
-            "Runs that go on are not stopped: they end at their limits.",
+            *([] if going_on else ["Runs that go on are not stopped: they end at their limits."]),
             "Runs, models and plans on this computer stay.",
         ]
     )
