@@ -9,6 +9,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from tpu_studio.domain.chips import WORKERS_AT_MOST, worker_of
 from tpu_studio.domain.pace import SpeedReport
 from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span, higher_is_better
 from tpu_studio.wire.events import Event
@@ -152,17 +153,29 @@ def _notice(view: RunView, event: Event) -> RunView:
 
 
 def _money(view: RunView, event: Event) -> RunView:
-    rate = event.get("usd_per_hour")
+    rate, least, most = event.get("usd_per_hour"), event.get("usd_at_least"), event.get("usd_at_most")
     return replace(
         view,
         usd=max(view.usd, _float(event.get("usd"))),
         usd_at=event.t,
         usd_per_hour=max(0.0, _float(rate)) if isinstance(rate, (int, float)) else view.usd_per_hour,
+        usd_between=None if least is None or most is None else (_float(least), max(_float(least), _float(most))),
     )
 
 
 def _device(view: RunView, event: Event) -> RunView:
-    return replace(view, devices={**view.devices, _int(event.get("worker")): dict(event.fields)})
+    worker = _int(event.get("worker"))
+    if view.attempts and event.t < view.attempts[-1][1]:
+        return view  # of a machine of before, read late
+    if worker not in view.devices and len(view.devices) >= WORKERS_AT_MOST:
+        return view
+    told, busy, most = worker_of(worker, event.fields), view.busy, view.fullest
+    if told is not None and told.duty_cycle is not None:
+        busy = (busy[0] + told.duty_cycle, busy[1] + 1)
+    if told is not None and told.memory is not None and (most is None or told.memory.share > most.share):
+        most = told.memory
+    devices = {**view.devices, worker: dict(event.fields)}
+    return replace(view, devices=devices, busy=busy, memory_most=(most.used, most.total) if most else view.memory_most)
 
 
 def _target(view: RunView, event: Event) -> RunView:
@@ -256,14 +269,14 @@ def _attempt_over(view: RunView, event: Event) -> RunView:
     number = _int(event.get("attempt"))
     happened = _and(view.happened, Happened(event.t, "attempt-over", dict(event.fields)))
     mark = (number + 1, event.t, view.step)
-    return replace(
-        view, attempt=max(view.attempt, number + 1), attempts=(*view.attempts, mark), speeds=(), happened=happened
-    )
+    view = replace(view, attempt=max(view.attempt, number + 1), attempts=(*view.attempts, mark), happened=happened)
+    return replace(view, speeds=(), devices={})
 
 
 def _again(view: RunView, event: Event) -> RunView:
     mark = (_int(event.get("attempt")), event.t, view.step)
-    return replace(view, attempt=max(view.attempt, mark[0]), attempts=(*view.attempts, mark), end=None, speeds=())
+    view = replace(view, attempt=max(view.attempt, mark[0]), attempts=(*view.attempts, mark), end=None)
+    return replace(view, speeds=(), devices={})
 
 
 def _upload(view: RunView, event: Event) -> RunView:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpu_studio.domain.chips import Chips, Memory, chips_of
 from tpu_studio.domain.pace import Pace, SpeedReport
 from tpu_studio.wire.phases import Phase, Status
 
@@ -59,7 +60,10 @@ class RunView:
         pace: What a step takes, of all reports.
         seconds_training, examples: Sums over all reports.
         usd, usd_per_hour, usd_at: Latest money event.
+        usd_between: At least and at most, where no record tells when a machine went; None: *usd* says it all.
         seen_t: Time of the latest event of any kind.
+        devices: The latest ``device`` event of each worker of the present attempt.
+        busy: Sum and number of the duty cycles told; `memory_most`: used and total bytes of the fullest chip ever seen.
         rented: It runs on a rented machine.
         machine: What was last seen of it: name, zone, state, created; empty while there is none.
         waiting: Zones asked, since when, why there is no machine yet; empty while there is one.
@@ -88,7 +92,10 @@ class RunView:
     usd: float = 0.0
     usd_per_hour: float | None = None
     usd_at: float = 0.0
+    usd_between: tuple[float, float] | None = None
     devices: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    busy: tuple[float, int] = (0.0, 0)
+    memory_most: tuple[float, float] = (0.0, 0.0)
     happened: tuple[Happened, ...] = ()
     log_lines: int = 0
     stopping: bool = False
@@ -105,6 +112,22 @@ class RunView:
     def settled(self) -> bool:
         """Over, and nothing rented is left: what was made is proved deleted and the receipt is written."""
         return self.end is not None and (not self.rented or self.phase is Phase.DONE)
+
+    @property
+    def chips(self) -> Chips:
+        """What the workers tell of their TPU chips now."""
+        return chips_of(self.devices)
+
+    @property
+    def duty_cycle(self) -> float | None:
+        """Share of the time in which the TPU computed, 0 to 1, over all that was told so far; None: nothing was."""
+        total, number = self.busy
+        return total / number if number else None
+
+    @property
+    def fullest(self) -> Memory | None:
+        """The memory of the fullest chip when it was fullest; None: nothing was told."""
+        return Memory(*self.memory_most) if self.memory_most[1] else None
 
     def forecast_usd(self) -> float | None:
         """What the run will have cost when its remaining steps are done at the present pace; None when unknown."""

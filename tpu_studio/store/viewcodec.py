@@ -57,6 +57,8 @@ def loads(text: str) -> RunView | None:
                 "unproved": tuple(tree["unproved"]),
                 "deleting": tuple(tree["deleting"]),
                 "uploaded": tuple(tree["uploaded"]),
+                "busy": tuple(tree["busy"]),
+                "memory_most": tuple(tree["memory_most"]),
                 "end": None if end is None else End(**{**end, "status": Status(end["status"])}),
             }
         )
