@@ -20,6 +20,7 @@ from tpu_studio.wire.limits import limits_of, used_before
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runclock import latest_event_s
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_torn
 from tpu_studio.workflow import bringing, decide, desk, forgetting, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
@@ -486,7 +487,8 @@ class Runs:
             return False  # unreadable or not writable: its row in the list says so
 
     def _say(self, folder: Path, kind: str, **fields: object) -> None:
-        desk.write_event(folder, self._install, kind, t=self._clock.now(), **fields)
+        t = max(self._clock.now(), latest_event_s(folder))  # the clock may have been set back meanwhile
+        desk.write_event(folder, self._install, kind, t=t, **fields)
 
     def _close_intent(self, action: str, run: str) -> None:
         """Finish or take back what a crash left half done. Launches and lost runs are seen to by `_declare`."""

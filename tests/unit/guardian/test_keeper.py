@@ -18,9 +18,12 @@ import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.waiting import eventually
+from tpu_studio.domain.folding import apply
+from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.wire.claims import is_guarded, read_claim
+from tpu_studio.wire.events import decode
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, control_file, create_once, events_file, ledger_file, write_atomically
@@ -251,6 +254,35 @@ def test_a_torn_last_line_of_an_earlier_guardian_is_cut_off(run: Path) -> None:
     assert guard(run, "--steps", "3").returncode == 0
     assert events(run)[0]["phase"] == "queued"
     assert events(run)[1]["phase"] == "setting-up"
+
+
+def test_a_clock_set_back_while_it_trains_and_before_it_is_extended_leaves_one_curve_forward(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hands = tmp_path / "clock"  # what every clock below is wrong by, in seconds
+    hands.write_text("0")
+    (tmp_path / "sitecustomize.py").write_text(
+        f"import time\nreal = time.time\ntime.time = lambda: real() + float(open({str(hands)!r}).read() or 0)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    process = started(run, "--steps", "20", "--at", f"10:hold={tmp_path / 'go'}")
+    eventually(lambda: any(10 in line["step"] for line in said(run, "metric")))
+    hands.write_text("-3600")
+    (tmp_path / "go").touch()
+    assert process.wait(30) == 0
+    hands.write_text("-7200")
+    create_once(control_file(run, 1), json.dumps({"verb": "extend", "epochs": 1}).encode())
+    assert guard(run, "--steps", "20", attempt=2).returncode == 0
+
+    first, second = events(run), events(run, 2)
+    times = [line["t"] for line in [*first, *second] if line["kind"] in ("metric", "phase", "end")]
+    assert times == sorted(times)
+    assert times[-1] - times[0] < 300
+    view = RunView()
+    for event in [*first, *second]:
+        view = apply(view, decode(json.dumps(event)) or pytest.fail("no event"))
+    assert (view.attempt, view.step, view.end is not None and view.end.reason) == (2, 30, "completed")
+    assert 0 < view.seconds(0.0) < 300
 
 
 def test_sigterm_to_the_guardian_stops_and_keeps(run: Path) -> None:

@@ -62,6 +62,10 @@ class EventsFile:
         """An event of now, encoded."""
         return encode(event(kind, t=self._at(time.time()), **fields))
 
+    def time(self, wall: float) -> float:
+        """By the clock that counts, of a moment ago that was *wall* by this machine's own."""
+        return round(self._at(wall), 3)
+
     def stamped(self, line: bytes) -> bytes:
         """The trainer's *line* with its time by the clock that counts."""
         found = _TIME.match(line)
@@ -83,7 +87,7 @@ class EventsFile:
                 return False
             self._held_bytes -= len(self._held.popleft())
         if self._lost:
-            line = encode(event("notice", id="events-lost", level="warning", facts={"lines": self._lost}))
+            line = self.line("notice", id="events-lost", level="warning", facts={"lines": self._lost})
             if not self._write(line):
                 return False
             self._lost = 0

@@ -29,6 +29,7 @@ from tpu_studio.wire.limits import Limits, changed, limits_of, used_before
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runclock import RunClock, latest_event_s
 from tpu_studio.wire.runfolder import PLAN, ledger_file, result_folder, write_atomically
 
 TURN_S = 0.2
@@ -70,7 +71,9 @@ class Keeper:
     ) -> None:
         self._run, self._attempt, self._argv, self._worker = run, attempt, list(trainer), worker
         self._turnstile, self._grace_s = turnstile, grace_s
-        self._events = EventsFile(run, attempt, worker) if events is None else events
+        if events is None:
+            events = EventsFile(run, attempt, worker, at=RunClock(after=latest_event_s(run) + 0.001).at)
+        self._events = events
         self._environment, self._side, self._alone = environment, side, alone
         self._controls = Controls(run, attempt)
         self._limits = Limits()
@@ -79,6 +82,7 @@ class Keeper:
         self._started: float | None = None  # monotonic; None while waiting for its turn
         self._money_at = self._ledger_at = 0.0
         self._signalled: str | None = None
+        self._signalled_at = 0.0
         self._asked: Reason | None = None
         self._asked_facts: dict[str, Any] = {}
         self._deadline: float | None = None  # monotonic time at which a trainer that was told to stop is killed
@@ -308,7 +312,8 @@ class Keeper:
     def _obey(self, trainer: Trainer | None) -> None:
         if self._signalled is not None and self._asked is None:
             if self._side is not None:  # the machine goes down: the attempt goes on elsewhere, or after the boot
-                self._stop(trainer, Reason.PREEMPTED, by="signal", signal=self._signalled)
+                heard = self._events.time(self._signalled_at)
+                self._stop(trainer, Reason.PREEMPTED, by="signal", signal=self._signalled, heard=heard)
             else:
                 self._stop(trainer, Reason.STOPPED_BY_USER, signal=self._signalled)
         for control in self._controls.read():
@@ -354,7 +359,7 @@ class Keeper:
             self._events.say("notice", id="preempted", level="warning", facts=facts)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        self._signalled = signal.Signals(number).name
+        self._signalled, self._signalled_at = signal.Signals(number).name, time.time()
 
     # -------------------------------------------------------------------------------------------- money and the end
 
