@@ -6,7 +6,7 @@
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
 WHAT is one of kill, term, raise, exit, silence (says nothing and hears nothing more), flood (of stderr),
-print (to stdout), memory-error, speed (a report of it), hold=FILE (waits until it is there).
+print (to stdout), memory-error, speed (a report of it), chips (a word of them), hold=FILE (waits until it is there).
 """
 
 from __future__ import annotations
@@ -93,6 +93,8 @@ def do(what: str, step: int) -> None:
             time.sleep(0.02)
     if what == "speed":
         say("speed", step=step, steps=1, examples=32, seconds=0.5, waiting_for_data_s=0.1, device_s=0.3)
+    if what == "chips":
+        say("device", worker=0, duty_cycle=0.71, hbm_used_bytes=9.1e9, hbm_total_bytes=1.6e10)
     if what == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "term":

@@ -178,6 +178,7 @@ def _state(row: RunSummary) -> str:
 def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say_reason
+    from tpu_studio.viewmodels import runchips
     from tpu_studio.viewmodels.runrows import marked
     from tpu_studio.wire.reasons import Reason
     from tpu_studio.wire.runfolder import model_from_before
@@ -193,6 +194,8 @@ def _as_text(row: RunSummary, following: Any) -> str:
     if row.usd:
         told = "" if row.place == "cloud" else "; nothing was charged"
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
+    if chips := runchips.words(view, row.place):
+        lines.append(["TPU", chips])
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])
     text = table(lines)

@@ -8,6 +8,7 @@ from typing import Any
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.domain import chips
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.phases import Phase, Status
@@ -129,6 +130,8 @@ def result(services: Studio, name: str) -> dict[str, Any]:
         "steps": end.steps if end else view.step,
         "final": dict(end.final) if end and end.final else dict(view.last),
         "examples_per_s": view.examples_per_s,
+        "duty_cycle": view.duty_cycle,
+        "devices": chips.as_json(view.chips),
         "cost_usd": view.usd,
         "folder": str(following.folder),
     }
@@ -245,6 +248,7 @@ def _line(run_id: str, view: RunView) -> dict[str, Any]:
         "examples_per_s": view.examples_per_s,
         "time_left_s": view.time_left_s(),
         "cost_usd": view.usd,
+        **({"devices": chips.as_json(view.chips)} if view.chips.workers else {}),
         **_rented_line(view),
     }
 
@@ -264,6 +268,7 @@ def _rented_line(view: RunView) -> dict[str, Any]:
 
 def _words(view: RunView, place: str) -> str:
     from tpu_studio.domain import figures
+    from tpu_studio.viewmodels import runchips
     from tpu_studio.viewmodels.runrows import marked
 
     if view.over and view.rented:
@@ -284,6 +289,8 @@ def _words(view: RunView, place: str) -> str:
         parts.append(f"{accuracy} {figures.metric(accuracy, view.last[accuracy])}")
     if view.examples_per_s:
         parts.append(f"{figures.figure(view.examples_per_s)} examples/s")
+    if busy := runchips.words(view, place):
+        parts.append(busy)
     left = view.time_left_s()
     if left is not None:
         parts.append(f"{figures.duration(left)} left")

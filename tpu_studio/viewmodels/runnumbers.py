@@ -6,14 +6,19 @@ import math
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
+from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.wire.phases import Phase
 
 
 @dataclass(frozen=True)
 class Number:
-    """One of the four numbers: label, the number itself, its unit beside it, one line of context with an icon."""
+    """One of the four numbers: label, the number itself, its unit beside it, one line of context with an icon.
+
+    *more*: a second line, where there is something to tell; *hover* explains it.
+    """
 
     label: str
     value: str
@@ -22,14 +27,17 @@ class Number:
     icon: str
     tone: Tone = "neutral"
     share: float | None = None
+    more: str = ""
+    hover: str = ""
 
 
-def numbers(facts: RunFacts, view: RunView, now: float) -> tuple[Number, ...]:
+def numbers(facts: RunFacts, view: RunView, now: float, found: Forecast | None = None) -> tuple[Number, ...]:
+    """*found*: What the measured steps foretell, once there are enough."""
     return (
         _loss(view),
-        _speed(facts, view),
-        _cost(facts, view, now) if facts.usd_per_hour or facts.rented else _quality(facts, view),
-        _time(facts, view, now),
+        _speed(facts, view, found),
+        _cost(facts, view, now, found) if facts.usd_per_hour or facts.rented else _quality(facts, view),
+        _time(facts, view, now, found),
     )
 
 
@@ -51,11 +59,12 @@ def _loss(view: RunView) -> Number:
     return Number("Loss", figures.figure(value), "", f"was {figures.figure(before[1])}{then}", icon)
 
 
-def _speed(facts: RunFacts, view: RunView) -> Number:
+def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
     rate = view.examples_per_s
     label = "Speed" if not view.over else "Speed on average"
     if rate is None:
         return Number(label, "–", f"{facts.noun}/s", _yet(view, "measured after the first steps"), "gauge")
+    more, hover = runchips.words(view, facts.place), runchips.explained(view, facts.place)
     waiting = view.waiting_share
     if waiting is not None and waiting >= 0.15 and not view.over:
         return Number(
@@ -65,14 +74,21 @@ def _speed(facts: RunFacts, view: RunView) -> Number:
             f"waits for data {figures.share(waiting)} of the time",
             "hourglass",
             "warn",
+            more=more,
+            hover=hover,
         )
     pace = view.steps_per_s
+    slower = found is not None and found.compared == "slower" and not view.over
+    context = f"{figures.figure(pace)} steps a second" if pace else "steady"
     return Number(
         label,
         figures.figure(rate),
         f"{facts.noun}/s",
-        f"{figures.figure(pace)} steps a second" if pace else "steady",
+        context if found is None else runpace.beside_plan(found),
         "gauge",
+        "warn" if slower else "neutral",
+        more=more,
+        hover=hover,
     )
 
 
@@ -90,7 +106,7 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
     return Number(label, figures.metric(name, value), "", context, "award")
 
 
-def _cost(facts: RunFacts, view: RunView, now: float) -> Number:
+def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) -> Number:
     rate = view.usd_per_hour or facts.usd_per_hour or 0.0
     limit = facts.usd_limit
     unit = f"of {figures.money(limit)}" if limit else ""
@@ -107,6 +123,8 @@ def _cost(facts: RunFacts, view: RunView, now: float) -> Number:
     context = "nothing was charged" if facts.rented else "a rehearsal: nothing is charged"
     if left is not None and running:
         context = f"about {figures.money(usd + left * rate / 3600)} at the end"
+        if found is not None and found.usd is not None:
+            context = f"{runpace.money_between(found.usd)} at the end"
     elif facts.rented and not view.over:
         charged = view.usd_at > 0
         context = f"{figures.money(rate)} an hour" if charged else "free while it waits"
@@ -118,14 +136,16 @@ def _cost(facts: RunFacts, view: RunView, now: float) -> Number:
     return Number(label, figures.money(usd), unit, context, "circle-dollar-sign", share=share)
 
 
-def _time(facts: RunFacts, view: RunView, now: float) -> Number:
+def _time(facts: RunFacts, view: RunView, now: float, found: Forecast | None) -> Number:
     if view.over:
         return Number(
             "Time",
-            *_split(figures.duration(view.seconds(now))),
+            *_split(figures.duration(view.working_s(now))),
             f"ended at {figures.clock(view.end.t) if view.end else ''}",
             "clock",
         )
+    if view.phase is Phase.SAVING and not facts.rented:
+        return Number("Time left", "–", "", "saving the model and its report", "clock")
     left = view.time_left_s()
     if left is None:
         return Number("Time left", "–", "", "known after the first steps", "clock")
@@ -134,7 +154,7 @@ def _time(facts: RunFacts, view: RunView, now: float) -> Number:
         told = f"the limit of {figures.money(facts.usd_limit)} comes first"
         return Number("Time left", *_split(figures.duration(left)), told, "clock", "warn")
     hours = None if facts.rented else facts.hours_limit
-    if hours and view.started_t and now + left > view.started_t + hours * 3600:
+    if hours and view.working_s(now) + left > hours * 3600:
         return Number(
             "Time left",
             *_split(figures.duration(left)),
@@ -142,9 +162,10 @@ def _time(facts: RunFacts, view: RunView, now: float) -> Number:
             "clock",
             "warn",
         )
-    return Number(
-        "Time left", *_split(figures.duration(left)), f"finishes at about {figures.clock(now + left)}", "clock"
-    )
+    ends = f"finishes at about {figures.clock(now + left)}"
+    if found is not None and found.left_s is not None:
+        ends = f"{runpace.time_between(found.left_s)}, until about {figures.clock(now + left)}"
+    return Number("Time left", *_split(figures.duration(left)), ends, "clock")
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -12,6 +12,8 @@ import pytest
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
+from tpu_studio.domain.sentences import say_notice
+from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runnumbers import extension_s, extension_words
 from tpu_studio.wire.errors import NotReady, RunError
@@ -153,6 +155,10 @@ def training(step: int = 40) -> list[dict[str, Any]]:
     ]
 
 
+def chips(t: float, worker: int, duty: float, used: float) -> dict[str, Any]:
+    return event("device", t=t, worker=worker, duty_cycle=duty, hbm_used_bytes=used, hbm_total_bytes=1.6e10)
+
+
 def test_a_live_run_tells_its_stage_its_speed_and_the_time_left(page: RunViewModel, watched: Watched):
     watched.tell(*training())
     page.open()
@@ -167,6 +173,52 @@ def test_a_live_run_tells_its_stage_its_speed_and_the_time_left(page: RunViewMod
         "warn",
     )  # 1,280 pictures in 10 s, 40 % of it waiting
     assert left.value == "1 min 52 s"  # 60 steps at 4 a second, in 75 s for every 10 s of steps
+
+
+def test_a_run_on_this_computer_says_nothing_of_chips(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), event("device", t=190, worker=0, memory_used_bytes=4e8, memory_total_bytes=8e9))
+    page.open()
+    assert [(number.more, number.hover) for number in page.state.value.numbers] == [("", "")] * 4
+
+
+def test_beside_the_speed_stands_how_busy_the_tpu_is_and_that_it_waits_for_data(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), chips(190, 0, 0.52, 9.1e9))
+    page.open()
+    speed = page.state.value.numbers[1]
+    assert speed.context == "waits for data 40% of the time"
+    assert speed.more == "TPU busy 52%, memory 9.1 of 16.0 GB"
+    assert "the next examples are made ready too slowly" in speed.hover
+
+
+def test_over_several_machines_the_least_and_the_most_busy_are_told(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), chips(190, 0, 0.71, 9.1e9), chips(190, 1, 0.504, 6.4e8), chips(190, 2, 0.9, 1e9))
+    page.open()
+    speed = page.state.value.numbers[1]
+    assert speed.more == "TPU busy 50–90%, memory 9.1 of 16.0 GB"
+    assert "Of 3 machines worker 1 is least busy, 50%, and worker 2 most, 90%." in speed.hover
+
+
+def test_afterwards_the_whole_run_counts(page: RunViewModel, watched: Watched):
+    watched.tell(*training(), chips(150, 0, 0.6, 9.6e9), chips(190, 0, 0.8, 2e9))
+    watched.tell(event("end", t=195, status="finished", reason="completed", steps=100, final={}))
+    page.open()
+    assert page.state.value.numbers[1].more == "TPU busy 70% on average, memory up to 9.6 of 16.0 GB"  # (0.6 + 0.8) / 2
+
+
+def test_the_figures_of_a_rehearsal_are_marked_as_practice():
+    view = RunView(devices={0: {"duty_cycle": 0.22, "hbm_used_bytes": 4.1e8, "hbm_total_bytes": 1.72e10}})
+    assert runchips.words(view, "practice") == "Practice TPU busy 22%, memory 410 MB of 17.2 GB"
+    assert runchips.explained(view, "practice").startswith("Practice numbers: ")
+    assert runchips.starving(view, "practice") == "The practice TPU computes 22% of the time."
+
+
+def test_a_busy_tpu_is_not_said_to_wait():
+    view = RunView(devices={0: {"duty_cycle": 0.97}})
+    assert runchips.starving(view, "cloud") == ""
+    assert "wait" not in runchips.explained(view, "cloud")
+    assert say_notice("input-bound", {"share": 0.34, "duty_cycle": 0.97}).meaning.count("TPU") == 0
+    idle = say_notice("input-bound", {"share": 0.34, "duty_cycle": 0.52})
+    assert "The TPU itself computed 52% of the time." in idle.meaning
 
 
 def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watched):

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.sentences.sentence import Entry, Sentence
+from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+
+
+def _computes(f: Facts) -> str:
+    """The TPU's own word, where it bears out that it waits."""
+    busy, name = f.raw("duty_cycle"), "practice TPU" if f.raw("place") == "practice" else "TPU"
+    waits = isinstance(busy, (int, float)) and not isinstance(busy, bool) and 0.0 <= busy < 0.9
+    return f" The {name} itself computed {f.share('duty_cycle')} of the time." if waits else ""
+
 
 NOTICES: dict[str, Entry] = {
     "input-bound": lambda f: Sentence(
         f"Training waits for data {f.share('share', 'part')} of the time",
-        "The computer makes the next examples ready more slowly than the model takes them.",
+        "The computer makes the next examples ready more slowly than the model takes them."
+        + _computes(f),
         "Use smaller pictures, or switch off the small random changes.",
     ),
     "events-lost": lambda f: Sentence(

@@ -83,6 +83,8 @@ class BigNumber(QWidget):
         self.label = Line(label, "label", "text_2")
         self._figure = _Figure("medium-number" if medium else "big-number")
         self.context = Text("", "caption-medium", "text_2", numbers=True)
+        self.more = Text("", "caption-medium", "text_2", numbers=True)
+        self.more.hide()
         self._icon = Icon("clock", size=14)
         self._icon.hide()
         self._bar = ProgressBar(0, name=f"{label}, share")
@@ -101,6 +103,7 @@ class BigNumber(QWidget):
         column.addWidget(self._figure)
         column.addSpacing(Space.xs)
         column.addLayout(below)
+        column.addWidget(self.more)
         column.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
 
@@ -120,8 +123,13 @@ class BigNumber(QWidget):
         tone: str = "text_2",
         share: float | None = None,
         stale: str = "",
+        more: str = "",
+        hover: str = "",
     ) -> None:
-        """*icon* and *tone* go before the context; *share* draws a thin bar there instead (cost of the limit)."""
+        """*icon* and *tone* go before the context; *share* draws a thin bar there instead (cost of the limit).
+
+        *more*: a line below the context; *hover* explains it, to the mouse and to screen readers.
+        """
         self._figure.set_figure(number, unit, "text_3" if stale else "text")
         self.context.setText(stale or context)
         self._icon.setVisible(bool(icon) and share is None)
@@ -136,7 +144,13 @@ class BigNumber(QWidget):
             self._bar.set_share(share)
             self._bar.set_tone("bad_bar" if share >= 1 else "warn_bar" if share >= 0.8 else "accent")
         self.context.setVisible(bool(context or stale))
-        self.setAccessibleName(" ".join(part for part in (f"{self._name}:", number, unit, context, stale) if part))
+        more = "" if stale else more
+        self.more.setText(more)
+        self.more.setVisible(bool(more))
+        self.more.setToolTip(hover)
+        said = (f"{self._name}:", number, unit, context, more, stale)
+        self.setAccessibleName(" ".join(part for part in said if part))
+        self.setAccessibleDescription(hover if more else "")
 
 
 class BigNumberRow(Card):

@@ -18,6 +18,7 @@ from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.plots.plot import Plot
 from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
+from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.ports import Curve as StoredCurve
@@ -110,7 +111,7 @@ class Charts:
             self.cards.append(card)
         self._shown: dict[Plot, tuple[tuple[str, ...], Axis, float, bool]] = {}
         self._versions: dict[Plot, tuple[int, ...]] = {}
-        self._waiting = -1
+        self._waiting = (-1, "")
         self._over = False
         self._waits = (soon, later)
         self._gaps: tuple[tuple[float, int], ...] = ()
@@ -156,16 +157,18 @@ class Charts:
         """ "Input-bound 34%" and its plain sentence, while it is so."""
         waiting = state.view.waiting_share or 0.0
         percent = round(100 * waiting) if waiting >= INPUT_BOUND_FROM else 0
-        if percent == self._waiting:
+        starving = runchips.starving(state.view, state.facts.place) if percent else ""
+        if (percent, starving) == self._waiting:
             return
-        self._waiting = percent
+        self._waiting = percent, starving
         if not percent:
             self.speed.set_badge(None)
             self.speed.set_finding("")
             return
         self.speed.set_badge(Pill(f"Input-bound {percent}%", "warn", icon="hourglass"))
         helps = " Smaller pictures, or the data as TFRecord, help." if state.facts.kind == "images" else ""
-        self.speed.set_finding(f"It waits for {state.facts.noun} {figures.share(waiting)} of the time.{helps}")
+        waits = f"It waits for {state.facts.noun} {figures.share(waiting)} of the time."
+        self.speed.set_finding(f"{waits} {starving}".rstrip() + helps)
 
     def _forecast(self, state: RunPageState, axis: Axis, origin: float) -> None:
         """Where the cost is going: no narrower than a fifth to either side, for the pace changes."""

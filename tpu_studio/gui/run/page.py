@@ -73,6 +73,7 @@ class RunPage(QWidget):
         self.removal = RemovalCard()
         self.removal.receipt.connect(self._open_receipt)
         self.stale = Note("", "", "warn")
+        self.pace = Note("", "", "warn")
         self.ending = Note("", "", "neutral")
         self.timeline = StageTimeline()
         timeline_card = Card(margins=(22, 14, 22, 14))
@@ -92,7 +93,7 @@ class RunPage(QWidget):
         self.column.setContentsMargins(Space.dashboard, Space.xxl, Space.dashboard, Space.xxl)
         self.column.setSpacing(Space.m + 6)
         for widget in (
-            self.header, self.practice, self.problem, self.trouble, self.stale, self.ending, self.removal,
+            self.header, self.practice, self.problem, self.trouble, self.stale, self.pace, self.ending, self.removal,
             timeline_card, self.waiting, self.numbers,
         ):  # fmt: skip
             self.column.addWidget(widget)
@@ -147,6 +148,7 @@ class RunPage(QWidget):
             tile.set_number(
                 number.value, number.unit, number.context,
                 icon=number.icon, tone=tone_token, share=number.share, stale=stale,
+                more=number.more, hover=number.hover,
             )  # fmt: skip
         self.charts.draw(state)
         self.happened.show_lines(state.happened)
@@ -190,6 +192,12 @@ class RunPage(QWidget):
             )
             since = figures.duration(state.silent_s)
             self.stale.set_words(f"Nothing new for {since}", away if state.facts.rented else here)
+        pace = state.pace_notice
+        self.pace.setVisible(pace is not None)
+        if pace is not None:
+            slower = state.forecast is not None and state.forecast.compared == "slower"
+            self.pace.set_kind("warn" if slower else "neutral")
+            self.pace.set_words(pace.title, f"{pace.meaning} {pace.action}")
         ending = state.ending
         self.ending.setVisible(ending is not None)
         if ending is not None and state.view.end is not None:

@@ -1,0 +1,86 @@
+"""What the Run page and the command line say of a run's TPU chips: how busy, and how full their memory. Pure.
+
+"" for a run whose chips tell nothing, as on this computer. On the practice cloud the figures are this computer's and
+say so.
+"""
+
+from __future__ import annotations
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.chips import Chips, Memory
+from tpu_studio.domain.run import RunView
+
+BUSY = 0.9  # from here on nothing is said of what keeps the TPU from computing
+WAITS = 0.15  # of the time, for data: as much as the page warns of
+
+
+def words(view: RunView, place: str) -> str:
+    """`TPU busy 71%, memory 9.1 of 17.2 GB`; over several machines `50–90%`; when over, of the whole run."""
+    name = "Practice TPU" if place == "practice" else "TPU"
+    if view.over:
+        busy = f"busy {figures.share(view.duty_cycle, 0)} on average" if view.duty_cycle is not None else ""
+        memory = f"memory up to {filled(view.fullest)}" if view.fullest else ""
+    else:
+        busy, memory = _busy(view.chips), f"memory {filled(view.chips.fullest)}" if view.chips.fullest else ""
+    told = ", ".join(part for part in (busy, memory) if part)
+    return f"{name} {told}" if told else ""
+
+
+def explained(view: RunView, place: str) -> str:
+    """What `words` means, for the hover: whose figures, of which machine, and what a low one comes from."""
+    if not words(view, place):
+        return ""
+    if place == "practice":
+        return (
+            "Practice numbers: how much of this computer's processors the training keeps busy, and the memory it uses "
+            "here, shared out among the chips. On a rented TPU the chips tell of themselves."
+        )
+    span = "while it trained" if view.over else "in the last seconds"
+    said = [
+        f"How much of the time the TPU computed {span}, the mean of its chips, as the TPU itself tells.",
+        "The memory is that of the fullest chip, which is the one that runs out first.",
+    ]
+    return " ".join([*said, *_spread(view), *_low(view)])
+
+
+def filled(memory: Memory) -> str:
+    """`9.1 of 17.2 GB`, `640 MB of 17.2 GB`."""
+    used, total = figures.size(memory.used), figures.size(memory.total)
+    number, _, unit = used.partition(" ")
+    return f"{number if total.endswith(f' {unit}') else used} of {total}"
+
+
+def starving(view: RunView, place: str) -> str:
+    """The TPU's own word on a run that waits for data: `The TPU computes 52% of the time.`; "" without one, and where
+    it has enough to do all the same."""
+    busy = view.chips.duty_cycle
+    name = "practice TPU" if place == "practice" else "TPU"
+    return f"The {name} computes {figures.share(busy, 0)} of the time." if busy is not None and busy < BUSY else ""
+
+
+def _busy(chips: Chips) -> str:
+    least, most = chips.least, chips.most
+    if least is None or most is None:
+        return ""
+    low, high = figures.share(least.duty_cycle, 0), figures.share(most.duty_cycle, 0)
+    return f"busy {high}" if low == high else f"busy {low.removesuffix('%')}–{high}"
+
+
+def _spread(view: RunView) -> list[str]:
+    least, most = view.chips.least, view.chips.most
+    if view.over or least is None or most is None or least.worker == most.worker:
+        return []
+    low, high = figures.share(least.duty_cycle, 0), figures.share(most.duty_cycle, 0)
+    number = len(view.chips.workers)
+    return [f"Of {number} machines worker {least.worker} is least busy, {low}, and worker {most.worker} most, {high}."]
+
+
+def _low(view: RunView) -> list[str]:
+    busy = view.duty_cycle if view.over else view.chips.duty_cycle
+    if busy is None or busy >= BUSY:
+        return []
+    if (view.waiting_share or 0.0) >= WAITS:
+        return ["The rest of the time it waits for data: the next examples are made ready too slowly."]
+    if busy < 0.5:
+        return ["Little waits for data, so the steps are short for this TPU: a larger batch keeps it busier."]
+    return []
