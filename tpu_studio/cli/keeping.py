@@ -29,6 +29,8 @@ def runs(arguments: Arguments, output: Output) -> int:
 
 def show(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import result
+    from tpu_studio.domain.forecast import forecast
+    from tpu_studio.viewmodels.runpace import to_json
 
     with studio() as services:
         row = services.reading.summary(arguments.run)
@@ -39,6 +41,9 @@ def show(arguments: Arguments, output: Output) -> int:
         following.close()
         told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
         told["detail"] = following.view.detail or None
+        told["pace"] = to_json(following.plan, following.view, forecast(following.plan, following.view))
+        between = following.view.usd_between or (row.usd, row.usd)
+        told["cost_usd_at_least"], told["cost_usd_at_most"] = between
         if arguments.log:
             told["log"] = logs
         output.answer(told, "\n".join([_as_text(row, following), *logs]))
@@ -121,6 +126,25 @@ def _deleted(found: Sequence[Deleted], output: Output) -> int:
     return 0
 
 
+def _pace_lines(plan: Plan, view: RunView) -> list[list[str]]:
+    """What the measured steps tell, once there are enough."""
+    from tpu_studio.domain.forecast import forecast
+    from tpu_studio.viewmodels import runpace
+
+    found = forecast(plan, view)
+    if found is None:
+        return []
+    lines = [["Step", runpace.beside_plan(found)]]
+    if found.left_s is not None:
+        lines.append(["Time left", runpace.time_between(found.left_s)])
+    if found.usd is not None:
+        charged = "" if plan.place == "cloud" else ", not charged"
+        lines.append(["At the end", f"{runpace.money_between(found.usd)}{charged}"])
+    if found.epochs is not None:
+        lines.append(["Limits allow", f"{runpace.epochs_between(found.epochs)} times through the data"])
+    return lines
+
+
 def _tell(services: Studio, output: Output) -> None:
     """Say so when this home can only be looked at."""
     if services.only_reading is not None:
@@ -177,9 +201,10 @@ def _state(row: RunSummary) -> str:
 
 def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain import figures
+    from tpu_studio.domain.forecast import forecast
     from tpu_studio.domain.sentences import say_reason
-    from tpu_studio.viewmodels import runchips
-    from tpu_studio.viewmodels.runrows import marked
+    from tpu_studio.viewmodels import runchips, runpace
+    from tpu_studio.viewmodels.runrows import marked, pretence
     from tpu_studio.wire.reasons import Reason
     from tpu_studio.wire.runfolder import model_from_before
 
@@ -196,9 +221,12 @@ def _as_text(row: RunSummary, following: Any) -> str:
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
     if chips := runchips.words(view, row.place):
         lines.append(["TPU", chips])
+    lines += _pace_lines(following.plan, view)
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])
     text = table(lines)
+    if said := runpace.notice(following.plan, view, forecast(following.plan, view)):
+        text += f"\n{said}"
     if view.end is not None:
         facts = {**view.end.facts, **model_from_before(row.folder)}
         try:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
-from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runrented, runstages, runwords
+from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runpace, runrented, runstages, runwords
 from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runfacts import RunFacts
@@ -171,7 +172,17 @@ class RunPageState:
 
     @property
     def numbers(self) -> tuple[runnumbers.Number, ...]:
-        return runnumbers.numbers(self.facts, self.view, self.now)
+        return runnumbers.numbers(self.facts, self.view, self.now, self.forecast)
+
+    @property
+    def forecast(self) -> Forecast | None:
+        """What the measured steps foretell, once there are enough."""
+        return forecast(self.plan, self.view) if self.plan else None
+
+    @property
+    def pace_notice(self) -> Sentence | None:
+        """The steps take longer, or less long, than the plan's range says."""
+        return runpace.notice(self.plan, self.view, self.forecast) if self.plan else None
 
     @property
     def finding(self) -> str:
@@ -179,7 +190,7 @@ class RunPageState:
 
     @property
     def happened(self) -> tuple[runhappened.Line, ...]:
-        return runhappened.what_happened(self.facts, self.view)
+        return runhappened.what_happened(self.facts, self.view, found=self.forecast)
 
 
 class RunViewModel:

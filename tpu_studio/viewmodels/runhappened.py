@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import Happened, RunView
 from tpu_studio.domain.sentences import say_notice, say_reason
 from tpu_studio.domain.sentences.colab import WAITING
-from tpu_studio.viewmodels import runrented
+from tpu_studio.viewmodels import runpace, runrented
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.viewmodels.runstages import detail_words
 from tpu_studio.wire.reasons import Reason
@@ -27,8 +28,10 @@ class Line:
     more: str = ""
 
 
-def what_happened(facts: RunFacts, view: RunView, most: int = MOST_LINES) -> tuple[Line, ...]:
-    """The *most* newest lines, newest first."""
+def what_happened(
+    facts: RunFacts, view: RunView, most: int = MOST_LINES, found: Forecast | None = None
+) -> tuple[Line, ...]:
+    """The *most* newest lines, newest first. *found*: what the measured steps foretell, once there are enough."""
     told: list[Line] = []
     copied = False  # of copies that follow one another the newest is told
     for item in reversed(view.happened):
@@ -40,7 +43,11 @@ def what_happened(facts: RunFacts, view: RunView, most: int = MOST_LINES) -> tup
         if item.kind != "best":
             copied = item.kind == "checkpoint"
         told.append(line)
-    return tuple(told)
+    if found is not None and (len(told) < most or told[-1].t < view.pace.known_t):
+        tone: Tone = "warn" if found.compared == "slower" else "neutral"
+        told.append(Line(view.pace.known_t, "gauge", f"Real steps are measured: {runpace.beside_plan(found)}", tone))
+        told.sort(key=lambda line: -line.t)
+    return tuple(told[:most])
 
 
 _PHASE_LINES = {

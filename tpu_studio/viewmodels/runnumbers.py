@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tpu_studio.domain import figures
 from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
-from tpu_studio.viewmodels import runchips
+from tpu_studio.viewmodels import runchips, runpace
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.wire.phases import Phase
 
