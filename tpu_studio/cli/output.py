@@ -16,6 +16,7 @@ from typing import Any
 from tpu_studio.wire.errors import StudioError
 
 _BAR = 24
+_LINE_S, _AGAIN_S = 10.0, 600.0
 
 
 class AnswerLost(Exception):
@@ -31,6 +32,7 @@ class Output:
         self.as_json = as_json
         self._bar_at = 0.0
         self._bar_shown = False
+        self._told = ""
 
     @property
     def is_terminal(self) -> bool:
@@ -54,13 +56,21 @@ class Output:
         except OSError as error:
             raise AnswerLost(str(error)) from error
 
-    def progress(self, share: float | None, words: str, *, now: bool = False) -> None:
-        """Redraw the bar, at most ten times a second. Without a terminal: a line every ten seconds, none in JSON."""
+    def progress(self, share: float | None, words: str, *, now: bool = False, same: str = "") -> None:
+        """Redraw the bar, at most ten times a second. Without a terminal: a line every ten seconds, none in JSON.
+
+        Args:
+            same: What stays equal while only time passes: without a terminal such a line comes once, and again after
+                ten minutes; "" is *words*, which never come twice.
+        """
         terminal, moment = self.is_terminal, time.monotonic()
-        if not now and moment - self._bar_at < (0.1 if terminal else 10.0):
+        if not now and moment - self._bar_at < (0.1 if terminal else _LINE_S):
             return
         if not terminal and self.as_json:
             return
+        if not terminal and (same or words) == self._told and not (same and moment - self._bar_at >= _AGAIN_S):
+            return
+        self._told = same or words
         self._bar_at = moment
         done = None if share is None else max(0, min(_BAR, round(share * _BAR)))
         bar = "" if done is None else f"[{'█' * done}{'░' * (_BAR - done)}] {share or 0:>4.0%}  "

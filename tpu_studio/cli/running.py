@@ -23,18 +23,6 @@ LOST_AFTER_S = 2.0
 DETACHED = 130
 _BEFORE = (Phase.PLANNED, Phase.QUEUED, Phase.PROVISIONING)
 
-_PHASES = {
-    "planned": "Planned",
-    "queued": "Waiting",
-    "provisioning": "Waiting for a computer",
-    "setting-up": "Setting up",
-    "compiling": "Compiling",
-    "training": "Training",
-    "saving": "Saving",
-    "cleaning-up": "Cleaning up",
-    "done": "Done",
-}
-
 
 def run(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.engine import cancelling
@@ -162,7 +150,7 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
         if view.settled:
             return
         if following.plan.place in RENTED:
-            turn_at = _drive(services, following.folder.name, turn_at, output)
+            turn_at = _drive(services, following.folder.name, turn_at)
         elif changes:
             changed_at = now
         elif now - changed_at > LOST_AFTER_S:
@@ -174,24 +162,31 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
             if line != last_line:
                 output.answer({"t": round(time.time(), 3), **line})
                 last_line = line
-        output.progress(_share(view), _words(view, following.plan.place))
+        words, same = _words(services, following.folder.name, view, following.plan.place)
+        output.progress(_share(view), words, same=same)
         time.sleep(POLL_S)
 
 
-def _drive(services: Studio, run_id: str, turn_at: float, output: Output) -> float:
-    """See to the rented machine; when to do so again. A cloud that cannot be reached is told and asked again."""
+def _drive(services: Studio, run_id: str, turn_at: float) -> float:
+    """See to the rented machine; when to do so again."""
     now = time.monotonic()
     if now < turn_at:
         return turn_at
     driver = services.driver
     driver.watch(run_id)
-    wait = driver.turn(run_id)
-    problem = driver.problems.get(run_id)
-    if problem is not None:
-        from tpu_studio.domain.sentences import say
+    return time.monotonic() + driver.turn(run_id)
 
-        output.progress(None, f"{say(problem).title} …")
-    return time.monotonic() + wait
+
+def _words(services: Studio, run_id: str, view: RunView, place: str) -> tuple[str, str]:
+    """See `words.doing`; a cloud that cannot be reached is told instead, and asked again."""
+    from tpu_studio.cli.words import doing
+    from tpu_studio.domain.sentences import say
+
+    problem = services.driver.problems.get(run_id) if place in RENTED else None
+    if problem is None:
+        return doing(view, place, time.time())
+    told = f"{say(problem).title} …"
+    return told, told
 
 
 def carry(services: Studio, name: str, output: Output) -> None:
@@ -203,15 +198,16 @@ def carry(services: Studio, name: str, output: Output) -> None:
     try:
         if following.plan.place not in RENTED:
             return
-        turn_at = _drive(services, following.folder.name, 0.0, output)
+        turn_at = _drive(services, following.folder.name, 0.0)
         while True:
             following.poll()
             view = following.view
             if view.over or view.phase not in _BEFORE:
                 return
-            output.progress(None, _words(view, following.plan.place))
+            words, same = _words(services, following.folder.name, view, following.plan.place)
+            output.progress(None, words, same=same)
             time.sleep(POLL_S)
-            turn_at = _drive(services, following.folder.name, turn_at, output)
+            turn_at = _drive(services, following.folder.name, turn_at)
     except KeyboardInterrupt:
         output.say(f"It has no machine yet. Watch it, and it gets one: tpu-studio watch {following.folder.name}")
     finally:
@@ -264,50 +260,6 @@ def _rented_line(view: RunView) -> dict[str, Any]:
         "forecast_usd": view.forecast_usd(),
         "unproved": list(view.unproved),
     }
-
-
-def _words(view: RunView, place: str) -> str:
-    from tpu_studio.domain import figures
-    from tpu_studio.viewmodels import runchips
-    from tpu_studio.viewmodels.runrows import marked
-
-    if view.over and view.rented:
-        return "Cleaning up: the result is fetched, and that the machine is gone is being proved …"
-    if view.waiting and not view.step:
-        return _waiting_words(view)
-    if view.detail == "waiting-for-colab":
-        from tpu_studio.domain.sentences.colab import WAITING
-
-        return f"{WAITING} …"
-    if not view.step:
-        return _PHASES.get(view.phase.value, view.phase.value) + (f": {view.detail}" if view.detail else " …")
-    parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]
-    if "loss" in view.last:
-        parts.append(f"loss {figures.figure(view.last['loss'])}")
-    accuracy = next((name for name in ("val_accuracy", "val_r2", "val_nats_per_token") if name in view.last), None)
-    if accuracy:
-        parts.append(f"{accuracy} {figures.metric(accuracy, view.last[accuracy])}")
-    if view.examples_per_s:
-        parts.append(f"{figures.figure(view.examples_per_s)} examples/s")
-    if busy := runchips.words(view, place):
-        parts.append(busy)
-    left = view.time_left_s()
-    if left is not None:
-        parts.append(f"{figures.duration(left)} left")
-    if view.usd_per_hour:
-        parts.append(marked(place, view.usd))
-    return " · ".join(parts)
-
-
-def _waiting_words(view: RunView) -> str:
-    """14 min, asked us-west4-a and us-east5-b: nothing free."""
-    from tpu_studio.domain import figures
-    from tpu_studio.domain.sentences import say
-
-    zones = ", ".join(str(zone) for zone in view.waiting.get("zones") or [])
-    since = float(view.waiting.get("since") or view.seen_t)
-    why = say(StudioError(str(view.waiting.get("why") or "no-capacity"))).title
-    return f"Waiting {figures.duration(max(0.0, view.seen_t - since))}, asked {zones}: {why} …"
 
 
 def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:

@@ -86,6 +86,15 @@ class QuotaGroup:
         return max((row.allowance.left or 0 for row in self.rows), default=0)
 
 
+def request_words(one: QuotaRequest) -> str:
+    """What was asked for, in Google's unit: `16 v5e chips, spot, in us-west4-a`; of these `8 of 16 …` where so many
+    were granted."""
+    many = f"{one.wanted:,}" if one.state != "partly" else f"{one.granted:,} of {one.wanted:,}"
+    what = f"{one.generation} {one.unit}" if one.generation else one.quota_id
+    kind = ", spot," if one.tier == "spot" else ""
+    return f"{many} {what}{kind} in {' and '.join(one.dimensions.values()) or 'every area'}"
+
+
 @dataclass(frozen=True)
 class Person:
     id: str

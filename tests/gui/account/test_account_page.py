@@ -160,7 +160,9 @@ class World:
         ]
 
     def ask_quota(self, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest:
-        self.requests.append(QuotaRequest("1", allowance.quota_id, allowance.dimensions, wanted, None, "waiting"))
+        kind = {"generation": allowance.generation, "tier": allowance.tier, "unit": allowance.unit}
+        asked = QuotaRequest("1", allowance.quota_id, allowance.dimensions, wanted, None, "waiting", **kind)
+        self.requests.append(asked)
         return self.requests[-1]
 
     def quota_requests(self, project: str) -> list[QuotaRequest]:
@@ -263,7 +265,7 @@ def test_quota_shows_what_is_left_and_zero_as_none_allowed_and_more_can_be_asked
     press(qtbot, next(one for one in page.quota.findChildren(Button) if one.text() == "Ask for 8 chips"))
     answer(qtbot, page, "Send the request")
     assert world.requests[0].wanted == 8
-    assert "8 in us-east5" in [one.text() for one in page.quota.findChildren(QLabel)]
+    assert "8 v6e chips in us-east5" in [one.text() for one in page.quota.findChildren(QLabel)]
 
 
 def test_a_sign_in_that_fails_says_why_and_nothing_is_lost(qtbot: QtBot, page: AccountPage, world: World):

@@ -167,15 +167,18 @@ def request_of(tree: Mapping[str, Any]) -> QuotaRequest:
         state = "granted"
     else:
         state = "partly" if granted else "denied"
+    quota_id = str(tree.get("quotaId", ""))
+    known = next((one for one in QUOTAS if quota_id in (one.zone, one.region)), None)
     return QuotaRequest(
         str(tree.get("name", "")).rpartition("/")[2],
-        str(tree.get("quotaId", "")),
+        quota_id,
         {str(k): str(v) for k, v in (tree.get("dimensions") or {}).items()},
         wanted,
         granted,
         state,
         str(config.get("stateDetail", "")),
         _time(tree.get("createTime")),
+        *((known.generation, known.tier, known.unit) if known is not None else ()),
     )
 
 

@@ -18,7 +18,7 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.account import AccountViewModel
-from tpu_studio.viewmodels.accountview import AccountView, QuotaGroup, QuotaRow
+from tpu_studio.viewmodels.accountview import AccountView, QuotaGroup, QuotaRow, request_words
 from tpu_studio.workflow.account.ports import QuotaRequest
 
 NEAR = 3
@@ -149,9 +149,8 @@ class QuotaCard(Card):
 def _request(request: QuotaRequest) -> QHBoxLayout:
     line = QHBoxLayout()
     line.setSpacing(Space.m)
-    where = next(iter(request.dimensions.values()), "")
     line.addWidget(Icon("mail", "text_2", size=16))
-    line.addWidget(Line(f"{request.wanted:,} in {where}", "label"), 1)
+    line.addWidget(Line(request_words(request), "label"), 1)
     word, kind = _STATES[request.state]
     since = time.strftime(" since %d %b", time.localtime(request.asked)) if request.asked else ""
     line.addWidget(Pill(word + (since if request.state == "waiting" else ""), kind))  # type: ignore[arg-type]

@@ -193,9 +193,11 @@ def ask_quota(over: QWidget, model: AccountViewModel, row: QuotaRow) -> Sheet:
         "within two working days, by email.",
     )
     wanted = SpinBox(max(8, (one.limit or 0) + 8), (one.limit or 0) + 1, 100_000, name="How many in all", suffix=unit)
+    allowed = f"{one.limit:,} {unit}" if one.limit else "none"
+    allowed += "; Google counts cores, two to a chip" if unit == "cores" else ""
     why = LineEdit("I am learning to train models on Cloud TPUs.", name="What it is for")
     mail = LineEdit(model.state.value.who, name="Where to answer")
-    sheet.body.addWidget(Field("How many in all", wanted, help=f"Allowed now: {one.limit or 'none'}."))
+    sheet.body.addWidget(Field("How many in all", wanted, help=f"Allowed now: {allowed}."))
     sheet.body.addWidget(Field("What it is for", why))
     sheet.body.addWidget(Field("Where Google shall answer", mail))
     if not one.can_ask:

@@ -81,7 +81,8 @@ class Allowance:
 
 @dataclass(frozen=True)
 class QuotaRequest:
-    """A request for more. *state*: waiting, granted, partly, denied."""
+    """A request for more. *state*: waiting, granted, partly, denied. *generation*, *tier*, *unit*: as an `Allowance`'s;
+    "" for a limit that nobody here has heard of."""
 
     id: str
     quota_id: str
@@ -91,6 +92,9 @@ class QuotaRequest:
     state: str
     detail: str = ""
     asked: float | None = None
+    generation: str = ""
+    tier: str = ""
+    unit: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""What a run is doing, in one line for the terminal. Pure."""
+
+from __future__ import annotations
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.run import RunView
+from tpu_studio.domain.sentences import say
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.phases import Phase
+
+_PHASES = {
+    "planned": "Planned",
+    "queued": "Waiting",
+    "provisioning": "Waiting for a computer",
+    "setting-up": "Setting up",
+    "compiling": "Compiling",
+    "training": "Training",
+    "saving": "Saving",
+    "cleaning-up": "Cleaning up",
+    "done": "Done",
+}
+_TURN = "waiting for its turn"
+_WORTH_TELLING_S = 60.0
+
+
+def doing(view: RunView, place: str, now: float) -> tuple[str, str]:
+    """The line, and what of it stays equal while only time passes ("" where it is all new each time).
+
+    Args:
+        now: Seconds since 1970 by this computer's clock.
+    """
+    if view.over and view.rented:
+        words = "Cleaning up: the result is fetched, and that the machine is gone is being proved …"
+        return words, words
+    if view.waiting and not view.step:
+        return _waiting(view)
+    if not view.step:
+        return _before(view, place, now)
+    return _training(view, place), ""
+
+
+def _waiting(view: RunView) -> tuple[str, str]:
+    """14 min, asked us-west4-a and us-east5-b: nothing free."""
+    zones = ", ".join(str(zone) for zone in view.waiting.get("zones") or [])
+    since = float(view.waiting.get("since") or view.seen_t)
+    why = say(StudioError(str(view.waiting.get("why") or "no-capacity"))).title
+    asked = f"asked {zones}: {why} …"
+    return f"Waiting {figures.duration(max(0.0, view.seen_t - since))}, {asked}", asked
+
+
+def _before(view: RunView, place: str, now: float) -> tuple[str, str]:
+    """From the launch to the first step."""
+    from tpu_studio.viewmodels.runrented import queued_words, upload_words
+    from tpu_studio.viewmodels.runstages import DETAILS
+
+    queued = view.spans.get(Phase.QUEUED)
+    waited_s = queued.seconds(now) if queued is not None and place == "computer" else 0.0
+    waited = f", {figures.duration(waited_s)} so far" if waited_s >= _WORTH_TELLING_S else ""
+    if view.detail == "waiting-for-colab":
+        from tpu_studio.domain.sentences.colab import WAITING
+
+        return f"{WAITING} …", WAITING
+    if view.phase is Phase.QUEUED and view.detail == _TURN:
+        told = "Waiting for its turn: another run trains on this computer"
+        return f"{told}{waited} …", told
+    if view.phase is Phase.QUEUED and view.rented:
+        told = queued_words(view)
+        sent = upload_words(view)
+        return f"{told}{f': {sent}' if sent else ''} …", told
+    told = _PHASES.get(view.phase.value, view.phase.value)
+    detail = DETAILS.get(view.detail, view.detail)
+    told += f": {detail}" if detail else ""
+    after = f" (it has waited {figures.duration(waited_s)} for its turn)" if waited else ""
+    return f"{told} …{after}", told
+
+
+def _training(view: RunView, place: str) -> str:
+    from tpu_studio.viewmodels import runchips
+    from tpu_studio.viewmodels.runrows import marked
+
+    parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]
+    if "loss" in view.last:
+        parts.append(f"loss {figures.figure(view.last['loss'])}")
+    accuracy = next((name for name in ("val_accuracy", "val_r2", "val_nats_per_token") if name in view.last), None)
+    if accuracy:
+        parts.append(f"{accuracy} {figures.metric(accuracy, view.last[accuracy])}")
+    if view.examples_per_s:
+        parts.append(f"{figures.figure(view.examples_per_s)} examples/s")
+    if busy := runchips.words(view, place):
+        parts.append(busy)
+    left = view.time_left_s()
+    if left is not None:
+        parts.append(f"{figures.duration(left)} left")
+    if view.usd_per_hour:
+        parts.append(marked(place, view.usd))
+    return " · ".join(parts)
