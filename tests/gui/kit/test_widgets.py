@@ -100,6 +100,17 @@ def test_a_big_number_changes_in_place_and_turns_grey_with_its_age(qtbot):
     assert tile.geometry() == before
 
 
+def test_a_big_number_may_have_a_second_line_that_the_hover_explains(qtbot):
+    row = BigNumberRow("Loss", "Speed")
+    shown(qtbot, row)
+    tile = row.tile("Speed")
+    tile.set_number("128", "pictures/s", "4 steps a second", more="TPU busy 71%", hover="As it tells.")
+    assert tile.more.isVisible() and (tile.more.toolTip(), tile.accessibleDescription()) == ("As it tells.",) * 2
+    assert "TPU busy 71%" in tile.accessibleName()
+    tile.set_number("128", "pictures/s", "4 steps a second", more="TPU busy 71%", stale="40 s ago")
+    assert tile.more.isHidden()  # of then, not of now
+
+
 def test_the_sidebar_chooses_pages_by_keyboard_and_folds(qtbot):
     bar = Sidebar([NavItem("home", "Home", "house"), NavItem("runs", "Runs", "activity")])
     shown(qtbot, bar)

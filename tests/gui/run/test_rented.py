@@ -106,6 +106,32 @@ def test_practice_never_looks_real_and_leads_to_what_could_go_wrong(qtbot: QtBot
     assert not show("cloud", view_of(*THERE), T + 25).page.practice.isVisible()
 
 
+SPEED = {"step": 40, "steps": 40, "examples": 1280, "seconds": 10.0, "waiting_for_data_s": 4.0, "device_s": 5.0}
+TRAINS = (
+    *THERE,
+    (22.0, "phase", {"phase": "training", "detail": "", "attempt": 1}),
+    (24.0, "speed", SPEED),
+)
+BUSY = {"worker": 0, "duty_cycle": 0.52, "hbm_used_bytes": 9.1e9, "hbm_total_bytes": 1.6e10}
+
+
+def test_how_busy_the_tpu_is_stands_with_the_speed_and_bears_out_that_it_waits(show: Any):
+    one = show("cloud", view_of(*TRAINS), T + 25)
+    speed = one.page.numbers.tile("second")
+    assert speed.more.isHidden() and not speed.accessibleDescription()  # the chips say nothing
+
+    one.see(view_of(*TRAINS, (24.5, "device", BUSY)), T + 25)
+    assert speed.more.isVisible() and speed.more.text() == "TPU busy 52%, memory 9.1 of 16.0 GB"
+    assert "as the TPU itself tells" in speed.more.toolTip() and "memory 9.1 of 16.0 GB" in speed.accessibleName()
+    assert "The TPU computes 52% of the time." in one.page.charts.speed._finding.text()
+
+    one.see(view_of(*TRAINS, (24.5, "device", {**BUSY, "duty_cycle": 0.97})), T + 25)
+    assert "computes" not in one.page.charts.speed._finding.text()  # it has enough to do
+
+    rehearsed = show("practice", view_of(*TRAINS, (24.5, "device", BUSY)), T + 25)
+    assert rehearsed.page.numbers.tile("second").more.text().startswith("Practice TPU busy 52%")
+
+
 def test_a_rented_run_can_be_shown_as_commands(qtbot: QtBot, show: Any):
     one = show("practice", view_of(*THERE), T + 25)
     asked: list[int] = []
