@@ -189,6 +189,12 @@ class RunView:
         """Time the run was at work, to its end or to *now*; time between an end and carrying on does not count."""
         return sum(span.seconds(self.end.t if self.end else now) for span in self.spans.values())
 
+    def working_s(self, now: float) -> float:
+        """`seconds` without the wait for one's turn on this computer: what the person's limit of time counts."""
+        queued = self.spans.get(Phase.QUEUED)
+        waited = queued.seconds(self.end.t if self.end else now) if queued is not None and not self.rented else 0.0
+        return self.seconds(now) - waited
+
     def time_left_s(self) -> float | None:
         """Seconds the remaining steps take at the present pace, with their share of checks; None when unknown."""
         pace = self.steps_per_s

@@ -22,8 +22,10 @@ from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runlog import read_log
+from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -237,6 +239,7 @@ class RunViewModel:
                 return
             self._follower = follower
             self._change(view=follower.view, loading=False)
+            self._read_limit()
 
         self._tasks.submit(
             self._opened, done=opened, failed=lambda error: self._change(loading=False, problem=_said(error))
@@ -246,6 +249,16 @@ class RunViewModel:
         follower = self._follow()
         follower.poll()
         return follower
+
+    def _read_limit(self) -> None:
+        """The limit of hours grows with each extension; what it is now stands in the run's control files."""
+        if not self.state.value.facts.rented:
+            folder = self.state.value.folder
+            self._tasks.submit(
+                lambda: limits_of(self.plan, Controls(folder).read()).hours,
+                done=lambda hours: self._change(facts=replace(self.state.value.facts, hours_limit=hours)),
+                failed=self._poll_failed,
+            )
 
     def tick(self) -> None:
         """Look for new events and let the clock go on. One look at a time."""
@@ -273,6 +286,8 @@ class RunViewModel:
                 self._forget_model()
             error = self.trouble() if before.facts.rented and not view.settled else None
             self._change(view=view, trouble=_said(error) if error is not None else None)
+            if view.steps_planned != before.view.steps_planned:  # it was extended
+                self._read_limit()
 
     def _forget_model(self) -> None:
         """The run goes on: what answered so far is not the model that it will have."""
@@ -409,7 +424,11 @@ class RunViewModel:
 
     def _change(self, **changes: Any) -> None:
         if not self._closed:
-            self.state.set(replace(self.state.value, now=self._clock(), **changes))
+            state = replace(self.state.value, **changes)
+            now = self._clock()
+            if not state.facts.rented:  # a clock that was set back: the run's own is ahead of it
+                now = max(now, state.view.seen_t)
+            self.state.set(replace(state, now=now))
 
 
 def _said(error: BaseException) -> Sentence:

@@ -75,6 +75,9 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
                 return Line(item.t, "clock", runrented.QUEUED.get(detail, "Asking for a TPU"))
             if detail == "waiting-for-colab":
                 return Line(item.t, "clock", WAITING)
+            if told.get("phase") == "queued":
+                waits = detail == "waiting for its turn"
+                return Line(item.t, icon, "Waiting until the run before it is over" if waits else "Started")
             detail = detail_words(facts, detail)
             return Line(item.t, icon, f"{text}: {detail}" if detail else text)
         case "first-step":

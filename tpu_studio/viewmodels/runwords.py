@@ -49,7 +49,7 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
     """One sentence that tells the run, for the report and for screen readers."""
     name, _ = main_metric(facts)
     value = (view.end.final.get(name) if view.end else None) or view.last.get(name)
-    took = figures.duration(view.seconds(now))
+    took = figures.duration(view.working_s(now))
     if view.end is not None and view.end.status is Status.FAILED:
         return say_reason(_reason(view), view.end.facts, place=facts.place, usd=view.usd).title
     if value is None:
