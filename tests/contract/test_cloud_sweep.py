@@ -55,9 +55,22 @@ def test_an_instance_is_asked_for_found_and_deleted(start_practice: Start, tier:
     assert machines.ended(ref) is None
     machines.delete(ref)
     until(lambda: machines.look(ref), "")
-    assert machines.ended(ref) == pytest.approx(practice.cloud.meter.bill()[0]["end"], abs=1.0)
+    told = machines.ended(ref)
+    assert told is not None and told.asked <= told.done
+    assert told.done == pytest.approx(practice.cloud.meter.bill()[0]["end"], abs=1.0)
     machines.delete(ref)
     assert list(machines.find(LABELS)) == []
+
+
+def test_the_platforms_own_operation_tells_when_a_spot_instance_was_taken_back(start_practice: Start) -> None:
+    practice = start_practice("preempted:seconds=5", speed=60)
+    machines, ref = side_of(practice).machines["compute"], INSTANCE.ref
+    machines.create(replace(INSTANCE, tier="spot"))
+    until(lambda: machines.look(ref), "ready")
+    until(lambda: machines.look(ref), "")
+    told = machines.ended(ref)
+    assert told is not None and told.asked < told.done
+    assert told.done == pytest.approx(practice.cloud.meter.bill()[0]["end"], abs=1.0)
 
 
 def test_an_insert_with_the_same_request_id_makes_one(start_practice: Start) -> None:

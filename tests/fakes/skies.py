@@ -17,7 +17,16 @@ from tests.fakes.plans import plan as computer_plan
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.events import encode, event
 from tpu_studio.wire.plan import Plan
-from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, MachineSeen, Progress, Ref, Stored, Wanted
+from tpu_studio.workflow.cloudruns.ports import (
+    CloudPlace,
+    CloudSide,
+    Deletion,
+    MachineSeen,
+    Progress,
+    Ref,
+    Stored,
+    Wanted,
+)
 
 RATE = 12.0
 Hook = Callable[[str, bool], None]
@@ -77,6 +86,7 @@ class Sky:
     tasks_ever: set[str] = field(default_factory=set)
     created_names: list[str] = field(default_factory=list)
     bill: list[tuple[str, float, float | None]] = field(default_factory=list)
+    deletions: dict[str, Deletion] = field(default_factory=dict)
     generation: int = 0
     never_boots: bool = False
     guardian: str = ""
@@ -106,6 +116,7 @@ class Sky:
                 node.state, node.since, node.created = "ready", self.now, self.now
                 self.most_at_once = max(self.most_at_once, len([n for n in self.nodes.values() if n.created]))
             elif node.state == "leaving" and self.now - node.since >= 10.0:
+                self.deletions[node.wanted.ref.name] = Deletion(node.since, self.now)
                 self._forget(node)
             elif node.state == "ready":
                 self._train(node)
@@ -199,6 +210,12 @@ class Sky:
         for node in [*self.nodes.values()]:
             self._forget(node)
 
+    def lose(self) -> None:
+        """The machine is gone without a word; its request stays, and does not say since when."""
+        for node in self.nodes.values():
+            self.bill.append((node.wanted.ref.name, node.created or self.now, self.now))
+            node.state, node.by_service, node.created = "preempted", True, None
+
     def hang(self) -> bool:
         for node in self.nodes.values():
             if node.state == "ready":
@@ -287,17 +304,17 @@ class _Machines:
         self._sky.hook("look", True)
         if node is None:
             return None
-        return MachineSeen(ref, node.state, node.state.upper(), node.error, node.created, node.by_service)
+        return MachineSeen(ref, node.state, node.state.upper(), node.error, node.created, node.by_service,
+                           over=node.state == "preempted")  # fmt: skip
 
     def delete(self, ref: Ref) -> None:
         self._sky.hook("delete", False)
         self._sky._remove(ref.name)
         self._sky.hook("delete", True)
 
-    def ended(self, ref: Ref) -> float | None:
+    def ended(self, ref: Ref) -> Deletion | None:
         self._sky.hook("ended", False)
-        ends = [end for name, _, end in self._sky.bill if name == ref.name and self._sky.tells_ends]
-        return ends[-1] if ends else None
+        return self._sky.deletions.get(ref.name) if self._sky.tells_ends else None
 
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         return [MachineSeen(node.wanted.ref, node.state) for node in self._sky.nodes.values()]

@@ -15,7 +15,7 @@ from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.domain.catalogue import Catalogue, catalogue
 from tpu_studio.wire.errors import CloudRefused
-from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref, Wanted
+from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 
 IMAGES = {
     "v5p": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
@@ -89,17 +89,20 @@ class ComputeMachines:
             if machine is not None and machine.state != "leaving":
                 raise
 
-    def ended(self, ref: Ref) -> float | None:
-        """The end of the last delete operation."""
-        query = {"maxResults": 500, "filter": 'operationType = "delete"'}
-        found = self._api.pages(f"{self._zone(ref)}/operations", "items", query, most=20)
-        ends = [
-            _time(str(one["endTime"])) or 0.0
-            for one in found
-            if one.get("operationType") == "delete" and one.get("endTime") and not one.get("error")
-            and str(one.get("targetLink", "")).endswith(f"/zones/{ref.zone}/instances/{ref.name}")
-        ]  # fmt: skip
-        return max(ends, default=0.0) or None
+    def ended(self, ref: Ref) -> Deletion | None:
+        """The last delete operation, else the platform's own of a preemption, which deletes what is lent as spot."""
+        for kind in ("delete", "compute.instances.preempted"):
+            query = {"maxResults": 500, "filter": f'operationType = "{kind}"'}
+            found = [
+                Deletion(min(_time(str(one.get("insertTime") or one["endTime"])) or done, done), done)
+                for one in self._api.pages(f"{self._zone(ref)}/operations", "items", query, most=20)
+                if one.get("operationType") == kind and not one.get("error")
+                and str(one.get("targetLink", "")).endswith(f"/zones/{ref.zone}/instances/{ref.name}")
+                and (done := _time(str(one.get("endTime") or "")))
+            ]  # fmt: skip
+            if found:
+                return max(found, key=lambda one: one.done)
+        return None
 
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         found = []
@@ -216,6 +219,7 @@ def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
         raw=status,
         created=None if not created else _time(str(created)),
         by_service=state == "preempted",
+        over=status in _DEAD,
         labels={str(key): str(value) for key, value in (instance.get("labels") or {}).items()},
     )
 

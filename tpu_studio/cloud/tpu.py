@@ -18,11 +18,12 @@ from typing import Any
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, READ_S, SCOPES, Api, Patience, once, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
-from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref, Wanted
+from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 
 _CREATE_S = 60.0
 _WAITING = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
 _COMING = ("CREATING", "STARTING", "RESTARTING", "REPAIRING", "REIMAGING")
+_OFF = ("PREEMPTED", "TERMINATED", "STOPPED")
 _GONE = ("PREEMPTED", "TERMINATED", "STOPPED", "STOPPING")
 
 
@@ -68,22 +69,20 @@ class TpuMachines:
             return
         self._deleted(self._delete_node, ref)
 
-    def ended(self, ref: Ref) -> float | None:
-        """The end of the last delete operation of node or request: a bill's end that needs nobody to be looking."""
+    def ended(self, ref: Ref) -> Deletion | None:
+        """The last delete operation of the node, else of its request: a bill's end that needs nobody to be looking."""
         path = f"/v2/{self._parent(ref.zone)}/operations"
-        about = [one.get("metadata") or {} for one in self._api.pages(path, "operations", {"pageSize": 500}, most=20)]
-        ends = {
-            kind: max(
-                (
-                    _time(one.get("endTime")) or 0.0
-                    for one in about
-                    if one.get("verb") == "delete" and _is(one, kind, ref)
-                ),
-                default=0.0,
-            )
-            for kind in ("nodes", "queuedResources")
-        }
-        return ends["nodes"] or ends["queuedResources"] or None
+        found: dict[str, list[Deletion]] = {"nodes": [], "queuedResources": []}
+        for one in self._api.pages(path, "operations", {"pageSize": 500}, most=20):
+            about = one.get("metadata") or {}
+            done = _time(about.get("endTime"))
+            if about.get("verb") != "delete" or done is None or one.get("error"):
+                continue
+            for kind, known in found.items():
+                if _is(about, kind, ref):
+                    known.append(Deletion(min(_time(about.get("createTime")) or done, done), done))
+        known = found["nodes"] or found["queuedResources"]
+        return max(known, key=lambda one: one.done, default=None)
 
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:
         requests = self._listed("queued_resources", "queuedResources")
@@ -303,7 +302,7 @@ def seen(
     by_service = str(_inner(request, "state").get("stateInitiator", "")) in ("SERVICE", "2")
     return MachineSeen(
         ref, _judged(asked, made, request, node, error), raw=raw, error=error, created=created, by_service=by_service,
-        labels={str(key): str(value) for key, value in labels.items()},
+        over=made in _OFF, labels={str(key): str(value) for key, value in labels.items()},
     )  # fmt: skip
 
 

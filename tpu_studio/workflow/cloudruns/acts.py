@@ -62,16 +62,19 @@ class Acts:
             case decide.Create(machine, repeat):
                 return self._create(run, machine, repeat, rules, limits)
             case decide.Look(machine):
+                before = run.side.clock.now()
                 cloud = self._look(run, machine)
                 run.looks[machine.ref.name] = (cloud, run.side.clock.now())
                 if cloud is not None:
                     run.there_at[machine.ref.name] = run.side.clock.now()
+                    if cloud.created is not None and cloud.state in ("provisioning", "ready"):
+                        run.alive_at[machine.ref.name] = before
             case decide.Accept(machine):
                 self._records.say(run, "intent-closed", id=f"create/{machine.ref.name}", outcome="accepted")
             case decide.Notice(machine, seen):
                 self._records.say(
                     run, "cloud", name=machine.ref.name, zone=machine.ref.zone, state=seen.state, raw=seen.raw,
-                    created=seen.created,
+                    created=seen.created, over=seen.over,
                 )  # fmt: skip
             case decide.SetLeaseStops(machine):
                 return self._set_lease_stops(run, machine, limits)

@@ -1,6 +1,6 @@
 """How a machine's bill ends and how a run ends: until when it was charged, last words, end, receipt, phase done.
 
-The money of a run is rate × (node createTime → proof of deletion); what nobody saw is told apart from what was seen.
+The money of a run is rate × (node createTime → its end as `lasted` tells it); what nobody saw is told apart.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
 from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.decide import Rules
+from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
+from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, with_guard
 
-GONE_AFTER_END_S = 30.0  # what a machine's own deletion usually takes
-TAKEN_AFTER_S = 30.0  # Google's notice before it takes a machine back
 DELETE_FAILS_BEFORE_NOTICE = 2
 STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
 SEEN_ENOUGH_S = 60.0  # no machine comes, is charged for and goes between two looks as near as this
@@ -44,12 +44,14 @@ class Closing:
         created = machine.created
         if created is None and guard.first and _claimed_by(run.folder, machine):
             created = max(_since(run.folder, machine, guard), machine.asked or 0.0)
-        until = self._billed_until(run, machine, guard, rules, limits)
-        self._tell_unseen(run, machine, rules, limits)
+        deletion = self._deletion(run, machine)
+        ended = self._until(run, replace(machine, created=created), guard, deletion, rules, limits)
+        self._tell_unseen(run, machine, deletion, rules, limits)
         self._records.say(
             run, "deleted", name=machine.ref.name, zone=machine.ref.zone,
             proof="refused" if machine.ref.name in run.unlookable else "404",
-            made=machine.made or created is not None, created=created, billed_until=until,
+            made=machine.made or created is not None, created=created, billed_until=ended.likely,
+            billed_least=ended.least, billed_most=ended.most,
         )  # fmt: skip
         if failing:
             self._records.say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})
@@ -60,37 +62,25 @@ class Closing:
             self._records.say_waiting(run)
         self._records.tidy(run)
 
-    def _billed_until(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
-        """The earliest moment at which it is known to have been gone: by the cloud's own record of its deletion, by a
-        look at a request that had lost its node, half a minute after the warning that it is taken back, now.
+    def _until(
+        self, run: Watched, machine: Machine, guard: Guard, deletion: Deletion | None, rules: Rules, limits: Limits
+    ) -> Until:
+        signs = Signs(
+            run.side.clock.now(), deletion, run.alive_at.get(machine.ref.name, 0.0), _lived_until(run.folder, machine),
+            lambda: self._first_stop(run, machine, guard, rules, limits),
+        )  # fmt: skip
+        return until(machine, guard, signs)
 
-        Where no record tells and nobody saw it go: what its last words, or the first stop from outside, allow.
-        """
-        now = run.side.clock.now()
-        told = self._told_end(run, machine)
-        known = [now, *(one for one in (told, machine.node_gone) if one is not None)]
-        if guard.preempted:  # one that goes on speaking was not taken yet: it may have been started again
-            late = guard.spoke > guard.warned + TAKEN_AFTER_S
-            known.append((guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
-        seen_lately = now - run.there_at.get(machine.ref.name, float("-inf")) < 120.0
-        if len(known) > 1 or seen_lately:
-            return min(known)
-        if guard.end is not None and (lived := _lived_until(run.folder, machine)) > guard.end.t:
-            return min(now, lived + GONE_AFTER_END_S)
-        if guard.end is not None:
-            return min(now, max(guard.end.t, guard.spoke) + GONE_AFTER_END_S)
-        return min(now, self._first_stop(run, machine, guard, rules, limits) + GONE_AFTER_END_S)
-
-    def _told_end(self, run: Watched, machine: Machine) -> float | None:
+    def _deletion(self, run: Watched, machine: Machine) -> Deletion | None:
         """What the cloud says of the deletion, where it can be true. No answer keeps no bill open."""
         if machine.outcome == "refused" and not machine.made:
             return None
         try:
-            ended = run.side.machines[machine.ref.backend].ended(machine.ref)
+            told = run.side.machines[machine.ref.backend].ended(machine.ref)
         except (CloudRefused, CloudUnclear) as error:
             _log.info("when %s ended is not told: %s", machine.ref.name, error)
             return None
-        return ended if ended is not None and ended >= (machine.created or machine.asked or 0.0) else None
+        return told if told is not None and told.done >= (machine.created or machine.asked or 0.0) else None
 
     def _first_stop(self, run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
         """When the first stop from outside was due for a machine that nobody saw go."""
@@ -100,15 +90,18 @@ class Closing:
         began = machine.created or _since(run.folder, machine, guard) or asked
         return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
 
-    def _tell_unseen(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
-        """It was asked for and is gone without a word: it may have come, hung, and been charged for,
-        from the last look that found only its request until now, or until the stops from outside ended it."""
+    def _tell_unseen(
+        self, run: Watched, machine: Machine, deletion: Deletion | None, rules: Rules, limits: Limits
+    ) -> None:
+        """It was asked for and is gone without a word: it may have come, hung, and been charged for, from the last
+        look that found only its request until its deletion, the end of the stops from outside, or now."""
         guard, now = run.words.guard(machine.attempt), run.side.clock.now()
         unseen = machine.created is None and not guard.first and machine.outcome != "refused"
         if not unseen or machine.asked is None or limits.usd_per_hour is None:
             return
         begun = max(machine.asked, run.there_at.get(machine.ref.name, 0.0))
-        ended = min(now, self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S)
+        stopped = self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S
+        ended = min(now, stopped if deletion is None else deletion.done)
         if ended - begun < SEEN_ENOUGH_S:
             return
         usd = round((ended - begun) / 3600.0 * limits.usd_per_hour, 6)
@@ -119,7 +112,10 @@ class Closing:
         now = run.side.clock.now()
         usd = run.state.usd(limits.usd_per_hour, now)
         rate = limits.usd_per_hour if run.state.there else 0.0
-        self._records.say(run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there)
+        least, most = run.state.usd_between(limits.usd_per_hour, now)
+        most += sum(_unseen_usd(run.folder))
+        told = {"usd_at_least": round(least, 6), "usd_at_most": round(most, 6)} if most - least > 0.01 * usd else {}
+        self._records.say(run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there, **told)
 
     def last_words(self, run: Watched, attempt: int) -> None:
         """All that *attempt* said, to the last byte."""
@@ -212,8 +208,9 @@ def _since(folder: Path, machine: Machine, guard: Guard) -> float:
 def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
     try:
         record = json.loads(ledger_file(folder, machine.attempt).read_bytes())
-        return float(record[key]) if record["name"] == machine.ref.name else 0.0
-    except (OSError, ValueError, KeyError, TypeError):
+        value = float(record[key]) if record["name"] == machine.ref.name else 0.0
+        return value if 0.0 < value < 1e11 else 0.0
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return 0.0
 
 

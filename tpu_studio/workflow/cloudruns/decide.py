@@ -348,7 +348,7 @@ def _clear(machine: Machine, seen: Seen, rules: Rules) -> Action:
 def _is_news(machine: Machine, cloud: MachineSeen) -> bool:
     """Billing has begun, or has ended while the request is still there."""
     if cloud.created is not None:
-        return machine.created is None
+        return machine.created is None or (cloud.over and machine.node_gone is None)
     ends = cloud.state in ("leaving", "preempted", "failed")
     return ends and machine.created is not None and machine.node_gone is None
 

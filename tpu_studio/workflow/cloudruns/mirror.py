@@ -39,6 +39,7 @@ from tpu_studio.workflow.cloudruns.state import Guard
 from tpu_studio.workflow.desk import append_whole
 
 WATCHING_EVERY_S = 30.0
+HEARD_BEFORE_S = 60.0  # no warning is written down later than that
 DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
 _DIGITS = 12
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
@@ -95,7 +96,7 @@ class Words:
                 continue
             guard = replace(guard, spoke=max(guard.spoke, event.t), first=guard.first or event.t)
             if event.kind == "notice" and event.get("id") == "preempted":
-                guard = replace(guard, preempted=True, warned=guard.warned or event.t)
+                guard = replace(guard, preempted=True, warned=guard.warned or _heard(event))
             elif event.kind == "end" and worker == 0:
                 guard = replace(guard, end=event)
             elif event.kind == "metric":
@@ -386,6 +387,15 @@ def _offset(name: str) -> int | None:
 _TOLD = (b'"end"', b'"preempted"', b'"control"')
 _NUMBER = re.compile(r"[0-9]{1,15}")
 _DESK = re.compile(r"desk-[A-Za-z0-9_-]{1,64}")
+
+
+def _heard(notice: Event) -> float:
+    """When the machine heard that it is taken back: some moments before it could write that."""
+    facts = notice.get("facts")
+    heard = facts.get("heard") if isinstance(facts, dict) else None
+    if isinstance(heard, (int, float)) and notice.t - HEARD_BEFORE_S <= heard <= notice.t:
+        return float(heard)
+    return notice.t
 
 
 def _workers_there(folder: Path, attempt: int) -> int:

@@ -67,6 +67,7 @@ class MachineSeen:
         error: Id and facts of a refusal that came late (stock-out in the operation, FAILED), or None.
         created: Node createTime: what is billed begins here; None while there is no node.
         by_service: The service, not a user, is taking it away.
+        over: There is a machine of that name, and nothing is charged for it any more: it was taken back or is off.
     """
 
     ref: Ref
@@ -75,7 +76,21 @@ class MachineSeen:
     error: tuple[str, Mapping[str, Any]] | None = None
     created: float | None = None
     by_service: bool = False
+    over: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """The cloud's own record of a deletion that was done; times in seconds since 1970.
+
+    Attributes:
+        asked: When it was begun. The record does not say whether there was still a machine then.
+        done: When it was over: nothing is billed from here on.
+    """
+
+    asked: float
+    done: float
 
 
 class Machines(Protocol):
@@ -91,8 +106,8 @@ class Machines(Protocol):
         """Delete request and node (force); absent is fine. Returns when the deletion is accepted."""
         ...
 
-    def ended(self, ref: Ref) -> float | None:
-        """When its deletion was done, by the cloud's own record of it, whoever asked for it; None: it tells nothing."""
+    def ended(self, ref: Ref) -> Deletion | None:
+        """Its deletion by the cloud's own record, whoever asked for it; None: there is no record."""
         ...
 
     def find(self, labels: Mapping[str, str]) -> Sequence[MachineSeen]:

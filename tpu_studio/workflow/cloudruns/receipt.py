@@ -18,11 +18,12 @@ def receipt(
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
     Args:
-        unseen_usd: What machines may have cost that nobody saw; it is no part of ``usd``.
+        unseen_usd: What machines may have cost that nobody saw; it is part of ``usd_at_most`` only.
         stop_account: The account as which stops from outside would have deleted; "": there were none.
         kept_bytes: What the run's folder in the bucket holds; None: that could not be read.
     """
     end = state.end
+    least, most = state.usd_between(usd_per_hour, now)
     return {
         "format": FORMAT,
         "run": plan.run,
@@ -40,7 +41,8 @@ def receipt(
         "stop_account": stop_account or None,
         "stops_left": left,
         "usd": round(state.usd(usd_per_hour, now), 6) if usd_per_hour is not None else None,
-        "usd_at_most": round(state.usd(usd_per_hour, now) + unseen_usd, 6) if usd_per_hour is not None else None,
+        "usd_at_least": round(least, 6) if usd_per_hour is not None else None,
+        "usd_at_most": round(most + unseen_usd, 6) if usd_per_hour is not None else None,
         "usd_per_hour": usd_per_hour,
         "price": dict(plan.price) if plan.price else None,
         "kept": f"gs://{bucket}/runs/{plan.run}/",
@@ -73,6 +75,7 @@ def _per_month(plan: Plan, size: int | None) -> float | None:
 
 def _made(machine: Machine, usd_per_hour: float | None) -> dict[str, Any]:
     seconds = machine.billed_s(machine.gone or 0.0)
+    least, most = machine.billed_between_s(machine.gone or 0.0)
     return {
         "name": machine.ref.name,
         "kind": "queued-resource and node" if machine.ref.backend == "tpu" else "instance",
@@ -82,5 +85,7 @@ def _made(machine: Machine, usd_per_hour: float | None) -> dict[str, Any]:
         "deleted": machine.gone,
         "proof": "GET by name answered 404",
         "billed_s": round(seconds, 3),
+        "billed_at_least_s": round(least, 3),
+        "billed_at_most_s": round(most, 3),
         "usd": round(seconds / 3600.0 * usd_per_hour, 6) if usd_per_hour is not None else None,
     }

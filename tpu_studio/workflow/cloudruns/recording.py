@@ -31,6 +31,7 @@ class Watched:
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
         holder_at: When that was asked last, by the cloud's clock.
+        there_at, alive_at: When a look found something of that name, and when it found the machine itself.
         unsaved: Events that the disk refused, oldest first: kind, time, fields. They count all the same.
         disk: Why it refused them.
         sent: Control files of extensions → when they came into the bucket.
@@ -47,6 +48,7 @@ class Watched:
     looks: dict[str, tuple[MachineSeen | None, float]] = field(default_factory=dict)
     heard: dict[int, tuple[int, float]] = field(default_factory=dict)
     there_at: dict[str, float] = field(default_factory=dict)
+    alive_at: dict[str, float] = field(default_factory=dict)
     caught_up: bool = False
     foreign: bool = False
     holder: Mapping[str, Any] = field(default_factory=dict)

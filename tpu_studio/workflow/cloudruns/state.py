@@ -5,8 +5,8 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
 
     intent {id, action, name, zone, backend, attempt, try, request_id}   intent-closed {id, outcome, error, facts}
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
-    deleted {name, proof, made, created, billed_until}   stops-removed {name, left}   attempt-over {attempt, reason}
-    again {attempt}   settled {}
+    deleted {name, proof, made, created, billed_until, billed_least, billed_most}   stops-removed {name, left}
+    attempt-over {attempt, reason}   again {attempt}   settled {}
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Machine:
         node_gone: The node was not there any more, though its request was: nothing is billed from here on.
         gone: GET by name has proved it absent.
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
+        billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
         made: Something was really there.
     """
 
@@ -61,6 +62,8 @@ class Machine:
     delete_failed: int = 0
     gone: float | None = None
     billed_until: float | None = None
+    billed_least: float | None = None
+    billed_most: float | None = None
     made: bool = False
     stops_removed: bool = False
 
@@ -80,6 +83,18 @@ class Machine:
     def billed_s(self, now: float) -> float:
         """Seconds that are charged: from the node's creation to the proof of its deletion, or to now."""
         until = now if self.gone is None else self.billed_until or self.gone
+        return self._charged_s(until)
+
+    def billed_between_s(self, now: float) -> tuple[float, float]:
+        """Seconds that are charged at least and at most."""
+        seconds = self.billed_s(now)
+        if self.gone is None:
+            return seconds, seconds
+        least = seconds if self.billed_least is None else self._charged_s(self.billed_least)
+        most = seconds if self.billed_most is None else self._charged_s(self.billed_most)
+        return min(least, seconds), max(most, seconds)
+
+    def _charged_s(self, until: float) -> float:
         return 0.0 if self.created is None else max(0.0, until - self.created)
 
 
@@ -152,6 +167,12 @@ class State:
 
     def usd(self, usd_per_hour: float | None, now: float) -> float:
         return sum(one.billed_s(now) for one in self.machines) / 3600.0 * (usd_per_hour or 0.0)
+
+    def usd_between(self, usd_per_hour: float | None, now: float) -> tuple[float, float]:
+        """At least and at most; what nobody saw is no part of it."""
+        spans = [one.billed_between_s(now) for one in self.machines]
+        rate = (usd_per_hour or 0.0) / 3600.0
+        return sum(least for least, _ in spans) * rate, sum(most for _, most in spans) * rate
 
     def used_s(self, now: float) -> float:
         return sum(one.billed_s(now) for one in self.machines)
@@ -248,6 +269,8 @@ def _cloud(state: State, event: Event) -> State:
     seen, created = str(event.get("state") or ""), _time(event.get("created"))
     if seen == "unclear":
         return _put(state, replace(known, unclear=True))
+    over = event.get("over") is True or (created is None and seen in ("leaving", "preempted", "failed"))
+    works = created is not None and seen != "leaving"
     return _put(
         state,
         replace(
@@ -256,14 +279,10 @@ def _cloud(state: State, event: Event) -> State:
             made=True,
             state=seen,
             created=created if known.created is None else known.created,
-            node_gone=None if created is not None else known.node_gone or (event.t if _ends(seen) else None),
+            node_gone=known.node_gone or event.t if over else None if works else known.node_gone,
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),
     )
-
-
-def _ends(seen: str) -> bool:
-    return seen in ("leaving", "preempted", "failed")
 
 
 def _leaving(state: State, event: Event) -> State:
@@ -290,6 +309,8 @@ def _deleted(state: State, event: Event) -> State:
             made=known.made or bool(event.get("made")),
             created=created,
             billed_until=_time(event.get("billed_until")),
+            billed_least=_time(event.get("billed_least")),
+            billed_most=_time(event.get("billed_most")),
         ),
     )
 

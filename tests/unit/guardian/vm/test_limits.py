@@ -6,11 +6,17 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from tests.unit.guardian.vm.cloud import PREFIX, Cloud, Vm
 from tests.unit.guardian.vm.test_crashes import curve
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.lease import Lease
+from tpu_studio.trainer.guardian.vm.machine import Machine as Rented
+from tpu_studio.trainer.guardian.vm.web import Reply
 from tpu_studio.wire.reasons import Reason
 
 Machine = Callable[..., Vm]
@@ -114,6 +120,21 @@ def test_a_clock_never_runs_back() -> None:
     assert clock.now() == start + 3600
     clock.hear({"date": "not a date"})
     assert clock.now() == start + 3600
+    clock.hear({"date": "Sat, 21 Nov 2026 13:00:01 GMT"})  # a Date is never ahead of the time it was sent at
+    assert clock.now() == start + 3601
+
+
+@pytest.mark.parametrize(
+    ("text", "fraction"), [("00.123456789Z", 0.123456), ("00.5+00:00", 0.5), ("00Z", 0.0), ("00.9999Z", 0.9999)]
+)
+def test_the_bill_begins_at_the_very_moment_that_the_cloud_names(text: str, fraction: float) -> None:
+    class Answering:
+        def call(self, *_: Any, **__: Any) -> Reply:
+            return Reply(200, {}, json.dumps({"createTime": f"2026-11-21T12:00:{text}"}).encode())
+
+    api: Any = Answering()
+    config: Any = SimpleNamespace(node="node")
+    assert Rented(api, config).created() == pytest.approx(1_795_262_400.0 + fraction, abs=1e-5)
 
 
 def test_a_lease_ends_with_time_or_money_whichever_is_first() -> None:

@@ -35,7 +35,8 @@ class CloudClock:
         with self._lock:
             self.speed = _speed(headers.get("x-practice-speed"))
             shown = self._shown()
-            if self._base is None or abs(said - shown) > _DRIFT_S * self.speed:
+            # It is never earlier than what was said: each reply brings this clock nearer to the true time.
+            if self._base is None or said > shown or shown - said > _DRIFT_S * self.speed:
                 self._base, self._at = said, self._monotonic()
 
     def now(self) -> float:

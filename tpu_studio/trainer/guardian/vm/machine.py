@@ -96,7 +96,7 @@ def _seconds(text: str) -> float | None:
     """RFC 3339, with up to nine digits of a second and Z or an offset."""
     head, dot, tail = text.partition(".")
     digits = len(tail) - len(tail.lstrip("0123456789"))
-    rest = f"{head}{tail[digits:]}" if dot else text
+    rest = f"{head}.{tail[:digits][:6]:0<6}{tail[digits:]}" if dot else text  # Python 3.10 reads six digits
     try:
         return datetime.fromisoformat(rest.replace("Z", "+00:00")).timestamp()
     except ValueError:

@@ -220,7 +220,8 @@ class Mailbox:
     def _out_pause(self) -> float:
         watched = self._monotonic() < self._watched_until
         pause = OTHERS_S if self._worker else WATCHED_S if watched else UNWATCHED_S
-        return min(pause, max(1.0, self._config.silence_s / self._speed() / 4))
+        speed = self._speed()
+        return min(pause, max(1.0, HEARTBEAT_S / speed), max(1.0, self._config.silence_s / speed / 4))
 
     def _in(self) -> None:
         backoff = Backoff(first_s=1.0, most_s=IN_S)

@@ -175,7 +175,7 @@ class Rented:
                     time.sleep(backoff.pause())
                     continue
                 if going:
-                    self.taken = {"by": "metadata"}
+                    self.taken = {"by": "metadata", "heard": round(self._clock.now(), 3)}
                 if not etag:
                     time.sleep(5.0)  # no waiting offered here
 

@@ -1,0 +1,116 @@
+"""Until when a machine was charged: by a record, or else between its last sign of life and the look that missed it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.skies import RATE, Sky
+from tests.unit.workflow.cloudruns.test_mended import receipt
+from tpu_studio.wire.events import from_record
+from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
+from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
+from tpu_studio.workflow.cloudruns.state import Guard, Machine
+
+T = 1_800_000_000.0
+END = from_record({"t": T + 600, "kind": "end", "status": "finished", "reason": "completed"})
+
+
+def told(
+    *, guard: Guard, deletion: Deletion | None = None, alive: float = 0.0, now: float = 9000.0, **machine: Any
+) -> Until:
+    one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, asked=T - 60, **machine)
+    return until(one, guard, Signs(T + now, deletion, alive, 0.0, lambda: T + 7200))
+
+
+def spoke(seconds: float, **more: Any) -> Guard:
+    return Guard(spoke=T + seconds, first=T + 5, **more)
+
+
+def test_the_record_of_a_deletion_ends_the_bill_of_a_machine_that_was_there_until_then() -> None:
+    deletion = Deletion(T + 610, T + 700)
+    exact = Until(T + 700, T + 700, T + 700)
+    assert told(guard=spoke(600, end=END), deletion=deletion) == exact
+    assert told(guard=Guard(), deletion=deletion, alive=T + 605) == exact  # it never spoke, and was looked at
+    assert told(guard=spoke(600, end=END), deletion=deletion, node_gone=T + 699) == exact  # a look while it goes
+
+
+def test_a_machine_that_was_silent_for_long_may_have_been_gone_before_it_was_deleted() -> None:
+    span = told(guard=spoke(600), deletion=Deletion(T + 7200, T + 7290))
+    assert (span.least, span.likely) == (T + 599, T + 7290) and span.most >= T + 7290
+
+
+def test_a_machine_that_vanished_was_charged_from_its_last_word_to_the_look_that_missed_it() -> None:
+    """Its request is deleted later, which says nothing of the machine."""
+    span = told(guard=spoke(600), node_gone=T + 900, deletion=Deletion(T + 905, T + 910))
+    assert span == Until(T + 599, T + 615, T + 901)
+    looked_at = told(guard=spoke(600), node_gone=T + 900, alive=T + 880)
+    assert looked_at == Until(T + 879, T + 890, T + 901)
+
+
+def test_a_machine_that_was_warned_lasts_for_the_notice_unless_it_was_missed_before() -> None:
+    warned = spoke(605, preempted=True, warned=T + 600)
+    assert told(guard=warned).likely == T + 630
+    assert told(guard=warned, node_gone=T + 612).likely == T + 612
+    assert told(guard=warned, deletion=Deletion(T + 900, T + 910)).likely == T + 630
+    restarted = spoke(5000, preempted=True, warned=T + 600)
+    assert told(guard=restarted).likely == T + 5030
+
+
+@pytest.mark.parametrize("word", [float("inf"), T + 1e9])
+def test_no_word_is_later_than_the_absence(word: float) -> None:
+    span = told(guard=Guard(spoke=word, first=T + 5), node_gone=T + 900)
+    assert span.least <= span.likely <= T + 900
+
+
+def test_a_machine_that_vanished_while_nobody_looked_is_shown_with_a_range_that_holds_the_bill(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    sky.tells_ends = True
+    while not any(node.spoke for node in sky.nodes.values()):
+        desk.turn()
+    sky.pass_time(60.0)
+    desk.die()
+    sky.lose()
+    sky.pass_time(5000.0)
+    desk.start()
+    desk.until()
+    (lost, *_), paper = sky.bill, receipt(desk)
+    seconds = (lost[2] or 0.0) - lost[1]
+    first = paper["made"][0]
+    assert first["billed_at_least_s"] <= seconds <= first["billed_at_most_s"]
+    assert first["billed_s"] == pytest.approx(seconds, abs=60.0)  # it had spoken a minute before at the latest
+    assert paper["usd_at_least"] <= sky.usd_billed() <= paper["usd_at_most"]
+    shown = [event for event in desk.said("money") if event.get("proved")][-1]
+    assert (shown.get("usd_at_least"), shown.get("usd_at_most")) == (paper["usd_at_least"], paper["usd_at_most"])
+
+
+def test_a_run_that_ended_as_it_should_is_shown_without_a_range(desk: CloudDesk, sky: Sky) -> None:
+    sky.tells_ends = True
+    desk.until()
+    paper = receipt(desk)
+    assert paper["usd_at_least"] == paper["usd"] == paper["usd_at_most"] == pytest.approx(sky.usd_billed(), rel=0.01)
+    assert all(event.get("usd_at_most") is None for event in desk.said("money"))
+
+
+def test_a_spot_machine_that_is_still_listed_when_it_was_taken_back_is_not_charged_any_more(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    """The node stays there as PREEMPTED until somebody deletes it: its deletion is not the end of its bill."""
+    sky.tells_ends = True
+    while not any(node.spoke for node in sky.nodes.values()):
+        desk.turn()
+    sky.pass_time(60.0)
+    desk.die()
+    (node,) = sky.nodes.values()
+    began, ended = node.created, sky.now
+    assert began is not None
+    node.state, node.by_service = "preempted", True
+    sky.pass_time(3000.0)
+    desk.start()
+    desk.until()
+    first = receipt(desk)["made"][0]
+    assert first["billed_s"] == pytest.approx(ended - began, abs=60.0)
+    assert first["usd"] < RATE / 3600 * 600
