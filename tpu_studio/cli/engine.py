@@ -114,7 +114,8 @@ def _as_text(root: str, state: Any) -> str:
     from tpu_studio.cli.output import table
     from tpu_studio.domain import figures
 
-    rows = [["Engine", state.status + (f" ({state.problem})" if state.problem else "")], ["Folder", root]]
+    why = f" ({state.problem}{': ' if state.detail else ''}{state.detail})" if state.problem else ""
+    rows = [["Engine", state.status + why], ["Folder", root]]
     if state.size_bytes:
         rows.append(["Size", figures.size(state.size_bytes)])
     rows += [

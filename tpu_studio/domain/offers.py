@@ -231,7 +231,7 @@ def changes(known: Catalogue, offers: Offers) -> Changes:
         more += [(one.id, zone) for zone in sorted(found) if zone not in dated]
         left = dated - set(_gone(one, offers, found))
         gone += [(one.id, zone) for zone in sorted(dated - left)]
-        if one.control_plane == "cloud-tpu" and left <= set(found):  # every one that is left was asked
+        if one.control_plane == "cloud-tpu" and found and left <= set(found):  # every one that is left was asked
             lent = {name for zone in found for name in offers.areas[zone].types}
             slices += [(one.id, part.accelerator_type) for part in one.slices if part.accelerator_type not in lent]
         for machine in one.machines:
@@ -335,16 +335,16 @@ def fixed_line() -> str:
 def age(offers: Offers | None, today: date) -> str:
     """`Areas and slices: from your project my-project, read today`, or that they are built in, with the day."""
     if offers is None:
-        return f"Areas and slices: built in, {day_words(catalogue().built_in, today)}."
+        return f"Areas and slices: built in, {day_words(catalogue().built_in)}."
     partly = f"; {len(offers.unread)} of its lists could not be read" if offers.unread else ""
     return f"Areas and slices: from your project {offers.project}, {day_words(offers.date, today)}{partly}."
 
 
-def day_words(day: str, today: date) -> str:
-    """today, yesterday, 21 Nov 2026; what is no date stays what it is."""
+def day_words(day: str, today: date | None = None) -> str:
+    """21 Nov 2026, or with *today* also today and yesterday; what is no date stays what it is."""
     try:
         meant = date.fromisoformat(day)
     except ValueError:
         return day
-    days = (today - meant).days
+    days = (today - meant).days if today else 9
     return {0: "today", 1: "yesterday"}.get(days, f"{meant.day} {meant:%b %Y}")

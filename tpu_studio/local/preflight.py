@@ -153,6 +153,10 @@ class Preflight:
             question["compiler_python"] = str(self._compiler.python())
         told = _Asking(python, self._command, question, self._bounds, stage, cancelled).answer()
         told["compiler"] = next(iter(missing.values()), "ready")
+        if why := next((state for _, state in needed.values() if not state.is_ready and state.problem), None):
+            told["compiler_problem"] = {"problem": why.problem, "detail": why.detail}
+        if "ended" in told and state.is_ready:  # it ran in the compiler's environment, not in the training engine
+            told["ended"]["facts"] |= {"missing": sorted(needed), "status": "broken"}
         told["missing"] = sorted(missing)
         known = ("jax",) if plan.framework == "jax" else ("tensorflow-tpu",)
         told["versions"] = {} if missing else {name: state.versions.get(name, "") for name in (*known, "libtpu")}
@@ -220,7 +224,7 @@ class _Asking:
             process = subprocess.Popen(
                 [*self._argv, "--question", str(file)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
-                env=trainer_environment() | {TAG: self._tag, "TMPDIR": folder}, start_new_session=True,
+                env=_environment() | {TAG: self._tag, "TMPDIR": folder}, start_new_session=True,
             )  # fmt: skip
             assert process.stdout is not None and process.stderr is not None
             words: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -352,6 +356,11 @@ def _own_file(question: Mapping[str, Any]) -> str | None:
     job = question["plan"].get("job")
     model = job.get("model") if isinstance(job, Mapping) else None
     return str(model["file"]) if isinstance(model, Mapping) and model.get("file") else None
+
+
+def _environment() -> dict[str, str]:
+    """Without what would have JAX load another libtpu than that of the compiler's environment, or change its ways."""
+    return {name: value for name, value in trainer_environment().items() if not (name.startswith(("TPU_", "LIBTPU_")) and not name.startswith("TPU_STUDIO"))}
 
 
 def _source_sha256() -> str:

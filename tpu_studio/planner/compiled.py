@@ -119,15 +119,17 @@ def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
     compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
     if "fits" in compiled or plan.place == "computer":
         return
+    level = "warning" if answer.get("compiler") == "broken" else "info"
+    facts = {"status": answer.get("compiler"), **(answer.get("compiler_problem") or {})}
     if ended.get("id") in _CANNOT:
         yield _check(str(ended["id"]), "warning", ended.get("facts") or {})
     elif compiled.get("problem"):
         yield _check(str(compiled["problem"]), "warning", compiled)
     elif plan.framework == "tensorflow" and answer.get("compiler") != "ready":
         missing = list(answer.get("missing") or ("tf-tpu-compiler",))
-        yield _check("estimate-tensorflow", "info", {"status": answer.get("compiler"), "missing": missing})
+        yield _check("estimate-tensorflow", level, {**facts, "missing": missing})
     elif answer.get("compiler") != "ready":
-        yield _check("estimate-no-compiler", "info", {"status": answer.get("compiler")})
+        yield _check("estimate-no-compiler", level, facts)
 
 
 def _memory(plan: Plan, compiled: Mapping[str, Any]) -> dict[str, Any]:

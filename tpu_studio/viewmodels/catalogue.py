@@ -91,9 +91,10 @@ class CatalogueViewModel:
     def _known(self, found: Any) -> None:
         today, known = self._today(), catalogue_at(found.place)
         live = "Google's list" if found.place == "cloud" else "the practice cloud's list"
-        source = live if found.priced.live else "built in"
         problem = None if found.priced.error is None else problem_of(found.priced.error)
-        prices = f"Prices: {source}, {offered.day_words(known.prices_as_of, today)}."
+        prices = f"Prices: built in, {offered.day_words(known.prices_as_of)}."
+        if found.priced.live:
+            prices = f"Prices: {live}, {offered.day_words(known.prices_as_of, today)}."
         if problem is not None and not found.priced.live:
             prices += f" {problem.title}."
         self.state.set(

@@ -181,6 +181,8 @@ _CAUSES = {
     "record-unreadable": "Its record cannot be read.",
     "python-gone": "The Python that it was made with has gone from this computer.",
     "package-gone": "One of its packages has gone.",
+    "package-other": "One of its packages is of another version than the one that was tested.",
+    "library-changed": "One of its libraries has gone or was replaced.",
 }
 
 

@@ -30,6 +30,7 @@ from tpu_studio.wire.plan import Plan
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
+    from tpu_studio.planner.own import OwnRuns
     from tpu_studio.planner.timing import Timing
 
 PLACES = (("computer", "This computer"), ("practice", "Practice cloud"), ("cloud", "Google Cloud"))
@@ -195,7 +196,7 @@ def offers_age(known: Catalogue, today: date) -> str:
     asked = max((zone.as_of for one in known.offered() for zone in one.zones), default="")
     if asked:
         return f"Areas and sizes: from your account, {day_words(asked, today)}."
-    return f"Areas and sizes: built in, {day_words(known.built_in, today)}."
+    return f"Areas and sizes: built in, {day_words(known.built_in)}."
 
 
 def price_words(plan: Plan, part: Slice) -> str:
@@ -280,10 +281,12 @@ def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, Any]:
 
 
 def choices(
-    job: Job, plan: Plan, look: Look, timing: Timing | None, now: float, picture_s: float | None = None
-) -> tuple[SliceChoice, ...]:
+    job: Job, plan: Plan, look: Look, timing: Timing | None, now: float, picture_s: float | None = None,
+    own: OwnRuns | None = None,
+) -> tuple[SliceChoice, ...]:  # fmt: skip
     """A good first one, the fastest that is not far dearer, and the cheapest by the hour: a plan each."""
-    first = _planned(draft.edited(job, {"where.accelerator": None, "where.zones": None}), look, timing, now, picture_s)
+    bare = draft.edited(job, {"where.accelerator": None, "where.zones": None})
+    first = _planned(bare, look, timing, now, picture_s, own)
     if first is None or not first.time_s:
         return ()
     found = {first.accelerator: first}
@@ -298,7 +301,7 @@ def choices(
                 continue
             made = _planned(
                 draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}), look, timing, now,
-                picture_s,
+                picture_s, own,
             )
             if made is not None and not made.blocking and made.fits and made.time_s and made.cost_usd:
                 found[part.accelerator_type] = made
@@ -342,10 +345,12 @@ def _choice(made: Plan, words: str) -> SliceChoice:
     return SliceChoice(made.accelerator, title_of(made.accelerator), words, " · ".join(p for p in (time, cost) if p))
 
 
-def _planned(job: Job, look: Look, timing: Timing | None, now: float, picture_s: float | None) -> Plan | None:
+def _planned(
+    job: Job, look: Look, timing: Timing | None, now: float, picture_s: float | None, own: OwnRuns | None
+) -> Plan | None:
     from tpu_studio.planner.make import make_plan
 
     try:
-        return make_plan(job, look, timing=timing, now=now, advise=False, picture_s=picture_s)
+        return make_plan(job, look, timing=timing, now=now, advise=False, picture_s=picture_s, own=own)
     except StudioError:
         return None

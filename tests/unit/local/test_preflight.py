@@ -13,8 +13,10 @@ import psutil
 import pytest
 
 from tests.fakes.plans import plan
+from tpu_studio.domain.sentences import say_finding
 from tpu_studio.local.engine import EngineState
 from tpu_studio.local.preflight import TAG, Bounds, Preflight, Slice
+from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
@@ -118,7 +120,38 @@ def test_a_compiler_that_aborts_takes_nothing_with_it(tmp_path: Path) -> None:
     assert told["traced"]["problems"] == []
     assert told["ended"]["id"] == "check-compiler-crashed"
     assert "check failed" in told["ended"]["facts"]["raw"]
+    said = say_finding("check-compiler-crashed", told["ended"]["facts"])
+    assert "--repair --with tpu-compiler" in said.action  # where it ran, not the training engine
     assert asked.known(plan(), ONE_CHIP) is None
+
+
+def test_a_program_that_cannot_start_names_the_environment_it_ran_in(tmp_path: Path) -> None:
+    told = preflight(tmp_path, 'raise ModuleNotFoundError("No module named jax")\n').ask(plan(), ONE_CHIP)
+    said = say_finding("check-failed", told["ended"]["facts"])
+    assert "Its last words: ModuleNotFoundError: No module named jax." in said.meaning
+    assert "--repair --with tpu-compiler" in said.action and "training engine" not in said.action
+    in_engine = preflight(tmp_path, "sys.exit(1)\n", compiler="missing").ask(plan(), ONE_CHIP)
+    assert "tpu-studio engine --repair" in say_finding("check-failed", in_engine["ended"]["facts"]).action
+
+
+def test_a_damaged_environment_is_not_used_and_says_what_is_wrong(tmp_path: Path) -> None:
+    compiler = Here("broken")
+    compiler._state = EngineState("broken", "package-other", "libtpu 0.0.29 instead of 0.0.42.1")
+    told = Preflight(tmp_path, Here(), compiler, command=("-c", TELL + TRACED)).ask(plan(), ONE_CHIP)
+    assert told["compiler"] == "broken"
+    made = with_compiler(replace(plan(), place="cloud", framework="jax"), told)
+    check = next(one for one in made.checks if one.id == "estimate-no-compiler")
+    said = say_finding(check.id, check.facts)
+    assert check.level == "warning" and "There is libtpu 0.0.29 instead of 0.0.42.1, so it was not used" in said.meaning
+    assert "--repair --with tpu-compiler" in said.action
+
+
+def test_another_libtpu_of_the_surroundings_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_LIBRARY_PATH", "/elsewhere/libtpu.so")
+    monkeypatch.setenv("LIBTPU_INIT_ARGS", "--other")
+    program = 'tell(answer="traced", problems=[], operations=[], seen=[n for n in os.environ if "TPU_" in n])\n'
+    seen = preflight(tmp_path, program).ask(plan(), None)["traced"]["seen"]
+    assert "TPU_LIBRARY_PATH" not in seen and "LIBTPU_INIT_ARGS" not in seen
 
 
 def test_a_damaged_compiler_is_asked_again(tmp_path: Path) -> None:

@@ -52,6 +52,31 @@ def _getting_ready(f: Facts) -> str:
     return f"{what} it with: {commands}"
 
 
+def _damage(f: Facts) -> str:
+    """What is wrong in the compiler's environment, where it is known."""
+    detail = f.text("detail")
+    known = {
+        "package-other": f"There is {detail}, so it was not used. ",
+        "package-gone": f"Its package {detail} has gone. ",
+        "library-changed": f"Its library {detail} has gone or was replaced, so it was not used. ",
+    }
+    return known.get(f.text("problem"), "") if detail else ""
+
+
+def _repair(f: Facts) -> str:
+    """How to mend what broke: the compiler's environment where the check ran there, else the training engine."""
+    if "missing" not in f:
+        return "repair the training engine: tpu-studio engine --repair"
+    ready = _getting_ready(f)
+    return f"repair the TPU compiler: {ready.partition(': ')[2]}"
+
+
+def _last_words(f: Facts) -> str:
+    """The last line of what a program said: of a traceback, the error itself."""
+    lines = [line.strip() for line in str(f.raw("raw") or "").splitlines() if line.strip()]
+    return lines[-1][:200].rstrip(".") if lines else "nothing"
+
+
 def _file(f: Facts) -> str:
     return f.file(default="The model")
 
@@ -165,12 +190,13 @@ CHECKS: dict[str, Entry] = {
     ),
     "estimate-no-compiler": lambda f: Sentence(
         f"The memory is an estimate: the TPU compiler {_state(f)}",
-        "It is rough: without recomputing it may be twice what is needed. " + NOTHING_CHARGED,
+        f"{_damage(f)}It is rough: without recomputing it may be twice what is needed. {NOTHING_CHARGED}",
         f"{_getting_ready(f)}.",
     ),
     "estimate-tensorflow": lambda f: Sentence(
         f"The memory is an estimate: the TPU compiler for TensorFlow {_state(f)}",
-        "It is rough: without recomputing it may be twice what is needed. Operations were looked up in a list of what"
+        f"{_damage(f)}It is rough: without recomputing it may be twice what is needed. Operations were looked up in a"
+        " list of what"
         f" the compiler has. {NOTHING_CHARGED}",
         f"{_getting_ready(f)}.",
     ),
@@ -187,7 +213,7 @@ CHECKS: dict[str, Entry] = {
     "check-compiler-crashed": lambda f: Sentence(
         "The TPU compiler broke down",
         f"Nothing else was harmed. The memory shown is an estimate. {NOTHING_CHARGED}",
-        "Try another batch or slice, or repair the compiler: tpu-studio engine --repair --with tpu-compiler.",
+        f"Try another batch or slice; if it stays, {_repair(f)}.",
     ),
     "check-compiler-slow": lambda f: Sentence(
         "The TPU compiler did not get ready",
@@ -210,7 +236,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "check-failed": lambda f: Sentence(
         "The check ended without an answer",
-        f"It said: {_raw(f)}. {NOTHING_CHARGED}",
-        "Try again; if it stays, repair the training engine.",
+        f"Its last words: {_last_words(f)}. The memory shown is an estimate. {NOTHING_CHARGED}",
+        f"Try again; if it stays, {_repair(f)}.",
     ),
 }

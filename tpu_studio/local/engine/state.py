@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -17,13 +18,16 @@ from tpu_studio.wire.runfolder import write_atomically
 
 Status = Literal["missing", "installing", "broken", "outdated", "ready"]
 FORMAT = 1
+_HEAVY = ("libtpu", "jaxlib")  # of TensorFlow 25,000 files are listed: too many for a glance
 
 
 @dataclass(frozen=True)
 class EngineState:
     """
     Attributes:
-        problem: When broken, what: `unfinished`, `record-unreadable`, `python-gone` or `package-gone`.
+        problem: When broken, what: `unfinished`, `record-unreadable`, `python-gone`, `package-gone`, `package-other`
+            (another version than the one that was tested) or `library-changed` (a large library is not the file that
+            its package brought).
         detail: The path or package the problem is about.
         versions: Package to version, of the whole environment.
         size_bytes: On disk, after the self-test.
@@ -111,8 +115,12 @@ def read_state(paths: Paths, lock: Lock) -> EngineState:
         return _but(told, "broken", "python-gone", str(gone))
     installed = installed_versions(paths.main)
     for name, version in told.versions.items():
-        if installed.get(name) != version:
+        if name not in installed:
             return _but(told, "broken", "package-gone", name)
+        if installed[name] != version:
+            return _but(told, "broken", "package-other", f"{name} {installed[name]} instead of {version}")
+    if changed := changed_library(paths.main):
+        return _but(told, "broken", "library-changed", changed)
     if not known or lock_sha256 != lock.sha256:
         return _but(told, "outdated")
     return told
@@ -134,12 +142,31 @@ def write_record(paths: Paths, lock: Lock, python: str, tested: Mapping[str, Any
 
 def installed_versions(environment: Path) -> dict[str, str]:
     """Package to version, from the names of the `.dist-info` folders that pip has finished."""
-    found: dict[str, str] = {}
+    found: dict[str, set[str]] = {}
     for info in environment.glob("lib/python3.*/site-packages/*.dist-info"):
         if (info / "INSTALLER").exists():  # written by pip after the package's files
             name, _, version = info.name.removesuffix(".dist-info").partition("-")
-            found[canonical(name)] = version
-    return dict(sorted(found.items()))
+            found.setdefault(canonical(name), set()).add(version)
+    # Two of one package: which of them Python takes is chance, so neither counts.
+    return {name: " and ".join(sorted(versions)) for name, versions in sorted(found.items())}
+
+
+def changed_library(environment: Path) -> str:
+    """The first compiled library of a package in `_HEAVY` that is absent or of another size than its package's list
+    (RECORD) says; "" when all are as they came. Whoever replaces one by hand leaves the package's version as it was."""
+    for site in environment.glob("lib/python3.*/site-packages"):
+        for name in _HEAVY:
+            for record in site.glob(f"{name}-*.dist-info/RECORD"):
+                try:
+                    rows = [line for line in record.read_bytes().split(b"\n") if b".so" in line]
+                except OSError:
+                    return record.name
+                for row in rows:
+                    name_of, _, size = row.strip().rsplit(b",", 2)
+                    path = site / os.fsdecode(name_of)
+                    if size and (not path.exists() or path.stat().st_size != int(size)):
+                        return path.name
+    return ""
 
 
 def size_on_disk(folder: Path) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -282,6 +283,35 @@ def test_a_record_that_cannot_be_read_is_broken_not_a_crash(engine: Engine):
     (engine.root / "engine.json").write_text("{", encoding="utf-8")
 
     assert engine.state().problem == "record-unreadable"
+
+
+def test_another_version_of_a_package_than_the_tested_one_is_seen_and_named(engine: Engine):
+    install(engine)
+    site = engine.root / "main" / "lib" / "python3.11" / "site-packages"
+    info = next(site.glob("beta-*.dist-info"))
+    version = info.name.removesuffix(".dist-info").partition("-")[2]
+    shutil.copytree(info, site / "beta-9.9.dist-info")  # both: which one Python takes is chance
+
+    state = engine.state()
+    assert (state.status, state.problem) == ("broken", "package-other")
+    assert state.detail == f"beta {version} and 9.9 instead of {version}"
+    shutil.rmtree(info)
+    assert engine.state().detail == f"beta 9.9 instead of {version}"
+
+
+def test_a_compiler_library_that_was_replaced_by_hand_or_deleted_is_seen(engine: Engine):
+    install(engine)
+    site = engine.root / "main" / "lib" / "python3.11" / "site-packages"
+    (site / "libtpu-1.dist-info").mkdir()
+    (site / "libtpu-1.dist-info" / "RECORD").write_text("libtpu/__init__.py,,9\nlibtpu/libtpu.so,sha256=x,5\n")
+    (site / "libtpu").mkdir()
+    library = site / "libtpu" / "libtpu.so"
+    library.write_bytes(b"12345")
+    assert engine.state().is_ready
+    library.write_bytes(b"another")
+    assert (engine.state().problem, engine.state().detail) == ("library-changed", "libtpu.so")
+    library.unlink()
+    assert engine.state().problem == "library-changed"
 
 
 def test_repair_replaces_the_damaged_package_only(engine: Engine, commands: Path):
