@@ -360,7 +360,9 @@ def _own_file(question: Mapping[str, Any]) -> str | None:
 
 def _environment() -> dict[str, str]:
     """Without what would have JAX load another libtpu than that of the compiler's environment, or change its ways."""
-    return {name: value for name, value in trainer_environment().items() if not (name.startswith(("TPU_", "LIBTPU_")) and not name.startswith("TPU_STUDIO"))}
+    found = trainer_environment()
+    others = [name for name in found if name.startswith(("TPU_", "LIBTPU_")) and not name.startswith("TPU_STUDIO_")]
+    return {name: value for name, value in found.items() if name not in others}
 
 
 def _source_sha256() -> str:
