@@ -6,7 +6,8 @@ run in it, in the order in which they subscribed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -16,6 +17,7 @@ class Observable(Generic[T]):
     def __init__(self, value: T) -> None:
         self._value = value
         self._listeners: list[Callable[[T], None]] = []
+        self._held: list[T] = []  # what the listeners last heard of, while they are held
 
     @property
     def value(self) -> T:
@@ -26,6 +28,24 @@ class Observable(Generic[T]):
         if value == self._value:
             return
         self._value = value
+        if not self._held:
+            self._tell(value)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What changes in the block is told once, at its end. Blocks may lie in each other."""
+        if self._held:
+            yield
+            return
+        self._held.append(self._value)
+        try:
+            yield
+        finally:
+            before, value = self._held.pop(), self._value
+            if value != before:
+                self._tell(value)
+
+    def _tell(self, value: T) -> None:
         for listener in tuple(self._listeners):
             if listener in self._listeners and self._value is value:
                 listener(value)

@@ -28,6 +28,7 @@ from tpu_studio.wire.job import Job
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
+    from tpu_studio.planner.own import OwnRuns
     from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
     from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
     from tpu_studio.wire.plan import Plan
@@ -63,6 +64,7 @@ class PlanViewModel(Editing, Starting):
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
         self._may_check = False
         self._bucket_region = ""
+        self._taught: OwnRuns | None = None
         self._ends = [engine.state.subscribe(self._engine_changed), runs.state.subscribe(self._runs_changed)]
         self._choose()
 
@@ -92,12 +94,13 @@ class PlanViewModel(Editing, Starting):
         self._times.cancel()
 
     def _take(self, job: Job) -> None:
-        """Make *job* the draft: look at its data if it is other data, read its own file, plan."""
+        """Make *job* the draft: look at its data if it is other data, read its own file, plan. All is told at once."""
         self._edited_at = self._clock()
-        self._draw(job=job, problem=None, may_undo=bool(self._past), may_redo=bool(self._future))
-        self._see_own_file()
-        self._see_data()
-        self._plan()
+        with self.state.at_once():
+            self._draw(job=job, problem=None, may_undo=bool(self._past), may_redo=bool(self._future))
+            self._see_own_file()
+            self._see_data()
+            self._plan()
 
     # ------------------------------------------------------------------------------------------------------------ data
 
@@ -123,8 +126,9 @@ class PlanViewModel(Editing, Starting):
             self._draw(looking=False, look_slow=False, look=look)
 
     def _looked(self, look: Look) -> None:
-        self._draw(looking=False, look_slow=False, look=look, look_problem=None)
-        self._plan()
+        with self.state.at_once():
+            self._draw(looking=False, look_slow=False, look=look, look_problem=None)
+            self._plan()
 
     def _see_pictures(self) -> None:
         """Small pictures for the preview, when the look is a new one."""
@@ -150,8 +154,12 @@ class PlanViewModel(Editing, Starting):
     # ------------------------------------------------------------------------------------------------------------ plan
 
     def _plan(self) -> None:
-        self._see_pictures()
-        self._choose()
+        with self.state.at_once():
+            self._see_pictures()
+            self._choose()
+            self._plan_now()
+
+    def _plan_now(self) -> None:
         view = self.state.value
         if not view.complete or view.look is None or view.look_problem:
             where = self._where(None)
@@ -169,7 +177,7 @@ class PlanViewModel(Editing, Starting):
         facts = {"sha256": own.sha256, "missing": own.missing} if own else {}
         consent = own.sha256 if own and own.agreed else ""
         try:
-            known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent}
+            known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent, "own": self._taught}
             bucket = self._bucket_region if view.job["where.place"] == "cloud" else ""
             bare = make_plan(view.job, view.look, advise=False, **known)
             timing, picture_s = self._times.of(bare), self._paces.of(bare)
@@ -179,7 +187,10 @@ class PlanViewModel(Editing, Starting):
             plan = make_plan(
                 view.job, view.look, timing=timing, here=here, picture_s=picture_s, bucket_region=bucket, **known
             )
-            parts = estimate_of(view.job, view.look, timing=timing, model_facts=facts, picture_s=picture_s)
+            parts = estimate_of(
+                view.job, view.look, timing=timing, model_facts=facts, picture_s=picture_s, consent=consent,
+                own=self._taught,
+            )  # fmt: skip
             verdict = verdict_of(view.job, plan)
             plan = self._as_checked(plan)
         except StudioError as error:
@@ -199,7 +210,9 @@ class PlanViewModel(Editing, Starting):
         )
         where = self._where(plan)
         slices = (
-            planwhere.choices(view.job, plan, view.look, timing, self._now(), picture_s) if view.rented else ()
+            planwhere.choices(view.job, plan, view.look, timing, self._now(), picture_s, self._taught)
+            if view.rented
+            else ()
         )
         check = described(self._checks.view, plan, self._checks.of(plan), self._may_check)
         self.state.set(
@@ -287,7 +300,8 @@ class PlanViewModel(Editing, Starting):
         for place, model in enumerate(draft.fitting_models(kind, look.task if look else None)):
             detail = "Good first choice" if place == 0 and kind else ""
             if look is not None and draft.has_data(view.job):
-                words = planwords.would_take(draft.edited(view.job, {"model.name": model.name}), look, self._now())
+                job = draft.edited(view.job, {"model.name": model.name})
+                words = planwords.would_take(job, look, self._now(), self._taught)
                 detail = " · ".join(part for part in (detail, words) if part)
             choices.append(ModelChoice(model.name, model.title, model.help, detail))
         self._draw(choices=tuple(choices))
@@ -317,6 +331,8 @@ class PlanViewModel(Editing, Starting):
             return
         if not view.needs_engine:
             return  # this computer's steps say nothing of a TPU's
+        if view.parts is not None and view.parts.measured and not asked:
+            return  # own runs of this very work tell it already
         if not view.engine.ready or (view.running and not asked) or (plan.job.model == "file" and not plan.consent):
             return
         if self._times.start(plan, again=asked and self._times.of(plan) is None):
@@ -353,4 +369,9 @@ class PlanViewModel(Editing, Starting):
         self._draw(engine=engine)
 
     def _runs_changed(self, runs: RunsView) -> None:
-        self._draw(running=tuple(row.name for row in runs.going_on if not row.rented))
+        before, self._taught = self._taught, runs.taught
+        with self.state.at_once():
+            self._draw(running=tuple(row.name for row in runs.going_on if not row.rented))
+            taught = self._taught.names if self._taught else frozenset()
+            if taught != (before.names if before else frozenset()):
+                self._plan()

@@ -253,6 +253,8 @@ class PlanView:
             return "neutral", "Updating"
         if self.plan.memory.get("by") == "tpu-compiler":
             return "ok", "Checked by the compiler"
+        if self.parts and self.parts.lesson and self.timing not in ("measuring", "ready"):
+            return "neutral", "From your own runs"
         if not self.needs_engine:
             return "neutral", "From published figures"
         if self.timing == "measuring":

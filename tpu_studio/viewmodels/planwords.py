@@ -16,6 +16,7 @@ from tpu_studio.wire.plan import Plan, Range
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
     from tpu_studio.planner.estimate import Estimate
+    from tpu_studio.planner.own import OwnRuns
 
 KIND_WORDS = {
     "images": "Pictures",
@@ -181,13 +182,13 @@ def fix_words(fix: Mapping[str, Any]) -> str:
     return f"Use {word or (format(value, ',') if isinstance(value, int) else value)}"
 
 
-def would_take(job: Job, look: Look, now: float) -> str:
+def would_take(job: Job, look: Look, now: float, own: OwnRuns | None = None) -> str:
     """`391 thousand weights · about 3 min`: what training *job* would take here, as far as it can be told."""
     from tpu_studio.planner.make import make_plan
     from tpu_studio.wire.errors import StudioError
 
     try:
-        plan = make_plan(job, look, now=now, advise=False)
+        plan = make_plan(job, look, now=now, advise=False, own=own)
     except StudioError:  # the options of another model: the card is still a choice
         return ""
     told = [f"{weights(int(plan.memory['params']))} weights"]

@@ -18,6 +18,7 @@ from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
 
 if TYPE_CHECKING:
+    from tpu_studio.planner.own import OwnRuns
     from tpu_studio.workflow.ports import RunSummary, Tasks
     from tpu_studio.workflow.trash import Deleted
 
@@ -38,6 +39,7 @@ class RunsLike(Protocol):
     def delete(self, run: str) -> Any: ...
     def undo_delete(self, run: str) -> Any: ...
     def deleted(self) -> Sequence[Deleted]: ...
+    def forget_taught(self) -> None: ...
     def import_folder(self, folder: Path) -> Any: ...
     def export(self, run: str, destination: Path) -> Any: ...
 
@@ -53,13 +55,14 @@ class Undo:
 @dataclass(frozen=True)
 class RunsView:
     """*rows* are newest first; None until the first list has come. *busy* names what is being done now. *deleted* is
-    what can be brought back, deleted last first."""
+    what can be brought back, deleted last first. *taught*: what runs so far teach the estimate."""
 
     rows: tuple[RunRow, ...] | None = None
     deleted: tuple[Deleted, ...] = ()
     problem: Problem | None = None
     busy: str = ""
     read_at: float = 0.0
+    taught: OwnRuns | None = None
 
     @property
     def loading(self) -> bool:
@@ -139,13 +142,15 @@ class RunsViewModel:
         runs, now = self._runs, self._clock()
         settle = now - self._settled_at >= SETTLE_EVERY_S
 
-        def work() -> tuple[tuple[RunRow, ...], tuple[Deleted, ...]]:
+        def work() -> tuple[tuple[RunRow, ...], tuple[Deleted, ...], OwnRuns]:
+            from tpu_studio.workflow.forgetting import own_runs
+
             found = runs.list()
             if settle and any(not row.over and not row.alive and not row.problem for row in found):
                 self._settled_at = now
                 runs.reconcile()  # a run that nobody guards any more is given its end
                 found = runs.list()
-            return rows_of(found), tuple(runs.deleted())
+            return rows_of(found), tuple(runs.deleted()), own_runs(found)
 
         self._tasks.submit(work, done=self._seen, failed=self._unread)
 
@@ -221,6 +226,14 @@ class RunsViewModel:
             ),
         )
 
+    def forget_taught(self) -> None:
+        """What the runs so far have taught the estimate counts no more; the runs stay."""
+
+        def done(_: Any) -> None:
+            self.tell("Forgotten", "Estimates are the model's own again. Your runs and their models are untouched.")
+
+        self._do("forgetting", lambda runs: runs.forget_taught(), done)
+
     def _do(self, busy: str, act: Callable[[RunsLike], Any], done: Callable[[Any], None] | None = None) -> None:
         runs = self._runs
         if runs is None:
@@ -245,12 +258,14 @@ class RunsViewModel:
         self.state.set(replace(self.state.value, busy=busy))
         self._tasks.submit(lambda: act(runs), done=finished, failed=failed)
 
-    def _seen(self, found: tuple[tuple[RunRow, ...], tuple[Deleted, ...]]) -> None:
+    def _seen(self, found: tuple[tuple[RunRow, ...], tuple[Deleted, ...], OwnRuns]) -> None:
         self._looking = False
-        now, (rows, deleted) = self._clock(), found
+        now, (rows, deleted, taught) = self._clock(), found
         rows = tuple(replace(row, left=self._left(row, now)) for row in rows)
         self._tell_ends(rows)
-        self.state.set(replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now))
+        self.state.set(
+            replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now, taught=taught)
+        )
         self._catch_up()
 
     def _unread(self, error: Exception) -> None:
