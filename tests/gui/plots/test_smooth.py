@@ -21,6 +21,14 @@ def test_noise_shrinks_as_the_width_of_the_window_says():
     assert 0.1 < line[50:-50].std() < 0.25
 
 
+def test_a_loss_that_falls_steeply_to_almost_nothing_is_never_shown_below_it():
+    steps = np.arange(16_000.0)
+    loss = 2.0 * np.exp(-steps / 60) + 1e-6
+    _x, line = smoothed(steps, loss, 200.0)
+    assert line.min() >= loss.min()
+    assert line.max() <= loss.max()
+
+
 def test_gaps_are_not_joined_and_do_not_smear():
     x = np.arange(100.0)
     y = np.where(x < 50, 1.0, 5.0)

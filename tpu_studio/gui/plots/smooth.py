@@ -64,6 +64,7 @@ def _piece(x: Floats, y: Floats, sigma: float, points: int) -> tuple[Floats, Flo
     t0, t1 = (_sum(level, weights * power, reach) for power in (1.0, shifts))
     bent = s0 * s2 - s1**2
     result = np.where(bent > 1e-9 * s0 * s2, (s2 * t0 - s1 * t1) / np.where(bent == 0, 1, bent), t0 / s0)
+    result = np.clip(result, y.min(), y.max())  # a line fitted over a bend leads beyond it: no loss is below zero
     if cells > points:
         pick = np.unique(np.round(np.linspace(0, cells - 1, points)).astype(int))
         return grid[pick], result[pick]
