@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.events import from_record
+from tpu_studio.wire.events import Event, from_record
 from tpu_studio.wire.runfolder import events_names
 
 
@@ -18,6 +18,8 @@ class Happenings:
         notices: (time, id, level, facts), oldest first.
         resumes: (time, step) of each time the run went on from a checkpoint.
         training_s, examples, waiting_s: Sums over the speed reports.
+        busy: Each duty cycle that this machine's chips told, 0 to 1.
+        memory: Used and total bytes of its fullest chip when it was fullest; zeros: not told.
     """
 
     began: float = 0.0
@@ -30,6 +32,8 @@ class Happenings:
     waiting_s: float = 0.0
     examples: float = 0.0
     log_lines: int = 0
+    busy: list[float] = field(default_factory=list)
+    memory: tuple[float, float] = (0.0, 0.0)
     _phase: tuple[str, float] = ("", 0.0)
 
     @property
@@ -62,6 +66,16 @@ class Happenings:
             self.training_s += float(event.get("seconds") or 0.0)
             self.waiting_s += float(event.get("waiting_for_data_s") or 0.0)
             self.examples += float(event.get("examples") or 0.0)
+
+        elif event.kind == "device":
+            self._see_chips(event)
+
+    def _see_chips(self, event: Event) -> None:
+        if (busy := event.get("duty_cycle")) is not None:
+            self.busy.append(float(busy))
+        used, total = float(event.get("hbm_used_bytes") or 0.0), float(event.get("hbm_total_bytes") or 0.0)
+        if total > 0 and used * (self.memory[1] or 1.0) > self.memory[0] * total:
+            self.memory = used, total
 
     def _enter(self, phase: str, t: float) -> None:
         before, since = self._phase

@@ -69,7 +69,7 @@ def page(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenin
         when=_e(_clock(happened.began)),
         numbers="".join(_number(*each) for each in _numbers(card, points, happened)),
         curves="".join(_curves(plan, points)),
-        about=_rows(_about(plan, card)),
+        about=_rows(_about(plan, card, happened)),
         settings=_settings(plan),
         happened="".join(
             f'<li class="{_e(level)}"><time>{_e(_clock(t))}</time> {_e(text)}</li>'
@@ -143,7 +143,7 @@ def _curves(plan: Plan, points: Points) -> list[str]:
     return pictures
 
 
-def _about(plan: Plan, card: Mapping[str, Any]) -> list[tuple[str, str]]:
+def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tuple[str, str]]:
     look = plan.data
     rows = [
         ("Model", str(card["model"]) if card["own"] is None else "your own"),
@@ -153,6 +153,7 @@ def _about(plan: Plan, card: Mapping[str, Any]) -> list[tuple[str, str]]:
             f"{plan.framework} {card['versions'].get(plan.framework, '')}, Keras {card['versions']['keras']}",
         ),
         ("Place", f"{plan.place} ({plan.accelerator})"),
+        *_chips(plan, happened),
         ("Data", str(plan.job["data.path"] or "built-in sample")),
     ]
     if look.get("train"):
@@ -166,6 +167,18 @@ def _about(plan: Plan, card: Mapping[str, Any]) -> list[tuple[str, str]]:
         )
     rows.append(("Run", plan.run or "–"))
     return rows
+
+
+def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:
+    """How busy the chips of this machine were and how full their memory, as far as they told."""
+    told = []
+    if happened.busy:
+        told.append(f"computed {sum(happened.busy) / len(happened.busy):.0%} of the time")
+    if happened.memory[1]:
+        used, total = (f"{each / 1e9:.1f}" for each in happened.memory)
+        told.append(f"at most {used} of {total} GB of a chip’s memory in use")
+    practice = " (practice: figures of the computer it ran on)" if plan.place == "practice" else ""
+    return [("TPU", f"{', '.join(told)}{practice}")] if told else []
 
 
 def _settings(plan: Plan) -> str:
