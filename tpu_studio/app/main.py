@@ -6,6 +6,7 @@ the first picture (`compose`), and the pages' imports follow. One window for eac
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -13,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtCore import QCoreApplication, QTimer, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
@@ -41,6 +42,7 @@ def main(argv: Sequence[str]) -> int:
     answer = single.hand_over(home, path)
     if answer is single.Answer.TAKEN:
         return 0
+    gc.disable()  # all that is made up to the first picture stays
     from tpu_studio.app import warming
     from tpu_studio.app.signals import SignalWatch
     from tpu_studio.app.studio import Studio
@@ -52,6 +54,7 @@ def main(argv: Sequence[str]) -> int:
         first.listen_with(studio.opened_again)
     watch = SignalWatch(app.quit, app)
     sys.setswitchinterval(warming.SWITCH_S)
+    QTimer.singleShot(0, app, _collect_again)
     code = app.exec()
     if first is not None:
         first.close()
@@ -60,6 +63,11 @@ def main(argv: Sequence[str]) -> int:
     if not clean:
         _leave_now(code)
     return int(code)
+
+
+def _collect_again() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def _leave_now(code: int) -> NoReturn:
