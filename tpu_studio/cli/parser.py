@@ -224,8 +224,6 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_argument("--delete", action="store_true", help="delete what TPU Studio made; buckets with results stay")
     sweep.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
-    practice = verb(
-        "practice",
     known = verb(
         "catalogue",
         "What TPU Studio knows of TPUs: areas, slices, machines, images, prices, each with its source and day.",
@@ -234,6 +232,8 @@ def parser() -> argparse.ArgumentParser:
     known.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
     known.add_argument("--refresh", action="store_true", help="ask your project's own lists, about a minute; free")
 
+    practice = verb(
+        "practice",
         "Serve the practice cloud: Google's own interfaces on this computer, free, with machines that are processes.",
         "tpu-studio practice --fault preempted-at-step:step=40 --speed 10",
     )
