@@ -13,6 +13,8 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
+    from tpu_studio.domain.run import RunView
+    from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.trash import Deleted
 
 
@@ -216,8 +218,13 @@ def _as_text(row: RunSummary, following: Any) -> str:
         ["Steps", f"{row.step:,} of {row.steps_planned:,}"],
         ["Time", figures.duration(row.duration_s)],
     ]
-    if row.usd:
-        told = "" if row.place == "cloud" else "; nothing was charged"
+    told = "" if row.place == "cloud" else "; nothing was charged"
+    if view.usd_between is not None:
+        spans = figures.money_between(*view.usd_between)
+        kind = pretence(row.place, view.usd_between[1])
+        why = "no record says when a machine went, and the bill lies in between"
+        lines.append(["Cost", f"{kind} {spans}: {why}{told}".strip()])
+    elif row.usd:
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
     if chips := runchips.words(view, row.place):
         lines.append(["TPU", chips])

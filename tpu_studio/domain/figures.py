@@ -71,6 +71,11 @@ def money(usd: float | None) -> str:
     return "–" if usd is None else f"${usd:,.2f}"
 
 
+def money_between(least: float, most: float) -> str:
+    """$0.05–$0.09; $0.05 where both are the same to the cent."""
+    return money(least) if money(least) == money(most) else f"{money(least)}–{money(most)}"
+
+
 def size(number: float) -> str:
     """Bytes as 640 kB, 1.4 GB (powers of 1000, as shops count)."""
     for unit in ("bytes", "kB", "MB", "GB"):

@@ -47,20 +47,29 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
         return Fact(label, "Not known", "The price was not known; Google's bill tells.")
     seconds = sum(_number(one.get("billed_s")) or 0.0 for one in told.get("made") or ())
     more = f"{figures.duration(seconds)} at {figures.money(rate)} an hour."
-    if most is not None and most > usd + 0.005:
-        more += f" {figures.money(most)} at most, if a machine that nobody saw was charged."
+    least = _number(told.get("usd_at_least"))
+    shown = figures.money_between(usd if least is None else min(least, usd), max(usd, most or 0.0))
+    if shown != figures.money(usd):
+        more += f" No record says when a machine went: {figures.money(usd)} is the likeliest, the bill lies in between."
     more += " Nothing was charged: practice." if place == "practice" else " Taxes, storage and traffic come on top."
-    return Fact(label, figures.money(usd), more)
+    return Fact(label, shown, more)
 
 
 def _machine(one: Mapping[str, Any], place: str) -> Fact:
     created, deleted = _number(one.get("created")), _number(one.get("deleted"))
-    spans = [_clock(moment) if moment is not None else "?" for moment in (created, deleted)]
     usd = _number(one.get("usd"))
     cost = f" · {figures.money(usd)}" if usd is not None else ""
-    took = figures.duration(_number(one.get("billed_s")) or 0.0)
-    gone = f"{lender(place)} answers that it is not there any more." if deleted is not None else "Not proved gone."
-    there = f"There from {spans[0]} to {spans[1]}. {gone}"
+    seconds = _number(one.get("billed_s")) or 0.0
+    took = figures.duration(seconds)
+    bounds = [_number(one.get(f"billed_at_{name}_s")) for name in ("least", "most")]
+    least, most = [figures.duration(seconds if bound is None else bound) for bound in bounds]
+    if least != most:
+        took = f"{least} to {most}"
+    came = "Nobody saw it there." if created is None else f"There from {_clock(created)} on."
+    gone = "Not proved gone."
+    if deleted is not None:
+        gone = f"{lender(place)} answered at {_clock(deleted)} that it is not there any more."
+    there = f"{came} {gone}"
     return Fact(f"{one.get('name')} in {one.get('zone')}", f"{took}{cost}", there)
 
 

@@ -133,7 +133,10 @@ def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) ->
     elif facts.rented and usd:
         context = "up to the proof that it is gone" if real else "nothing was charged"
     share = min(1.0, usd / limit) if limit else None
-    return Number(label, figures.money(usd), unit, context, "circle-dollar-sign", share=share)
+    value = figures.money(usd)
+    if view.settled and view.usd_between is not None and figures.money_between(*view.usd_between) != value:
+        value, context = figures.money_between(*view.usd_between), "no record says when the TPU went"
+    return Number(label, value, unit, context, "circle-dollar-sign", share=share)
 
 
 def _time(facts: RunFacts, view: RunView, now: float, found: Forecast | None) -> Number:

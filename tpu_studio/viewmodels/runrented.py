@@ -139,8 +139,9 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
             f"{lender(plan.place)} is asked until it answers that nothing is there; then the proof stands here.",
             proofs,
         )
-    usd = figures.money(view.usd)
-    cost = f"It would have cost {usd}; nothing was charged." if practice else f"It cost {usd}."
+    usd = figures.money_between(*(view.usd_between or (view.usd, view.usd)))
+    why = ": no record says when the machine went" if "–" in usd else ""
+    cost = f"It would have cost {usd}{why}; nothing was charged." if practice else f"It cost {usd}{why}."
     if not proofs:
         return Removal("ok", "Nothing was rented", "No machine was made, and nothing was charged.")
     at = max(item.t for item in view.happened if item.kind == "deleted")

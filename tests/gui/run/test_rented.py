@@ -192,7 +192,7 @@ def test_the_receipt_is_read_out_in_the_window(qtbot: QtBot, show: Any, tmp_path
     one.page.removal.receipt.emit()
     told = words_in(one.sheet)
     assert "Would have cost" in told and "$0.02" in told and "Nothing was charged: practice." in told
-    assert f"{NAME} in us-west4-a" in told and "The practice cloud answers that it is not there any more." in told
+    assert f"{NAME} in us-west4-a" in told and "that it is not there any more." in told
     assert "All removed" in told and "4.2 MB · would be less than a cent a month" in told
 
 

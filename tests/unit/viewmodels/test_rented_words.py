@@ -19,6 +19,7 @@ from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.cap import cap
 from tpu_studio.viewmodels import draft, planwhere, runfacts, runhappened, runnumbers, runrented, runstages, runwords
 from tpu_studio.viewmodels.money import month_of
+from tpu_studio.viewmodels.receipt import receipt_of
 from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
 from tpu_studio.wire.events import event, from_record
@@ -195,6 +196,43 @@ def test_another_generation_takes_back_a_kind_of_loan_that_it_does_not_have():
 
 def row(place: str, usd: float, created: float) -> RunRow:
     return row_of(RunSummary("r", "r", Path("/r"), created, place=place, usd=usd, over=True, status="finished"))
+
+
+UNSEEN = (
+    (60.0, "notice", {"id": "cost-unseen", "level": "warning", "facts": {"name": NAME, "usd_at_most": 1.11}}),
+    (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "proof": "404", "made": True, "created": None}),
+    (70.1, "money", {"usd": 0.0, "usd_per_hour": 0.0, "proved": True, "usd_at_least": 0.0, "usd_at_most": 1.11}),
+    (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1}),
+)
+
+
+@pytest.mark.parametrize(("place", "cost"), [("cloud", "It cost"), ("practice", "It would have cost")])
+def test_a_cost_that_no_record_tells_is_shown_as_a_range_and_why(place: str, cost: str):
+    plan, facts, view = plan_at(place), runfacts.facts_of(plan_at(place)), view_of(*ASKED, END, *UNSEEN)
+    number = runnumbers.numbers(facts, view, T + 80)[2]
+    assert (number.value, number.context) == ("$0.00–$1.11", "no record says when the TPU went")
+    removal = runrented.removal_of(plan, view, T + 80)
+    assert removal is not None and f"{cost} $0.00–$1.11: no record says when the machine went" in removal.text
+    (line,) = [one for one in runhappened.what_happened(facts, view) if "Nobody saw" in one.text]
+    assert "$1.11 at most" in line.more and "leave this computer on" in line.more.lower()
+    paper = {"place": place, "usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 1.11, "usd_per_hour": 1.2, "made": []}
+    shown = receipt_of(paper)[0]
+    assert shown.value == "$0.00–$1.11" and "the bill lies in between" in shown.more
+
+
+def test_a_range_that_is_the_same_to_the_cent_is_one_amount():
+    money = (70.1, "money", {"usd": 0.022, "usd_per_hour": 0.0, "usd_at_least": 0.0212, "usd_at_most": 0.0224})
+    done = (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1})
+    view = view_of(*THERE, END, money, done)
+    assert view.usd_between == (0.0212, 0.0224)
+    assert runnumbers.numbers(runfacts.facts_of(plan_at("cloud")), view, T + 80)[2].value == "$0.02"
+
+
+def test_the_receipt_names_how_long_each_machine_was_there_at_least_and_at_most():
+    span = {"billed_s": 615.0, "billed_at_least_s": 599.0, "billed_at_most_s": 901.0}
+    machine = {"name": NAME, "zone": "us-west4-a", "created": T, "deleted": T + 900, "usd": 0.2, **span}
+    told = receipt_of({"place": "cloud", "usd": 0.2, "usd_at_most": 0.3, "usd_per_hour": 1.2, "made": [machine]})
+    assert told[0].value == "$0.20–$0.30" and told[1].value.startswith("9 min 59 s to 15 min")
 
 
 def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
