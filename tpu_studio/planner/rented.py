@@ -311,6 +311,11 @@ def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload |
     )
 
 
+def start_s(place: str) -> float:
+    """Seconds from a machine's creation to its first step, at best."""
+    return PRACTICE_SETUP_S.low if place == "practice" else BOOT_S.low + ENVIRONMENT_S.low + COMPILE_S.low
+
+
 def usd_of(hours: float, usd_per_hour: float) -> float:
     """What *hours* cost, in whole cents upwards."""
     return math.ceil(hours * usd_per_hour * 100.0) / 100.0

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from tpu_studio.wire.job import check
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.schema import BY_PATH
 
+_TRAINS_S = 60.0
 _MOST_HOURS = float(BY_PATH["limits.hours"].maximum or 696)
 
 
@@ -29,6 +31,7 @@ class Seen:
         has_checkpoint: A committed checkpoint is there.
         used_s: Seconds that all attempts took.
         rented: On a rented machine; alive until it is proved gone.
+        start_s: What a machine of it takes to its first step, at best.
     """
 
     run: str
@@ -46,6 +49,8 @@ class Seen:
     plan_steps: int = 1
     steps_per_epoch: float = 1.0
     rented: bool = False
+    usd_per_hour: float | None = None
+    start_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -155,12 +160,19 @@ def _check_limits(hours: float | None, money_usd: float | None) -> None:
 
 
 def _refuse_spent(seen: Seen, money_usd: float | None, hours: float | None) -> None:
-    """A limit below what is used already would end the run at once, and its model might not be written."""
+    """A limit below what is used already would end the run at once, and its model might not be written; one just above
+    it would be used up before anything is trained: the least is a machine's start and a minute of training."""
     cap = seen.limit_usd if money_usd is None else money_usd
-    if cap is not None and seen.usd >= cap:
-        raise RunError("money-spent", run=seen.run, usd=seen.usd, money_usd=cap, rented=seen.rented)
-    if hours is not None and seen.used_s >= hours * 3600.0:
-        raise RunError("time-spent", run=seen.run, used_s=seen.used_s, hours=hours)
+    more_s = (0.0 if seen.alive else seen.start_s) + _TRAINS_S if seen.rented else 0.0
+    least = math.ceil(round((seen.usd + (seen.usd_per_hour or 0.0) * more_s / 3600.0) * 100.0, 6)) / 100.0
+    if cap is not None and (seen.usd >= cap or (seen.rented and seen.usd_per_hour and cap < least)):
+        id = "money-spent" if seen.usd >= cap else "money-too-little"
+        known = {"least_usd": least} if seen.usd_per_hour and seen.rented else {}
+        raise RunError(id, run=seen.run, usd=seen.usd, money_usd=cap, rented=seen.rented, **known)
+    if hours is not None and seen.used_s + more_s >= hours * 3600.0:
+        id = "time-spent" if seen.used_s >= hours * 3600.0 else "time-too-little"
+        least_hours = math.ceil((seen.used_s + more_s + 1.0) / 36.0) / 100.0
+        raise RunError(id, run=seen.run, used_s=seen.used_s, hours=hours, least_hours=least_hours)
 
 
 def _grown_hours(seen: Seen, epochs: float) -> float | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import JobError, RunError
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import decide
@@ -67,6 +69,35 @@ def test_a_limit_below_what_is_used_already_is_refused_and_ends_no_run_that_trai
     assert refusal(decide.extend, costly, 1, hours=0.1) == "time-spent"
     assert refusal(decide.resume, replace(LOST, over=True, reason="time-limit"), hours=0.5) == "time-spent"
     assert decide.extend(costly, 1, money_usd=0.09, hours=0.6)
+
+
+def test_a_limit_just_above_what_is_used_is_refused_with_the_least_that_trains() -> None:
+    """$12 an hour: a minute costs 20 cents, and the 130 s in which a machine starts 43 cents and a third."""
+    trains = replace(RUNNING, usd=0.08, limit_usd=0.42, rented=True, usd_per_hour=12.0, start_s=130.0)
+    with pytest.raises(RunError) as told:
+        decide.extend(trains, 1, money_usd=0.09)
+    assert (told.value.id, told.value.facts["least_usd"]) == ("money-too-little", 0.28)
+    assert "$0.28 at least" in say(told.value).action
+    assert decide.extend(trains, 1, money_usd=0.28)
+
+    over = replace(trains, alive=False, over=True, reason="stopped-by-user")
+    for again in (lambda usd: decide.resume(over, money_usd=usd), lambda usd: decide.extend(over, 1, money_usd=usd)):
+        with pytest.raises(RunError) as told:
+            again(0.71)
+        assert (told.value.id, told.value.facts["least_usd"]) == ("money-too-little", 0.72)
+        assert isinstance(again(0.72), NewAttempt)
+    with pytest.raises(RunError) as told:
+        decide.resume(over, hours=0.51, money_usd=2.0)
+    assert (told.value.id, told.value.facts["least_hours"]) == ("time-too-little", 0.56)
+    assert isinstance(decide.resume(over, hours=0.56, money_usd=2.0), NewAttempt)
+    spent = replace(over, usd=0.42)
+    assert "$1.06 at least" in say(refused(lambda: decide.resume(spent))).action
+
+
+def refused(call: Callable[[], object]) -> RunError:
+    with pytest.raises(RunError) as told:
+        call()
+    return told.value
 
 
 def test_a_run_that_reached_its_time_limit_is_granted_the_hours_of_the_plan_again() -> None:

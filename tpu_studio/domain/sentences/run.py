@@ -239,7 +239,19 @@ ERRORS: dict[str, Entry] = {
     "money-spent": lambda f: Sentence(
         f"{_run(f)} has cost as much as that limit already",
         f"{'' if f.raw('rented') else 'The price is pretended: nothing is charged. '}{_AS_IT_WAS}",
-        "Give a higher cost limit: it counts from the run's beginning.",
+        f"Give a higher cost limit{_least(f)}: it counts from the run's beginning.",
+    ),
+    "money-too-little": lambda f: Sentence(
+        "With that cost limit nothing would be trained",
+        f"{_run(f)} has cost {figures.money(_number(f, 'usd'))} already, and what is left does not pay for the start of a "
+        f"machine and a minute of training. {_AS_IT_WAS}",
+        f"Give a higher one{_least(f)}: it counts from the run's beginning.",
+    ),
+    "time-too-little": lambda f: Sentence(
+        "With that time limit nothing would be trained",
+        f"{_run(f)} has used {_lasted(f, 'used_s')}, and what is left is gone before a machine has started and trained for "
+        f"a minute. {_AS_IT_WAS}",
+        f"Give a longer time, {_number(f, 'least_hours'):g} h at least: it counts from the run's beginning.",
     ),
     "time-spent": lambda f: Sentence(
         f"{_run(f)} has trained longer than that already",
@@ -328,6 +340,15 @@ def _room(f: Facts) -> str:
     if isinstance(f.raw("need_bytes"), (int, float)):
         return f"{f.bytes('need_bytes')} are needed, {f.bytes('free_bytes', 'less')} are free. "
     return ""
+
+
+def _number(f: Facts, name: str) -> float:
+    value = f.raw(name)
+    return float(value) if isinstance(value, (int, float)) else 0.0
+
+
+def _least(f: Facts) -> str:
+    return f", {figures.money(_number(f, 'least_usd'))} at least" if f.raw("least_usd") else ""
 
 
 def _lasted(f: Facts, name: str) -> str:

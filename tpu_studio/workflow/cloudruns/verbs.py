@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path, PurePosixPath
 
+from tpu_studio.planner.rented import start_s
 from tpu_studio.wire import controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError, StudioError
 from tpu_studio.wire.limits import limits_of
@@ -108,6 +109,8 @@ class CloudVerbs:
             plan_steps=plan.steps,
             steps_per_epoch=plan.steps_per_epoch,
             rented=True,
+            usd_per_hour=limits.usd_per_hour,
+            start_s=start_s(plan.place),
         )
 
     def take_over(self, plan: Plan, run: str, *, bucket: str = "") -> Path:
