@@ -14,6 +14,7 @@ from tpu_studio.domain.pace import SpeedReport
 from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span, higher_is_better
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.phases import Phase, Status
+from tpu_studio.wire.reasons import Reason
 
 HAPPENED_AT_MOST = 500
 SPEED_WINDOW = 8
@@ -21,6 +22,8 @@ SPEED_WINDOW = 8
 
 def apply(view: RunView, event: Event) -> RunView:
     """The view after *event*. Unknown kinds, and events whose fields make no sense, only move ``seen_t``."""
+    if event.kind == "end" and event.get("reason") == Reason.GUARDIAN_GONE.value:
+        view = _closed(view, view.seen_t)  # found later: since its last word it was not at work
     view = replace(view, seen_t=max(view.seen_t, event.t), started_t=view.started_t or event.t)
     fold = _FOLDS.get(event.kind)
     try:
@@ -217,19 +220,22 @@ def _end(view: RunView, event: Event) -> RunView:
         },
         {"saved_step": view.checkpoint_step, **(facts if isinstance(facts, dict) else {})},
     )
-    spans = {
-        phase: replace(span, end=max(span.start, event.t)) if span.end is None else span
-        for phase, span in view.spans.items()
-    }
     return replace(
-        view,
+        _closed(view, event.t),
         end=end,
         phase=Phase.CLEANING_UP if view.rented else Phase.DONE,
         detail="",
-        spans=spans,
         stopping=False,
         happened=_and(view.happened, Happened(event.t, "end", {"status": status.value, "reason": end.reason})),
     )
+
+
+def _closed(view: RunView, t: float) -> RunView:
+    """With the stage that goes on ended at *t*."""
+    spans = {
+        phase: replace(span, end=max(span.start, t)) if span.end is None else span for phase, span in view.spans.items()
+    }
+    return replace(view, spans=spans)
 
 
 def _intent(view: RunView, event: Event) -> RunView:

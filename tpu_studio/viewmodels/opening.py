@@ -16,6 +16,7 @@ TABLES = (".csv", ".tsv", ".tab")
 TEXTS = (".txt", ".md", ".text")
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 DATA_SET = "dataset.json"
+RUN_PARTS = ("events", "claims", "checkpoints", "result")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,8 @@ def what_is(path: Path) -> Opened:
             return Opened("run", path)
         if (path / DATA_SET).is_file():
             return Opened("data", path, "tfrecord")
+        if sum((path / part).is_dir() for part in RUN_PARTS) > 1:
+            return Opened("run", path)  # which has lost its plan: taking it in says so
         return Opened("data", path, _folder_kind(path))
     except OSError:
         return Opened("missing", path)

@@ -64,6 +64,16 @@ def test_an_end_declared_by_the_desktop_outlasts_older_events_of_the_attempt():
     assert view.end is not None and view.end.reason == "guardian-gone"
 
 
+def test_the_night_after_the_computer_went_off_is_no_time_of_the_run():
+    view = fold(
+        event("phase", t=100, phase="training", attempt=1),
+        event("metric", t=160, step=[9], loss=[0.5]),
+        event("end", t=40_000, status="failed", reason="guardian-gone"),  # told when the app was started again
+    )
+    assert view.seconds(99_999) == 60
+    assert view.end is not None and view.end.t == 40_000
+
+
 def test_a_new_attempt_takes_the_run_up_again_and_forgets_the_best_values_after_its_checkpoint():
     view = fold(
         event("phase", t=1, phase="training", attempt=1),

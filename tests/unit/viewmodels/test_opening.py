@@ -31,6 +31,13 @@ def test_a_folder_with_a_plan_is_a_run_and_so_is_the_plan_itself(tmp_path):
     assert what_is(tmp_path / "plan.json").path == tmp_path
 
 
+def test_a_run_that_lost_its_plan_is_no_folder_of_pictures(tmp_path):
+    (tmp_path / "events").mkdir()
+    assert what_is(tmp_path).kind == "data"  # a kind of picture may be called so
+    (tmp_path / "checkpoints").mkdir()
+    assert what_is(tmp_path).kind == "run"
+
+
 def test_a_folder_of_folders_holds_pictures_and_a_folder_of_texts_holds_text(tmp_path):
     (tmp_path / "hands" / "0").mkdir(parents=True)
     assert what_is(tmp_path / "hands").data_kind == "images"
