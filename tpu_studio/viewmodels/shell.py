@@ -152,9 +152,10 @@ class ShellViewModel:
         lasting: bool = False,
         details: str = "",
     ) -> int:
-        """Show a notice; its number is for `close_notice`."""
+        """Show a notice, in the place of one that said the same; its number is for `close_notice`."""
         notice = Notice(next(self._numbers), title, text, tone, action, act, lasting, details)
-        self.state.set(replace(self.state.value, notices=(*self.state.value.notices, notice)[-NOTICES_AT_MOST:]))
+        others = [one for one in self.state.value.notices if act or (one.title, one.text) != (title, text)]
+        self.state.set(replace(self.state.value, notices=(*others, notice)[-NOTICES_AT_MOST:]))
         return notice.number
 
     def tell_problem(self, problem: Problem) -> None:

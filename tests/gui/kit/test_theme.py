@@ -1,9 +1,14 @@
 """Colours, type and icons."""
 
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 from PySide6.QtGui import QFontInfo
 from PySide6.QtWidgets import QApplication
 
+import tpu_studio
 from tpu_studio.gui.kit import brand, fonts, icons, theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.tokens import DARK, LIGHT, Theme, high_contrast
@@ -89,6 +94,34 @@ def test_every_icon_file_draws_in_the_asked_colour():
         assert pixels.width() == 36
         drawn = [pixels.pixelColor(x, y) for x in range(36) for y in range(36)]
         assert any(p.alpha() > 200 and p.name().upper() == LIGHT.bad for p in drawn), path.stem
+
+
+def icons_named_in(file: Path) -> Iterator[str]:
+    """Literals that stand where an icon's name stands: `icon=…`, in tables called …ICONS, and of lines and numbers."""
+    place = {"Icon": 0, "IconButton": 0} if "gui" in file.parts else {"Line": 1, "Number": 4}
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        found: list[ast.expr | None] = []
+        if isinstance(node, ast.Call):
+            found += [word.value for word in node.keywords if word.arg == "icon"]
+            at = place.get(node.func.id) if isinstance(node.func, ast.Name) else None
+            if at is not None and not any(isinstance(word, ast.Starred) for word in node.args):
+                found += node.args[at : at + 1]
+        elif (
+            isinstance(node, ast.Assign)
+            and "ICONS" in ast.unparse(node.targets[0])
+            and isinstance(node.value, ast.Dict)
+        ):
+            found += [value.elts[0] if isinstance(value, ast.Tuple) else value for value in node.value.values]
+        yield from (one.value for one in found if isinstance(one, ast.Constant) and isinstance(one.value, str))
+
+
+def test_every_icon_that_a_page_names_is_there():
+    package = Path(tpu_studio.__file__).parent
+    files = [*package.joinpath("gui").rglob("*.py"), *package.joinpath("viewmodels").rglob("*.py")]
+    named = {name: file.name for file in files for name in icons_named_in(file) if name}
+    assert {"circle-dollar-sign", "gauge", "x", "search", "clock", "circle-check"} <= named.keys()
+    there = {path.stem for path in resource_path("icons").glob("*.svg")}
+    assert {name: file for name, file in named.items() if name not in there} == {}
 
 
 def test_a_misspelled_icon_does_not_pass_silently():

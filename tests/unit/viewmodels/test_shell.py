@@ -81,6 +81,16 @@ def test_notices_are_few_and_the_latest_stay():
     assert [notice.title for notice in shell.state.value.notices] == ["4", "5", "6"]
 
 
+def test_the_same_words_again_do_not_fill_the_window_but_each_undo_stays():
+    shell = ShellViewModel()
+    for _ in range(3):
+        shell.notify("The plan cannot be read", "It is damaged.", lasting=True)
+    assert len(shell.state.value.notices) == 1
+    for _ in range(2):
+        shell.notify("Deleted", action="Undo", act=lambda: None)
+    assert [notice.title for notice in shell.state.value.notices][1:] == ["Deleted", "Deleted"]
+
+
 def test_a_problem_is_a_lasting_notice_with_words_for_people_and_details_for_support():
     shell = ShellViewModel()
     shell.tell_problem(problem_of(RunError("disk-full", folder="/x", raw="[Errno 28]")))
