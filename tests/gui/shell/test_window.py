@@ -185,6 +185,21 @@ def test_arrows_walk_the_palette_round(studio, qtbot):
     palette.close()
 
 
+def test_in_a_low_window_with_large_letters_the_last_row_of_the_palette_is_reached(studio, qtbot):
+    controller().set_text_scale(1.5)
+    try:
+        studio.window.resize(1100, 700)
+        studio.window.act("find")
+        palette = studio.window.findChild(Palette)
+        qtbot.keyClick(palette.field, Qt.Key.Key_Up)
+        assert palette.rect().contains(palette.card.geometry())
+        row = palette.list.visualRect(palette.list.currentIndex())
+        assert palette.list.viewport().rect().contains(row)
+        palette.close()
+    finally:
+        controller().set_text_scale(1.0)
+
+
 def test_a_notice_leaves_by_its_cross_and_its_button_acts(studio, qtbot):
     done = []
     studio.shell.notify("Deleted", action="Undo", act=lambda: done.append(1))

@@ -130,11 +130,13 @@ class Palette(QWidget):
             return
         self.setGeometry(parent.rect())
         width = min(soft_px(600), parent.width() - 2 * Space.page)
-        rows = max(self._model.rowCount(), 1)
+        rows, top = max(self._model.rowCount(), 1), max(parent.height() // 8, 40)
         self.list.setFixedHeight(rows * px(40) + 2)
-        self.card.setGeometry(
-            (parent.width() - width) // 2, max(parent.height() // 8, 40), width, self.card.sizeHint().height()
-        )
+        beyond = top + self.card.sizeHint().height() + Space.l - parent.height()
+        if beyond > 0:  # in large letters not all rows fit: the list scrolls
+            self.list.setFixedHeight(max(self.list.height() - beyond, px(40)))
+            self.list.scrollTo(self.list.currentIndex())
+        self.card.setGeometry((parent.width() - width) // 2, top, width, self.card.sizeHint().height())
 
     def _chosen(self, index: QModelIndex) -> None:
         command: Command | None = index.data(_ROLE)
