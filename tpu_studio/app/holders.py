@@ -182,6 +182,7 @@ class PlanHolder(Holder):
         from tpu_studio.app.checks import PlanPreflight
         from tpu_studio.cloud import colab
         from tpu_studio.gui.plan.page import PlanPage
+        from tpu_studio.local import planpdf
         from tpu_studio.viewmodels.colab import ColabViewModel
         from tpu_studio.viewmodels.engine import EngineViewModel
 
@@ -194,6 +195,7 @@ class PlanHolder(Holder):
             studio.shell.notify("The report is written", str(path), tone="ok")
 
         self.model.reported = reported
+        self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)

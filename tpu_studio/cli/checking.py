@@ -26,6 +26,7 @@ _STAGES = {
 def check(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 1 when it does not fit; 2 when job, data or model is wrong."""
     from tpu_studio.planner.compiled import with_compiler
+    from tpu_studio.viewmodels.plancheck import own_words
 
     names_a_tpu = any(parse_setting(text)[0] == "where.accelerator" for text in arguments.set)
     if names_a_tpu and not arguments.on:
@@ -47,13 +48,18 @@ def check(arguments: Arguments, output: Output) -> int:
             except NotReady as error:
                 output.say(f"Shapes and operations were not checked: {error.id}.")
             made = with_compiler(made, answer)
-    output.answer(to_json(made, answer), as_text(made, answer))
+    text = as_text(made, answer)
+    if words := own_words(answer):
+        text += f"\n\n{words}" if arguments.words else "\nThe compiler's own words, all of them: add --words."
+    output.answer(to_json(made, answer), text)
     if made.blocking:
         return BadInput.exit_code
     return 0 if made.fits else 1
 
 
 def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
+    from tpu_studio.viewmodels.plancheck import own_words
+
     compiled = answer.get("compiled") or {}
     largest = (answer.get("largest_batch") or {}).get("largest_batch")
     memory = {name: made.memory.get(name) for name in ("device_bytes", "limit_bytes", "by")}
@@ -73,7 +79,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
         "flops": compiled.get("flops"),
         "bytes_accessed": compiled.get("bytes_accessed"),
         "compiler": {"state": answer.get("compiler"), **(answer.get("versions") or {})},
-        "compiler_words": compiled.get("words") or compiled.get("raw") or None,
+        "compiler_words": own_words(answer) or None,
     }
 
 

@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _job(plan)
     plan.add_argument("--no-measure", action="store_true", help="do not time a few real steps; the estimate is wider")
-    plan.add_argument("--report", type=Path, metavar="FILE", help="write the plan as one HTML page too")
+    plan.add_argument("--report", type=Path, metavar="FILE", help="write the plan as a page too: .html or .pdf")
     plan.add_argument("--commands", action="store_true", help="for a rented TPU: show its launch as gcloud commands")
 
     check = verb(
@@ -72,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _job(check)
     check.add_argument("--largest-batch", action="store_true", help="also look for the largest batch that fits")
+    check.add_argument("--words", action="store_true", help="also all that the compiler itself said, as it told it")
     check.add_argument("--again", action="store_true", help="ask the compiler again instead of using its last answer")
 
     run = verb(

@@ -60,6 +60,11 @@ def _write_report(made: Plan, file: Path) -> None:
     from tpu_studio.planner.report.page import page
     from tpu_studio.wire.runfolder import write_atomically
 
+    if file.suffix.lower() == ".pdf":
+        from tpu_studio.local import planpdf
+
+        planpdf.write(made, file)
+        return
     try:
         write_atomically(file, page(made).encode())
     except OSError as error:
@@ -142,7 +147,14 @@ def _as_checked(services: Studio, made: Plan) -> Plan:
 
     target = slice_of(made)
     known = services.preflight.known(made, target) if target and not made.blocking else None
-    return with_compiler(made, known) if known and "fits" in (known.get("compiled") or {}) else made
+    return with_compiler(made, known) if known and _says(known) else made
+
+
+def _says(known: Mapping[str, Any]) -> bool:
+    """Whether a kept answer has something that the plan does not know by itself."""
+    traced = known.get("traced") or {}
+    wrong = traced.get("problems") or any(one.get("level") == "error" for one in traced.get("operations") or ())
+    return bool(wrong) or "fits" in (known.get("compiled") or {})
 
 
 @dataclass(frozen=True)
@@ -305,6 +317,7 @@ def as_text(made: Plan) -> str:
     """The plan as a person reads it."""
     from tpu_studio.cli.output import table
     from tpu_studio.domain import figures
+    from tpu_studio.planner.broken import broken
 
     def between(found: Range | None, words: Any) -> str:
         return "not known" if found is None else f"{words(found.expected)}  ({words(found.low)} – {words(found.high)})"
@@ -331,6 +344,8 @@ def as_text(made: Plan) -> str:
     ]
     if rents:
         rows += _rented_rows(made)
+    if broken(made) is not None:
+        rows = [row for row in rows if row[0] in ("Model", "Steps", "Memory")]
     if made.verdict:
         rows.append(["Worth it?", str(made.verdict["why"])])
     lines = [f"{made.job.name}", table(rows)]

@@ -39,7 +39,8 @@ MOST_PROCESSES = 24  # of one check: JAX itself starts none
 LOOK_EVERY_S = 0.1
 _COUNT_EVERY_S = 0.5
 ADDRESS_SPACE = 48 << 30  # beyond what JAX and libtpu reserve (9 GB), below any array of 100 GB
-_TAIL_LINES = 40
+_TAIL_LINES = 400
+WORDS = 100_000  # of the last that a check wrote
 
 # What a step's memory does not depend on.
 _LEFT_OUT = (
@@ -244,9 +245,10 @@ class _Asking:
                 process.stderr.close()
         searched = self._now == "largest-batch" and "compiled" in self.told  # what breaks now costs the search only
         if ended is None and process.returncode != 0 and not searched:
-            ended = {"id": self._crashed(), "facts": {"exit_code": process.returncode, "raw": "\n".join(words)[-2000:]}}
+            facts = {"exit_code": process.returncode, "raw": "\n".join(words)[-WORDS:]}
+            ended = {"id": self._crashed(), "facts": facts}
         if ended is None and "traced" not in self.told:
-            ended = {"id": "check-failed", "facts": {"raw": "\n".join(words)[-2000:]}}
+            ended = {"id": "check-failed", "facts": {"raw": "\n".join(words)[-WORDS:]}}
         if ended is not None:
             if self._own_file is not None:
                 ended["facts"].setdefault("file", self._own_file)

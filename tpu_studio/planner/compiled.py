@@ -11,6 +11,7 @@ from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_finding
+from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
 from tpu_studio.planner.rented import program_bytes
 from tpu_studio.wire.plan import Check, Plan
@@ -18,6 +19,7 @@ from tpu_studio.wire.plan import Check, Plan
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
 _CANNOT = ("compiler-refused", "check-compiler-crashed", "check-compiler-slow", "check-compiler-memory",
            "check-slow", "check-failed")  # fmt: skip
+_WORDS = 2000  # of the compiler's in a plan, which is kept with the run; the answer has them all
 _NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 
 
@@ -34,7 +36,8 @@ def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:
     checks += [check for check in of_traced(answer) if check.id not in known]
     checks += [check for check in of_compiler(plan, answer) if check.id not in known]
     order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
-    return replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
+    made = replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
+    return without_money(made)
 
 
 def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:
@@ -43,7 +46,8 @@ def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:
     for problem in traced.get("problems") or ():
         yield _check(str(problem["id"]), "error", problem.get("facts") or {})
     for one in traced.get("operations") or ():
-        yield _check(str(one["id"]), str(one["level"]), one.get("facts") or {})
+        facts = {name: value for name, value in (one.get("facts") or {}).items() if name != "words"}
+        yield _check(str(one["id"]), str(one["level"]), facts)
     if traced and not traced.get("problems"):
         yield _check("shapes-meet", "ok", {"programs": traced.get("programs", 0)})
     ended = answer.get("ended")
@@ -56,7 +60,7 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
     needs, limit = int(compiled["device_bytes"]), int(compiled["limit_bytes"])
     facts: dict[str, Any] = {"needs_bytes": needs, "limit_bytes": limit, "by": "tpu-compiler"}
     if compiled.get("words"):
-        facts["raw"] = compiled["words"]
+        facts["raw"] = str(compiled["words"])[:_WORDS]
     best = largest.get("largest_batch")
     smaller = best if best is not None else largest.get("guess")  # compiled, else in proportion
     if smaller:

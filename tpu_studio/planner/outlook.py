@@ -13,6 +13,7 @@ from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.advice.choose import advise
 from tpu_studio.planner.advice.situation import Situation
 from tpu_studio.planner.auto import Resolved
+from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
@@ -64,7 +65,7 @@ def with_outlook(plan: Plan, draft: Draft, at: At, now: float, bucket_region: st
     told = [way.to_json() for way in found.alternatives()]
     plan = replace(plan, verdict=verdict.to_json(), alternatives=tuple(told))
     if plan.blocking:
-        return plan
+        return without_money(plan)
     situation = Situation(
         draft.job, plan, draft.resolved, draft.usual(), draft.options, draft.facts, draft.work, draft.estimate,
         draft.rented, draft.timing, found, verdict, bucket_region,

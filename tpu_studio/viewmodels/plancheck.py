@@ -212,10 +212,8 @@ def described(view: CheckView, plan: Plan | None, answer: Mapping[str, Any] | No
     """*view* with what *answer* says about *plan*."""
     if plan is None or answer is None or view.busy or view.status == "asking":
         return replace(view, offered=offered)
-    compiled = answer.get("compiled") or {}
-    words = str(compiled.get("words") or compiled.get("raw") or "")
-    ended = answer.get("ended") or {}
-    words = words or str((ended.get("facts") or {}).get("raw") or "")
+    compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
+    words = own_words(answer)
     if "fits" in compiled:
         verdict = "It fits" if compiled["fits"] else "It does not fit"
         versions = answer.get("versions") or {}
@@ -229,6 +227,15 @@ def described(view: CheckView, plan: Plan | None, answer: Mapping[str, Any] | No
     else:
         told = "Shapes and operations are in order. The memory is still an estimate."
     return replace(view, status="done", told=told, words=words, offered=offered)
+
+
+def own_words(answer: Mapping[str, Any]) -> str:
+    """All that the compiler, or whoever refused the program, said; "" when nobody did."""
+    compiled, traced = answer.get("compiled") or {}, answer.get("traced") or {}
+    refusals = [*(traced.get("problems") or ()), *(traced.get("operations") or ()), answer.get("ended") or {}]
+    facts = [one.get("facts") or {} for one in refusals]
+    told = [compiled.get("words") or compiled.get("raw"), *(one.get("words") or one.get("raw") for one in facts)]
+    return "\n\n".join(dict.fromkeys(str(one).strip() for one in told if one))
 
 
 def check_key(plan: Plan) -> Key:

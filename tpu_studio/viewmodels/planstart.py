@@ -30,6 +30,7 @@ class Starting(PlanBase):
         self.started: Callable[[str, str], None] = lambda run, name: None
         self.open_account: Callable[[], None] = lambda: None
         self.reported: Callable[[Path], None] = lambda path: None  # a report lies there
+        self.write_pdf: Callable[[Plan, Path], None]  # blocks; raises BadInput
         self._launcher: Launcher | None = None
         self._reviewed: Plan | None = None  # what the open review shows; it is launched, whatever is planned meanwhile
 
@@ -47,12 +48,15 @@ class Starting(PlanBase):
         self._tasks.submit(work, done=lambda _: self._saved(path), failed=self._failed)
 
     def save_report(self, path: Path) -> None:
-        """Write the plan that stands here as one HTML page."""
+        """Write the plan that stands here as one page: a PDF where the name ends so, else HTML."""
         plan = self.state.value.plan
         if plan is None:
             return
 
         def work() -> None:
+            if path.suffix.lower() == ".pdf":
+                self.write_pdf(plan, path)
+                return
             from tpu_studio.planner.report.page import page
             from tpu_studio.wire.errors import BadInput
             from tpu_studio.wire.runfolder import write_atomically

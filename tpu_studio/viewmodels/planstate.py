@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
+from tpu_studio.planner.broken import broken
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.ownfile import OwnFile
@@ -267,6 +268,8 @@ class PlanView:
     def headline(self) -> str:
         if not self.plan or not self.plan.time_s:
             return "–"
+        if broken(self.plan) is not None:
+            return "Not like this"
         if self.plan.price and self.plan.cost_usd and not self.free_tpu:
             return planwords.money_range(self.plan.cost_usd)
         return planwords.time_range(self.plan.time_s)
@@ -277,6 +280,8 @@ class PlanView:
             if self.look_problem:
                 return "The estimate comes when the data can be read."
             return "Looking at the data." if self.looking else "Choose data and a model to see how long it takes."
+        if wrong := broken(self.plan):
+            return f"{wrong.title}. Time and cost are told when it can run."
         if self.rented:
             takes = f"about {planwords.about_time(self.plan.time_s)}"
             if self.practice:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
@@ -271,8 +271,24 @@ def test_the_report_is_the_plan_on_screen(qtbot: QtBot, tmp_path: Path):
     world.model.save_report(tmp_path / "plan.html")
     assert told == [tmp_path / "plan.html"]
     assert "No: train on this computer." in told[0].read_text("utf-8")
+    as_pdf: list[tuple[str, Path]] = []
+    world.model.write_pdf = lambda plan, file: as_pdf.append((plan.job.name, file))
+    world.model.save_report(tmp_path / "plan.PDF")
+    assert as_pdf == [(world.view.name, tmp_path / "plan.PDF")] and told[-1] == tmp_path / "plan.PDF"
     world.model.save_report(tmp_path / "missing" / "\0")
     assert world.view.problem is not None
+
+
+def test_the_report_is_offered_as_pdf_and_as_a_web_page(qtbot: QtBot):
+    world = World()
+    page, _, _ = page_of(qtbot, world)
+    on_cloud(world)
+    page.report.click()
+    dialog = next(one for one in page.window().children() if isinstance(one, QFileDialog))
+    assert dialog.defaultSuffix() == "pdf" and len(dialog.nameFilters()) == 2
+    dialog.filterSelected.emit(dialog.nameFilters()[1])
+    assert dialog.defaultSuffix() == "html"
+    dialog.reject()
 
 
 @pytest.mark.parametrize(("width", "scale"), [(1440, 1.0), (1216, 1.5), (1036, 1.3)])

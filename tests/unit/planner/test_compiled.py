@@ -10,7 +10,8 @@ import pytest
 from tests.fakes.plans import plan
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.compiled import with_compiler
-from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.viewmodels.plancheck import own_words
+from tpu_studio.wire.plan import Check, Plan, Range
 
 GIB = 2**30
 REFUSED = {"fits": False, "batch": 64, "device_bytes": 62 * GIB, "limit_bytes": 16 * GIB, "parts": {},
@@ -119,6 +120,32 @@ def test_a_compiler_that_is_not_ready_says_what_to_do(status: str, next_step: st
     made = with_compiler(rented(), {"compiler": status, "traced": TRACED})
     told = next(one for one in made.checks if one.id == "estimate-no-compiler")
     assert next_step in say_finding(told.id, told.facts).action
+
+
+def test_a_model_that_cannot_run_gets_no_advice_and_no_cost() -> None:
+    made = replace(rented(), cost_usd=Range(1.0, 2.0, 3.0), alternatives=({"place": "computer"},))
+    made = replace(made, checks=(*made.checks, Check("advice-no-spot", "info", "Spot is not worth it")))
+    wrong = {"id": "model-shapes", "facts": {"got": "(64,)", "wanted": "(9, 9)"}}
+    told = with_compiler(made, {"compiler": "ready", "traced": {"problems": [wrong], "operations": []}})
+    assert told.checks[0].id == "model-shapes" and not [one for one in told.checks if one.id.startswith("advice-")]
+    assert told.cost_usd is None and told.alternatives == ()
+    assert told.verdict["why"].startswith("It cannot start yet: The shapes do not meet")
+    refused = {"id": "op-host-callback", "level": "error", "facts": {}}
+    told = with_compiler(made, {"compiler": "ready", "traced": {"problems": [], "operations": [refused]}})
+    assert told.cost_usd is None
+    fine = with_compiler(made, {"compiler": "ready", "traced": TRACED, "compiled": ACCEPTED})
+    assert fine.cost_usd == made.cost_usd and fine.alternatives == made.alternatives
+
+
+def test_all_the_words_stay_in_the_answer_and_few_in_the_plan() -> None:
+    words = "Used 20G of 15.75G hbm. " * 5000
+    compiled = {"fits": False, "device_bytes": 9, "limit_bytes": 5, "words": words}
+    made = with_compiler(rented(), {"compiler": "ready", "traced": TRACED, "compiled": compiled})
+    told = next(one for one in made.checks if one.id == "memory-does-not-fit")
+    assert 1000 < len(told.facts["raw"]) < 5000
+    operation = {"id": "op-refused", "level": "error", "facts": {"raw": "first", "words": "all of it"}}
+    answer = {"compiler": "ready", "traced": {"problems": [], "operations": [operation]}, "compiled": compiled}
+    assert own_words(answer) == f"{words.strip()}\n\nall of it"
 
 
 def test_a_damaged_compiler_leaves_the_estimate_and_names_the_repair() -> None:

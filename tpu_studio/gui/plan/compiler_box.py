@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts
@@ -76,7 +77,15 @@ class CompilerBox(QWidget):
         text.setFont(fonts.font("mono"))
         text.setMinimumHeight(soft_px(320))
         text.setAccessibleName("The TPU compiler's own words")
+        text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         sheet.body.addWidget(text, 1)
+        copy = sheet.answer("Copy all", stays=True)
+
+        def copied() -> None:
+            QGuiApplication.clipboard().setText(text.toPlainText())
+            copy.setText("Copied")
+
+        copy.clicked.connect(copied)
         sheet.answer("Close", safe=True)
         sheet.open()
 

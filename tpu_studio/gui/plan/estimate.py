@@ -17,6 +17,7 @@ from tpu_studio.gui.plan.compiler_box import CompilerBox
 from tpu_studio.gui.plan.factrow import AskedRow, open_explainer
 from tpu_studio.gui.plan.notes import TallNote, note_of
 from tpu_studio.gui.plan.slider import LimitSlider
+from tpu_studio.planner.broken import broken
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planexplain import Explained, explained
@@ -152,14 +153,16 @@ class Figures(QWidget):
         if plan is None or parts is None:
             self._draw_notes(())
             return
-        limit = planwords.limit_of(plan)
+        wrong = broken(plan) is not None
+        limit = None if wrong else planwords.limit_of(plan)
         self.limit.setVisible(limit is not None)
+        self.how.setVisible(plan.time_s is not None and not wrong)
         if limit is not None:
             self.limit.set_limit(limit)
         why = explained(plan, parts, date.today())
         self._headline_explained = why.get("headline")
         self.memory_row.set_explained(why.get("Memory"))
-        told = {row.label: row for row in planwords.estimate_rows(plan, parts)}
+        told = {} if wrong else {row.label: row for row in planwords.estimate_rows(plan, parts)}
         for label, shown in self.rows.items():
             shown.setVisible(label in told)
         for label, row in told.items():

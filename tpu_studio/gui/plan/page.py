@@ -6,7 +6,7 @@ Wide: rail, sheet and card side by side. Narrower: the rail goes, then the estim
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -186,21 +186,28 @@ class PlanPage(QWidget):
             self.save_as()
 
     def save_as(self) -> None:
-        self._ask_where("Save the job", "", "tpujob", "Jobs", self._model.save)
+        self._ask_where("Save the job", "", {"tpujob": "Jobs"}, self._model.save)
 
     def save_report(self) -> None:
-        """The plan that stands here as one HTML page."""
-        self._ask_where("Save the report", "-plan", "html", "Web page", self._model.save_report)
+        """The plan that stands here as one page, for paper or for a browser."""
+        self._ask_where("Save the report", "-plan", {"pdf": "PDF", "html": "Web page"}, self._model.save_report)
 
-    def _ask_where(self, title: str, after: str, ending: str, kind: str, save: Callable[[Path], None]) -> None:
+    def _ask_where(self, title: str, after: str, kinds: Mapping[str, str], save: Callable[[Path], None]) -> None:
         """Where to write, beside the job's own file first, and under the plan's name followed by *after*."""
         view = self._model.state.value
         name = "".join(letter if letter.isalnum() or letter in "-_ " else "-" for letter in view.name) or "run"
         folder = view.file.parent if view.file else Path.home()
-        first = str(folder / f"{name}{after}.{ending}")
-        dialog = QFileDialog(self.window(), title, first, f"{kind} (*.{ending})")
+        first = next(iter(kinds))
+        filters = {f"{kind} (*.{ending})": ending for ending, kind in kinds.items()}
+        dialog = QFileDialog(self.window(), title, str(folder / f"{name}{after}.{first}"), ";;".join(filters))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setDefaultSuffix(ending)
+        dialog.setDefaultSuffix(first)
+
+        def chosen_kind(filter: str) -> None:
+            dialog.setDefaultSuffix(filters[filter])
+            dialog.selectFile(str(folder / f"{name}{after}.{filters[filter]}"))
+
+        dialog.filterSelected.connect(chosen_kind)
         dialog.fileSelected.connect(lambda chosen: save(Path(chosen)))
         dialog.open()
 

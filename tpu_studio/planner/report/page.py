@@ -1,4 +1,6 @@
-"""The words and tables of a plan's page. Takes the finished plan alone; whatever came from outside is escaped."""
+"""The words and tables of a plan's page, for a browser; ``printed`` puts the same on paper. Takes the finished plan
+alone; whatever came from outside is escaped.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import TIER_WORDS, about, loaned
+from tpu_studio.planner.broken import broken
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME
 from tpu_studio.planner.report.plot import Point, plot
@@ -28,28 +31,48 @@ _MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to kno
 
 def page(plan: Plan) -> str:
     """One HTML document: no script, nothing fetched, light and dark."""
-    ways = [_Way(one, plan) for one in plan.alternatives if one.get("cost_usd") and one.get("time_s")]
-    for way in ways:
-        way.front = not any(other.beats(way) for other in ways)
+    ways = ways_of(plan)
     advice = [check for check in plan.checks if check.id.startswith("advice-")]
     checks = [check for check in plan.checks if check not in advice]
     return FRAME.format(
         title=_e(plan.job.name),
-        lead=_e(f"A plan for {_PLACES.get(plan.place, plan.place)}: {_model(plan)} on {_data(plan)}."),
-        numbers="".join(_numbers(plan)),
+        lead=_e(lead(plan)),
+        numbers="".join(
+            f'<div class="number"><span>{_e(label)}</span><strong>{_e(value)}</strong><em>{_e(more)}</em></div>'
+            for label, value, more in numbers(plan)
+        ),
         answer=_e(answer(plan)),
         why=_e(str(plan.verdict.get("why", ""))),
         plot=_section("Time against money", _plot(ways), "plot"),
         ways=_section("Where else", _ways(ways)),
         advice=_section("Advice", _notes(advice)),
         checks=_section("Checks", _notes(checks)),
-        run=_rows(_run(plan)),
-        settings=_settings(plan),
-        made=_e(f"Made by {plan.app or 'TPU Studio'} on {time.strftime('%d %B %Y', time.gmtime(plan.created))}"),
+        run=_rows(run_rows(plan)),
+        settings="".join(
+            f"<tr><th>{_e(title)}</th><td>{_e(value)}</td><td>{_e(why)}</td></tr>"
+            for title, value, why in setting_rows(plan)
+        ),
+        made=_e(made_by(plan)),
     )
 
 
-class _Way:
+def lead(plan: Plan) -> str:
+    return f"A plan for {_PLACES.get(plan.place, plan.place)}: {_model(plan)} on {_data(plan)}."
+
+
+def made_by(plan: Plan) -> str:
+    return f"Made by {plan.app or 'TPU Studio'} on {time.strftime('%d %B %Y', time.gmtime(plan.created))}"
+
+
+def ways_of(plan: Plan) -> list[Way]:
+    """Alternatives with a known price, each told whether something else is both quicker and cheaper."""
+    ways = [Way(one, plan) for one in plan.alternatives if one.get("cost_usd") and one.get("time_s")]
+    for way in ways:
+        way.front = not any(other.beats(way) for other in ways)
+    return ways
+
+
+class Way:
     """One alternative, with its place on the page."""
 
     def __init__(self, told: Mapping[str, Any], plan: Plan) -> None:
@@ -65,7 +88,7 @@ class _Way:
             return loaned(title_of(self.accelerator), self.tier)
         return {"computer": "this computer", "colab": "free Colab"}.get(self.place, self.place)
 
-    def beats(self, other: _Way) -> bool:
+    def beats(self, other: Way) -> bool:
         mine, its = (self.time.expected, self.cost.expected), (other.time.expected, other.cost.expected)
         return mine[0] <= its[0] and mine[1] <= its[1] and mine != its
 
@@ -83,8 +106,11 @@ def answer(plan: Plan) -> str:
     return f"Yes, on {title_of(str(instead))}."
 
 
-def _numbers(plan: Plan) -> list[str]:
-    told = []
+def numbers(plan: Plan) -> list[tuple[str, str, str]]:
+    """Label, value and a word more of the largest figures; none of a model that cannot run."""
+    told: list[tuple[str, str, str]] = []
+    if broken(plan) is not None:
+        return []  # what is wrong stands in the verdict and among the checks
     if plan.time_s:
         told.append(("Time, set-up included", about(plan.time_s.expected), _range(plan.time_s, about)))
     if plan.cost_usd and plan.price:
@@ -102,10 +128,7 @@ def _numbers(plan: Plan) -> list[str]:
         by = "by the TPU compiler" if plan.memory.get("by") == "tpu-compiler" else "estimated"
         fits = f"{'fits' if plan.fits else 'does not fit'}, of {figures.size(limit)}, {by}"
         told.append(("Memory", figures.size(need), fits))
-    return [
-        f'<div class="number"><span>{_e(label)}</span><strong>{_e(value)}</strong><em>{_e(more)}</em></div>'
-        for label, value, more in told
-    ]
+    return told
 
 
 def _range(value: Range, words: Any) -> str:
@@ -113,24 +136,31 @@ def _range(value: Range, words: Any) -> str:
     return f"{low} to {high}" if low != high else f"about {low}"
 
 
-def _plot(ways: Sequence[_Way]) -> str:
-    drawn = plot([Point(way.name, way.time.expected, way.cost.expected, way.front, way.planned) for way in ways])
-    if not drawn:
-        return ""
-    note = "Ring: as planned. Joined: nothing else is both quicker and cheaper. The table has the ranges."
-    return f'{drawn}<p class="more">{note}</p>'
+PLOT_NOTE = "Ring: as planned. Joined: nothing else is both quicker and cheaper. The table has the ranges."
 
 
-def _ways(ways: Sequence[_Way]) -> str:
+def drawn(ways: Sequence[Way]) -> str:
+    return plot([Point(way.name, way.time.expected, way.cost.expected, way.front, way.planned) for way in ways])
+
+
+def _plot(ways: Sequence[Way]) -> str:
+    return f'{svg}<p class="more">{PLOT_NOTE}</p>' if (svg := drawn(ways)) else ""
+
+
+def way_cells(way: Way) -> tuple[str, str, str, str]:
+    """Time, its range, cost, its range."""
+    return (about(way.time.expected), _range(way.time, about), *_costs(way.cost))
+
+
+def _ways(ways: Sequence[Way]) -> str:
     if not ways:
         return ""
     rows = ["<tr><th>Place</th><th>Time</th><th>from – to</th><th>Cost</th><th>from – to</th></tr>"]
     for way in ways:
         kind = "planned" if way.planned else "" if way.front else "beaten"
-        cells = (about(way.time.expected), _range(way.time, about), *_costs(way.cost))
         rows.append(
             f'<tr class="{kind}"><td>{_e(way.name)}{" (as planned)" if way.planned else ""}</td>'
-            + "".join(f'<td class="n">{_e(cell)}</td>' for cell in cells)
+            + "".join(f'<td class="n">{_e(cell)}</td>' for cell in way_cells(way))
             + "</tr>"
         )
     return f'<table>{"".join(rows)}</table><p class="more">Grey: something else is both quicker and cheaper.</p>'
@@ -161,7 +191,7 @@ def _fix(fix: Mapping[str, Any] | None) -> str:
     return f"<p>{told}</p>"
 
 
-def _run(plan: Plan) -> list[tuple[str, str]]:
+def run_rows(plan: Plan) -> list[tuple[str, str]]:
     limits, job = plan.limits, plan.job
     batch = job["training.global_batch"]
     told = [
@@ -195,20 +225,19 @@ def _machine(plan: Plan) -> str:
     return title if title == plan.accelerator else f"{title} ({plan.accelerator})"
 
 
-def _settings(plan: Plan) -> str:
-    """What was chosen, by the person or by a rule; usual values of other keys, and where files lie, are left out."""
+def setting_rows(plan: Plan) -> list[tuple[str, str, str]]:
+    """Title, value and reason of what was chosen, by the person or by a rule; usual values and files are left out."""
     rows = []
     unused = _ONLY_FOR_PICTURES if plan.task == "language-model" else _ONLY_FOR_TEXT
     for key in KEYS:
         value, why = plan.job.values.get(key.path), plan.reasons.get(key.path)
         chosen = why or value != key.default
         if key.table in ("training", "data") and chosen and key.kind != "path" and key.path not in unused:
-            cells = f"<td>{_e(_plain(value))}</td><td>{_e(why or 'As given.')}</td>"
-            rows.append(f"<tr><th>{_e(key.title or key.path)}</th>{cells}</tr>")
-    return "".join(rows)
+            rows.append((key.title or key.path, plain(value), why or "As given."))
+    return rows
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, (int, float)):

@@ -34,7 +34,7 @@ _NEEDS = (
     re.compile(rf"\({_AMOUNT}\) exceeds available HBM \({_AMOUNT}\)", re.IGNORECASE),
     re.compile(rf"Program requires {_AMOUNT} of .*?only {_AMOUNT}", re.IGNORECASE),
 )
-_WORDS = 4000
+WORDS = 100_000  # of what the compiler says: all of it, unless it has gone mad
 
 # With the least effort the compiler chooses among fewer ways to cut a product into tiles; graph, layouts, sharding,
 # precision and the fitting into memory stay. A sixth of the time, and about the same memory (docs/check.md).
@@ -107,7 +107,7 @@ def devices_of(target: Target) -> list[Any]:
             platform="tpu", topology_name=f"{target.generation}:{target.topology}", **more
         )
     except Exception as error:
-        raise ValueError(str(error)[:_WORDS]) from error
+        raise ValueError(str(error)[:WORDS]) from error
     found = list(described.devices)
     if len(found) != target.devices:
         raise ValueError(f"{target.accelerator} has {target.devices} devices, the compiler counts {len(found)}")
@@ -122,7 +122,7 @@ def load_library() -> None:
     try:
         ctypes.CDLL(path)
     except OSError as error:
-        raise Damaged(str(error)[:_WORDS]) from error
+        raise Damaged(str(error)[:WORDS]) from error
 
 
 def limit_bytes(devices: list[Any]) -> int:
@@ -220,8 +220,8 @@ class StepCompiler:
             words = str(error)
             told = amounts(words)
             if told is None:
-                raise RuntimeError(words[:_WORDS]) from error
-            refused = Compiled(False, batch, told[0], time.monotonic() - begun, {}, words=words[:_WORDS])
+                raise RuntimeError(words[:WORDS]) from error
+            refused = Compiled(False, batch, told[0], time.monotonic() - begun, {}, words=words[:WORDS])
             return replace(refused, effort="full" if full else "least")
         accepted = self._accepted(compiled, batch, time.monotonic() - begun)
         return replace(accepted, effort="full" if full else "least")

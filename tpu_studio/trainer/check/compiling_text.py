@@ -34,7 +34,7 @@ def main() -> int:
         except compiling.Damaged as error:
             told = {"problem": str(error), "damaged": True}
         except Exception as error:  # noqa: BLE001  whatever a compiler dislikes is an answer
-            told = {"problem": str(error)[:4000]}
+            told = {"problem": str(error)[: compiling.WORDS]}
         os.write(out, json.dumps(told).encode() + b"\n")
     return 0
 
@@ -73,7 +73,8 @@ def compiled(file: Path, device: Any, *, full: bool, kept: int) -> dict[str, Any
             needs = compiling.amounts(str(error))
             if needs is None:
                 raise
-            return {"fits": False, "needs": needs[0], "seconds": time.monotonic() - begun, "words": str(error)[:4000]}
+            words = str(error)[: compiling.WORDS]
+            return {"fits": False, "needs": needs[0], "seconds": time.monotonic() - begun, "words": words}
     told = made.get_compiled_memory_stats()
     cost = compiling.first_cost(made.cost_analysis())
     return {

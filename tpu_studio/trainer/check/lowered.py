@@ -161,7 +161,8 @@ class LoweredCompiler:
         try:
             file.write_text(self._traced.lower(batch // self._count), encoding="utf-8")
         except lowering.Refused as refused:
-            raise RuntimeError(lowering.first_words(refused.words)) from refused
+            whole = f"{lowering.first_words(refused.words)}\n\n{refused.words}"  # a sentence takes the first words
+            raise RuntimeError(whole) from refused
         self._send({"file": str(file), "full": full, "kept": len(self._traced.state)})
         told = self._receive()
         if "problem" in told:

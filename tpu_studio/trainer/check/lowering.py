@@ -23,7 +23,8 @@ _BY_VALUE = re.compile(
     r"compile-time constant|requested shape has|shapes of loop body do not match|dynamic (?:shape|dimension)",
     re.IGNORECASE,
 )
-_WORDS = 1200
+_WORDS = 1200  # of a refusal's first sentence
+WORDS = 20_000  # of all that it says of one operation
 
 
 class Refused(Exception):
@@ -104,7 +105,7 @@ def findings(
         by_value = not refused.nodes and _BY_VALUE.search(refused.words) is not None
         id = "op-not-on-tpu" if refused.nodes else "op-dynamic-shape" if by_value else "op-refused"
         if id != "op-not-on-tpu":
-            facts["raw"] = first_words(refused.words)
+            facts |= {"raw": first_words(refused.words), "words": refused.words[:WORDS]}
         if instead := table.instead(type, by_value=by_value):
             facts["instead"] = instead
         one = answer.setdefault(type, {"id": id, "level": "error", "facts": facts})

@@ -142,7 +142,8 @@ class _Check:
         return not told["problems"] and not any(one["level"] == "error" for one in told["operations"])
 
     def _cannot(self, error: Exception) -> None:
-        told: dict[str, Any] = {"answer": "compiled", "problem": "compiler-refused", "raw": str(error)[:2000]}
+        words = str(error)[: compiling.WORDS]
+        told: dict[str, Any] = {"answer": "compiled", "problem": "compiler-refused", "raw": words}
         if isinstance(error, compiling.Damaged):
             what = "tpu-compiler" if self.plan.framework == "jax" else "tf-tpu-compiler"
             told |= {"problem": "compiler-damaged", "missing": [what], "status": "broken"}
@@ -173,7 +174,8 @@ class _Check:
             try:
                 best, tried = compiling.largest_batch(compiler, first, limit, unit)
             except RuntimeError as error:
-                self._say({"answer": "largest-batch", "problem": "compiler-refused", "raw": str(error)[:2000]})
+                words = str(error)[: compiling.WORDS]
+                self._say({"answer": "largest-batch", "problem": "compiler-refused", "raw": words})
                 return
             at_best = next((one for one in tried if one.batch == best and one.fits), None)
             self._say({"answer": "largest-batch", "guess": guess, "largest_batch": best, "compiles": len(tried),

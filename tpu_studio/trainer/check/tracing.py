@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+WORDS = 20_000  # of one error
 _SHAPE = r"[\[(][\d,\sNone]*[\])]"
 _GOT, _WANTED = rf"(?P<got>{_SHAPE})", rf"(?P<wanted>{_SHAPE})"
 # Library's words → what was expected, what came. Keras 3.15 and JAX 0.10; anything else is told as it is.
@@ -55,14 +56,14 @@ def problem_of(error: BaseException, file: Path | None) -> dict[str, Any]:
     ``model-raises``. Facts: file, line, layer, got, wanted, raw: as far as they can be told.
     """
     raw = _raw(error)
-    facts: dict[str, Any] = {"raw": raw[:600]}
+    facts: dict[str, Any] = {"raw": raw[:WORDS]}
     if file is not None:
         facts["file"] = str(file)
     facts |= _where(error, file)
     for one in _chain(error):
         id = "op-numpy-inside" if _NUMPY_IN_GRAPH in str(one) else _DYNAMIC.get(type(one).__name__)
         if id is not None:
-            return {"id": id, "facts": facts | {"raw": _raw(one)[:600]}}
+            return {"id": id, "facts": facts | {"raw": _raw(one)[:WORDS]}}
     if (found := mismatch(raw)) is not None:
         return {"id": "model-shapes", "facts": facts | found}
     return {"id": "model-raises", "facts": facts}
