@@ -29,10 +29,19 @@ def estimate(arguments: Arguments, output: Output) -> int:
     known = catalogue()
     workload, notices = load(arguments.workload, known)
     answer = estimated(workload, known, notices=notices)
+    lesson = None
+    if arguments.own_runs:
+        from tpu_studio.cli.studio import studio
+        from tpu_studio.planner.own import of_workload
+
+        with studio() as services:
+            answer, lesson = of_workload(services.own_runs(), workload, answer)
+        output.say(lesson.words if lesson else "None of your own runs on real TPUs is like it.")
     for notice in answer.notices:
         said = say_notice(notice.id, notice.facts)
         output.say(f"{said.title}. {said.meaning}".rstrip())
-    output.answer(answer.to_json(), _text(answer))
+    own = lesson.to_json() if lesson else None  # None also without --own-runs: then the model alone answers
+    output.answer({**answer.to_json(), "own_runs": own}, _text(answer))
     return 0
 
 

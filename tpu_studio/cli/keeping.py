@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
-from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 def runs(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         reading = services.reading
+        if arguments.forget_taught:
+            return _forget(services, arguments, output)
         if arguments.deleted:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
@@ -118,6 +120,18 @@ def import_(arguments: Arguments, output: Output) -> int:
         brought = services.runs.import_folder(arguments.folder, output.progress, run=arguments.run)
     output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
     output.answer({"run": brought.run, "already": brought.already}, brought.run)
+    return 0
+
+
+def _forget(services: Studio, arguments: Arguments, output: Output) -> int:
+    from tpu_studio.workflow.forgetting import own_runs
+
+    count = len(own_runs(services.reading.list()).runs)
+    output.say(f"{count} of your runs count in estimates. Forgotten, they never do again; the runs themselves stay.")
+    if count and not arguments.yes and not output.ask("Forget what they taught?"):
+        raise BadInput("needs-yes-to-forget")
+    services.reading.forget_taught()
+    output.answer({"forgotten": count}, "Forgotten.")
     return 0
 
 

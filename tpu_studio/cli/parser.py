@@ -93,6 +93,10 @@ def parser() -> argparse.ArgumentParser:
     runs.add_argument(
         "--deleted", action="store_true", help="those in the trash instead, which “delete --undo” brings back"
     )
+    runs.add_argument(
+        "--forget-taught", action="store_true", help="let what they taught the estimate count no more; they stay"
+    )
+    runs.add_argument("--yes", action="store_true", help="do not ask")
 
     show = verb(
         "show", "Tell what is known of a run: its state, figures and how it ended.", "tpu-studio show digits-k3f7"
@@ -177,6 +181,7 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio estimate workload.json",
     )
     estimate.add_argument("workload", type=Path, metavar="WORKLOAD", help="a JSON file that describes it")
+    estimate.add_argument("--own-runs", action="store_true", help="lay what your own runs on real TPUs taught over it")
 
     engine = verb(
         "engine",

@@ -77,6 +77,15 @@ class RunsView:
         """Live and waiting, oldest first: the order in which they get their turn."""
         return tuple(sorted((row for row in self.rows or () if row.live or row.waiting), key=lambda row: row.created))
 
+    @property
+    def taught_words(self) -> str:
+        """`3 runs count, newest of 22 Nov 2026`"""
+        runs = self.taught.runs if self.taught else ()
+        if not runs:
+            return "No run counts yet: one does from its first 50 steps on"
+        day = time.strftime("%d %b %Y", time.localtime(runs[0].at)).lstrip("0")
+        return f"1 run counts, of {day}" if len(runs) == 1 else f"{len(runs)} runs count, newest of {day}"
+
     def row(self, run: str) -> RunRow | None:
         return next((row for row in self.rows or () if row.run == run), None)
 

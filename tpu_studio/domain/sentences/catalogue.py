@@ -93,6 +93,11 @@ NOTICES: dict[str, Entry] = {
         f"The range spans all of {f.text('known', 'the known ones')}.",
         "",
     ),
+    "workload-generation-absent": lambda f: Sentence(
+        "“generation” is not told: which TPU it is for",
+        f"The range spans all of {f.text('known', 'the known ones')}; name one of them.",
+        "",
+    ),
     "workload-chips-assumed": lambda f: Sentence(
         f"The number of chips is not told; {f.text('chips', 'the fewest')} assumed",
         "The rate grows about as the number of chips does.",

@@ -205,6 +205,11 @@ ERRORS: dict[str, Entry] = {
     "run-is-over": lambda f: Sentence(
         f"{_run(f)} is over already", _UNCHANGED, "Train it further, or start a new one."
     ),
+    "needs-yes-to-forget": Sentence(
+        "What runs taught is forgotten only after a yes",
+        "Nothing was changed: your runs and what they taught are untouched.",
+        "To forget it, add --yes.",
+    ),
     "run-complete": lambda f: Sentence(
         f"{_run(f)} has done all its steps",
         f"There is nothing left to resume. {_UNCHANGED}",

@@ -19,7 +19,9 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.settings.licences import open_licences
+from tpu_studio.gui.settings.taught import TaughtCard
 from tpu_studio.viewmodels.engine import EngineViewModel
+from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import Agreed, Folder, SettingsView, SettingsViewModel
 from tpu_studio.viewmodels.settings_file import TEXT_SIZES
 from tpu_studio.viewmodels.shell import ShellViewModel
@@ -29,7 +31,12 @@ WIDTH = 760
 
 class SettingsPage(QWidget):
     def __init__(
-        self, model: SettingsViewModel, engine: EngineViewModel, shell: ShellViewModel, parent: QWidget | None = None
+        self,
+        model: SettingsViewModel,
+        engine: EngineViewModel,
+        shell: ShellViewModel,
+        runs: RunsViewModel,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._model, self._shell = model, shell
@@ -70,6 +77,8 @@ class SettingsPage(QWidget):
         self._consent_card.body.addLayout(self._consents)
         self._drawn_consents: tuple[Agreed, ...] | None = None
 
+        self.taught = TaughtCard(runs)
+
         about = _section("About")
         row = QHBoxLayout()
         row.setSpacing(Space.gap)
@@ -92,7 +101,9 @@ class SettingsPage(QWidget):
         column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
         column.setSpacing(Space.xl)
         column.addWidget(PageHeader("Settings", "How the app looks, and where it keeps what is yours."))
-        for widget in (self.problem, self.note, look, engine_card, self._folder_card, self._consent_card, about):
+        for widget in (
+            self.problem, self.note, look, engine_card, self._folder_card, self._consent_card, self.taught, about,
+        ):  # fmt: skip
             column.addWidget(widget)
         column.addStretch(1)
         self._inside = inside

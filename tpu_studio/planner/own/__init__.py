@@ -9,7 +9,7 @@ Runs at different places never teach each other: a practice machine's speed is t
 
 from __future__ import annotations
 
-from tpu_studio.planner.own.own import NOTHING, Lesson, Mine, OwnRuns
+from tpu_studio.planner.own.own import NOTHING, Lesson, Mine, OwnRuns, of_workload
 from tpu_studio.planner.own.record import OwnRun, record_of, runs_of
 
 __all__ = ["NOTHING", "Lesson", "Mine", "OwnRun", "OwnRuns", "record_of", "runs_of"]

@@ -39,7 +39,7 @@ class Traits:
     generation: Of the TPU; "" for a processor.
     family: Kind of the model; model: its name, or the digest of the person's own file.
     length: Tokens of a sequence, or pixels of a picture's side; 1 where there are none.
-    per_call: Steps that one call of the device makes.
+    per_call: Steps that one call of the device makes; 0: not known, of a described workload.
     key: Digest of all that a step's time depends on: the same work on the same machine.
     """
 
@@ -80,11 +80,14 @@ def likeness(one: Traits, other: Traits) -> float:
         return 1.0
     common = 1.0
     for name, factor in DIFFERENT.items():
-        if getattr(one, name) != getattr(other, name):
+        mine, its = getattr(one, name), getattr(other, name)
+        if mine != its and (name != "model" or (mine and its)):
             common *= factor
-    far = sum(
-        abs(math.log2(getattr(one, name) / getattr(other, name))) / reach for name, reach in DOUBLINGS.items()
-    )
+    far = 0.0
+    for name, reach in DOUBLINGS.items():
+        mine, its = getattr(one, name), getattr(other, name)
+        if mine and its:
+            far += abs(math.log2(mine / its)) / reach
     return ALWAYS + (1 - ALWAYS) * common * math.exp(-far)
 
 

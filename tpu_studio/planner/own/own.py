@@ -14,7 +14,10 @@ from tpu_studio.domain.forecast import TO_EACH_SIDE
 from tpu_studio.planner.own.learn import Learner
 from tpu_studio.planner.own.likeness import ENOUGH, Traits, likeness
 from tpu_studio.planner.own.record import ON_CHIP, QUANTITIES, OwnRun
+from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
+from tpu_studio.planner.throughput.families import family_of
+from tpu_studio.planner.throughput.workload import precision_of, stack_of
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Range
 
@@ -25,6 +28,12 @@ NOISE = {"cloud": 0.05, "colab": 0.08}
 NOISE_HERE = 0.18
 NOISE_OF_STARTS = 0.25
 WELL = 2.2  # high over low of runs that agree: no wider than a single one of them states
+
+
+# The words of a described workload in those of our own plans.
+_FRAMEWORKS = {"tensorflow": "tensorflow", "tensorflow1": "tensorflow"}
+_PRECISIONS = {"bf16": "bfloat16", "fp32": "float32"}
+_KINDS = {"llm-dense": "gpt", "cnn": "cnn", "resnet": "cnn", "mlp": "mlp"}
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,28 @@ class Mine:
     runs: OwnRuns
     key: str = ""
     model: str = ""
+
+
+def of_workload(own: OwnRuns, workload: Workload, answer: Throughput) -> tuple[Throughput, Lesson | None]:
+    """*answer* corrected by runs on rented TPUs, as `tpu-studio estimate --own-runs` gives it."""
+    if answer.step_time_s is None or not workload.generation:
+        return answer, None
+    chips = workload.chips or catalogue().generation(workload.generation).slices[0].chips
+    traits = Traits(
+        "cloud",
+        workload.generation,
+        _FRAMEWORKS.get(stack_of(workload.framework), "jax"),
+        _PRECISIONS.get(precision_of(workload.precision) or "", ""),
+        _KINDS.get(family_of(workload.family).name, ""),
+        "",
+        (workload.global_batch or chips) / chips,
+        chips,
+        workload.params or family_of(workload.family).params,
+        float(workload.sequence_length or workload.image_size or 1),
+        per_call=0,
+    )
+    lesson = own.correct("step_s", traits, answer.step_time_s)
+    return (answer.with_step(lesson.seconds) if lesson else answer), lesson
 
 
 NOTHING = Mine(OwnRuns())

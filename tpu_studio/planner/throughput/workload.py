@@ -119,6 +119,9 @@ def parse(record: Any, catalogue: Catalogue, *, file: str = "") -> tuple[Workloa
     beside = {"image_size"} if (values.get("unit") or family.unit) in ("token", "sequence") else set()
     beside |= {"sequence_length"} if family.kind == "convolution" else set()
     absent = [key for key in absent if key not in beside]
+    if "generation" in absent:
+        absent.remove("generation")
+        notices.append(Notice("workload-generation-absent", {"known": [one.id for one in catalogue.offered()]}))
     if absent:
         notices.append(Notice("workload-values-absent", {"keys": absent}))
     return Workload(**values), notices
