@@ -225,7 +225,7 @@ class Studio:
     def _settings_page(self) -> QWidget:
         from tpu_studio.gui.settings.page import SettingsPage
 
-        return SettingsPage(self.settings, self.engine, self.shell)
+        return SettingsPage(self.settings, self.engine, self.shell, self.runs)
 
     def _account_page(self) -> QWidget:
         from tpu_studio.gui.account.page import AccountPage
