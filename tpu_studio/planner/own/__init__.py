@@ -12,4 +12,4 @@ from __future__ import annotations
 from tpu_studio.planner.own.own import NOTHING, Lesson, Mine, OwnRuns, of_workload
 from tpu_studio.planner.own.record import OwnRun, record_of, runs_of
 
-__all__ = ["NOTHING", "Lesson", "Mine", "OwnRun", "OwnRuns", "record_of", "runs_of"]
+__all__ = ["NOTHING", "Lesson", "Mine", "OwnRun", "OwnRuns", "of_workload", "record_of", "runs_of"]
