@@ -7,6 +7,7 @@ old families are sold by 8 cores, which are 4 chips. Two prices for one thing ar
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -53,10 +54,21 @@ def with_rows(found: Iterable[Mapping[str, Any]], today: date) -> Catalogue:
 
 
 def price_file(found: Iterable[Mapping[str, Any]], today: date) -> dict[str, Any]:
-    """``prices.json`` of the catalogue with *found* as its rows."""
+    """``prices.json`` of the catalogue with *found* as its rows.
+
+    One whose price is no amount is left out: a hole, where the price is unknown, and no plan costs less than nothing.
+
+    Raises:
+        KeyError: A row without a price: the list is damaged.
+    """
     dated = json.loads(resource_path("catalogue", "prices.json").read_text("utf-8"))
     sources = {**dated["sources"], "live": {"title": "Google's live price catalogue", "date": today.isoformat()}}
-    return {**dated, "generated": today.isoformat(), "rows": list(found), "sources": sources}
+    sound = [row for row in found if _is_amount(row["usd_per_chip_hour"])]
+    return {**dated, "generated": today.isoformat(), "rows": sound, "sources": sources}
+
+
+def _is_amount(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value > 0
 
 
 def rows(skus: Iterable[Mapping[str, Any]], today: date, known: Catalogue) -> list[dict[str, Any]]:

@@ -80,6 +80,19 @@ def test_a_damaged_file_is_read_anew(text: str, tmp_path: Path) -> None:
     assert price_at("cloud") == 8.0
 
 
+@pytest.mark.parametrize("usd", [None, "x", -5, 0, float("inf"), True])
+def test_a_row_without_an_amount_is_a_hole_and_the_others_count(usd: Any, tmp_path: Path) -> None:
+    class Holed(List):
+        def __call__(self, home: Path, today: date) -> list[dict[str, Any]]:
+            (row,) = super().__call__(home, today)
+            return [{**row, "usd_per_chip_hour": usd}, {**row, "region": "us-central1"}]
+
+    assert refresh(tmp_path, TODAY, Holed(9.0)).live == TODAY
+    assert price_at("cloud") is None
+    found = catalogue_at("cloud").price("v5e", 1, "us-central1")
+    assert found is not None and found.usd_per_chip_hour == 9.0
+
+
 def test_signed_out_the_dated_table_counts(tmp_path: Path) -> None:
     told = refresh(tmp_path, TODAY)
     assert told.live is None and told.error is not None and told.error.id == "signed-out"
