@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
@@ -94,7 +94,7 @@ def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
 
 def larger_slice(plan: Plan, needs: int) -> str | None:
     """The smallest slice of one machine whose devices, each with its share of the batch, should hold it."""
-    known = catalogue()
+    known = catalogue_at(plan.place)
     parts = plan.memory.get("parts", {})
     weights = sum(int(parts.get(name) or 0) for name in ("weights", "gradients", "optimizer"))
     batch = int(plan.job["training.global_batch"])
