@@ -38,13 +38,16 @@ class Person:
             return OwnRuns()
         return forgetting.own_runs(forgetting.rows_of(self.home, self.index))
 
-    def runs(self, name: str, plan: Plan, step_s: float, *, steps: int = 200, waiting: float = 0.0) -> Path:
+    def runs(
+        self, name: str, plan: Plan, step_s: float, *, steps: int = 200, waiting: float = 0.0, over: bool = True
+    ) -> Path:  # fmt: skip
         folder = self.home / "runs" / name
         (folder / "events").mkdir(parents=True)
         (folder / PLAN).write_bytes(dumps(plan.launched(name, NOW, "test")))
         desk.write_owner(folder, desk.install_id(self.home), t=NOW)
         t = NOW
         lines = [
+            event("target", t=t, steps=plan.steps),
             event("phase", t=t, phase="setting-up", attempt=1),
             event("phase", t=t + 20, phase="compiling"),
             event("phase", t=t + 32, phase="training"),
@@ -60,7 +63,8 @@ class Person:
                     waiting_for_data_s=waiting * seconds, device_s=0.9 * seconds, compiles=1,
                 )
             )  # fmt: skip
-        lines.append(event("end", t=t + 40, status="finished", reason="completed", steps=steps, final={}))
+        if over:
+            lines.append(event("end", t=t + 40, status="finished", reason="completed", steps=steps, final={}))
         (folder / "events" / "a0001-w000.jsonl").write_bytes(b"".join(encode(line) for line in lines))
         return folder
 
