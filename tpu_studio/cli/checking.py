@@ -14,6 +14,7 @@ from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.job import parse_setting
 from tpu_studio.wire.plan import Plan
 
+SHOWN = 200  # letters of what somebody else said, within a sentence
 _STAGES = {
     "starting": "Starting",
     "data": "Reading the first examples",
@@ -49,8 +50,11 @@ def check(arguments: Arguments, output: Output) -> int:
                 output.say(f"Shapes and operations were not checked: {error.id}.")
             made = with_compiler(made, answer)
     text = as_text(made, answer)
-    if words := own_words(answer):
-        text += f"\n\n{words}" if arguments.words else "\nThe compiler's own words, all of them: add --words."
+    words = own_words(answer)
+    if words and arguments.words:
+        text += f"\n\n{words}"
+    elif len(words) > SHOWN:
+        text += "\nThere is more of what was said, in its own words: add --words."
     output.answer(to_json(made, answer), text)
     if made.blocking:
         return BadInput.exit_code
