@@ -35,6 +35,7 @@ from tpu_studio.practice.faults import Faults, read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
+from tpu_studio.practice.storage.store import ObjectStore
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.wire.plan import Plan, dumps
 
@@ -59,6 +60,7 @@ class Play:
         self.practice = Practice(Settings(folder=folder / "practice", speed=cell.speed), early).start()
         self.db, self.clock = self.practice.cloud.db, self.practice.cloud.clock
         self.met = watch(self.practice.cloud.faults)
+        self.copies = watch_copies(self.clock.now)
         self.ready = folder / "ready.json"
         self.ready.write_text(json.dumps(self.practice.ready()))
         self.plan = self._plan()
@@ -237,7 +239,7 @@ class Play:
         seen = Seen(
             cell=self.cell, home=self.home, practice=self.practice, plan=self.plan, kept=self.kept,
             deadlines=self.deadlines, empty_at=self.empty_at, settled=self.settled, problems=self.problems,
-            met=self.met,
+            met=self.met, copies=self.copies,
         )  # fmt: skip
         return judge(seen)
 
@@ -275,6 +277,21 @@ def watch(faults: Faults) -> set[str]:
 
     for name in ("take", "armed"):
         setattr(faults, name, watched(getattr(faults, name)))
+    return found
+
+
+def watch_copies(now: Callable[[], float]) -> list[tuple[float, int]]:
+    """When which saved copy was whole in a bucket: (the cloud's time, its step), from now on."""
+    found: list[tuple[float, int]] = []
+    put = ObjectStore.put
+
+    def noting(store: ObjectStore, bucket: str, name: str, *rest: Any, **more: Any) -> Any:
+        stored = put(store, bucket, name, *rest, **more)
+        if name.endswith("/COMMITTED"):
+            found.append((now(), int(name.split("/")[-2])))
+        return stored
+
+    setattr(ObjectStore, "put", noting)  # noqa: B010  a method, and mypy minds the other way
     return found
 
 

@@ -31,7 +31,6 @@ class Cell:
     ends: Reasons with which the run may end.
     hours, money_usd, wait_hours, speed, tier, zones, accelerator: Of the plan and of the practice clock.
     steps, step_s, save_every: Of the stand-in trainer.
-    on_the_line: Calls fail, and are repeated after real pauses.
     boot_hang: Nobody is there who could know that the machine came: the longer of the stated margins counts.
     real: Trained by the real engine.
     """
@@ -57,7 +56,6 @@ class Cell:
     step_s: float = 0.04
     save_every: int = 5
     boot_hang: bool = False
-    on_the_line: bool = False
     real: bool = False
 
 
@@ -111,7 +109,7 @@ def _calls() -> list[Cell]:
         "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends",
     )  # fmt: skip
     pairs = [(fault, phase) for fault in faults for phase in PHASES]
-    return [Cell(f"{fault} at {phase}", faults=((phase, fault),), on_the_line=True) for fault, phase in pairs]
+    return [Cell(f"{fault} at {phase}", faults=((phase, fault),)) for fault, phase in pairs]
 
 
 def _storage() -> list[Cell]:

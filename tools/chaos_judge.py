@@ -31,9 +31,9 @@ from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.state import fold
 from tpu_studio.workflow.runs import CLOUD_INTENTS
 
-LOOK_S = 35.0  # of the cloud's time: between two looks at a machine, and what its own deletion is taken to last
 TOLD_S = 1.0  # of the cloud's time: where its own record of the deletion ends the bill
-RETRIES_S = 6.0  # of real time: a call that fails is repeated after pauses that no practice clock shortens
+EXACT = 0.01  # of the bill: so near is as good as right
+CENTS = 1e-5  # dollars: what figures lose by being rounded
 REAL_LATE_S = 1.5  # real seconds between a thing and the desktop's seeing it on a loaded computer
 STOP_LATE_S = 120.0  # of the cloud's time: from the last outside stop to an empty cloud
 
@@ -43,7 +43,7 @@ KINDS = {
     "events": "events lost or doubled",
     "cap": "over the cap and the stated margin",
     "late": "deleted too late with the laptop off",
-    "cost": "cost shown off the bill",
+    "cost": "cost shown: neither within 1 % nor in its range",
     "end": "ended otherwise than may be",
     "words": "no reason or next action",
     "unsettled": "not settled while it was waited for",
@@ -61,7 +61,8 @@ class Seen:
         empty_at: When the cloud was seen empty; None: it is not.
         settled: Whether the desktop ended of itself, with the run settled.
         problems: What kept the cell from being played.
-    met: Names of the faults that have changed an answer.
+        met: Names of the faults that have changed an answer.
+        copies: When which saved copy was whole in the bucket: (time, step).
     """
 
     cell: Cell
@@ -74,6 +75,7 @@ class Seen:
     settled: bool
     problems: list[str]
     met: set[str]
+    copies: list[tuple[float, int]]
 
 
 @dataclass
@@ -206,9 +208,12 @@ class Judgement:
                 verdict.check("events", first <= last + 1, lost)
                 replays.append(last + 1 - first)
                 again = f"{name}: {replays[-1]} steps were made again"
-                # Told that it is taken, a machine brings its copy up; one that vanished may have had one under way.
-                most = self.cell.save_every * (2 if "gone" in self.cell.name else 1)
-                verdict.check("events", replays[-1] <= most, again)
+                if "gone" in self.cell.name:  # without a word: what was on its way up is lost, the rest is not
+                    began = events_of(run / "events" / name)[0].t
+                    newest = max((step for at, step in seen.copies if at < began), default=0)
+                    verdict.check("events", first - 1 == newest, f"{again}, the copy of step {newest} was there")
+                else:  # told that it is taken, a machine brings its copy up
+                    verdict.check("events", replays[-1] <= self.cell.save_every, again)
             elif steps:
                 first_is = steps[0] == 1 or "gone" in self.cell.name
                 verdict.check("events", first_is, f"{name}: the first step is {steps[0]}")
@@ -276,15 +281,14 @@ class Judgement:
             return
         receipt = json.loads(path.read_bytes())
         billed = sum(float(line["usd"] or 0.0) for line in lines)
-        shown, rate = float(receipt["usd"] or 0.0), float(receipt["usd_per_hour"] or 0.0)
-        real_s = REAL_LATE_S + (RETRIES_S if self.cell.on_the_line else 0.0)
-        late_s = LOOK_S + real_s * self.cell.speed
-        guessed = sum(not self._told(line) for line in lines)  # taken back or vanished: seen at the next look only
-        allowed = 0.01 * billed + rate / 3600.0 * (late_s * guessed + TOLD_S * len(lines))
-        fits = shown - allowed <= billed <= float(receipt["usd_at_most"] or 0.0) + allowed
-        verdict.check("cost", fits, f"shown ${shown:.4f}, billed ${billed:.4f}")
+        names = ("usd", "usd_at_least", "usd_at_most", "usd_per_hour")
+        shown, least, most, rate = (float(receipt[name] or 0.0) for name in names)
+        kind = cost_kind(shown, least, most, billed)
+        told = f"shown ${shown:.4f}, between ${least:.4f} and ${most:.4f}; billed ${billed:.4f}"
+        verdict.check("cost", kind != "wrong", told)
         verdict.facts.update(
-            usd=round(shown, 5), usd_per_hour=rate, guessed=guessed, speed=self.cell.speed,
+            usd=round(shown, 5), usd_at_least=round(least, 5), usd_at_most=round(most, 5), usd_per_hour=rate, cost=kind,
+            guessed=sum(not self._told(line) for line in lines), speed=self.cell.speed,
             error_s=round((shown - billed) / rate * 3600.0, 1) if rate else 0.0,
         )  # fmt: skip
 
@@ -333,6 +337,13 @@ class Judgement:
         self.verdict.facts["before_last_stop_s"] = round(-late)
         holds = late <= STOP_LATE_S + REAL_LATE_S * self.cell.speed
         self.verdict.check("late", holds, f"deleted {late:.0f} s after the last outside stop")
+
+
+def cost_kind(usd: float, least: float, most: float, billed: float) -> str:
+    """``exact``: shown within 1 % of the bill; ``range``: not, yet the bill lies in the range shown; ``wrong``."""
+    if abs(usd - billed) <= EXACT * billed:
+        return "exact"
+    return "range" if least - CENTS <= billed <= most + CENTS else "wrong"
 
 
 Life = tuple[float, float | None, str]

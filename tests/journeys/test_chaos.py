@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools import chaos
 from tools.chaos_cells import matrix, real_cells
+from tools.chaos_judge import cost_kind
 
 CELLS = (
     "killed after say intent/create",
@@ -73,3 +75,24 @@ def test_what_fails_is_put_down_to_a_busy_computer_only_when_it_was_busy_and_not
     assert not told("unsettled", busy=True, alone=False)
     assert not told("twice", busy=True, alone=True)
     assert not told("events", busy=True, alone=True)
+
+
+def test_a_cost_is_exact_or_held_by_its_range_or_wrong() -> None:
+    assert cost_kind(0.0995, 0.0995, 0.0995, 0.1) == "exact"
+    assert cost_kind(0.0985, 0.0985, 0.0985, 0.1) == "wrong"  # shown as if it were certain
+    assert cost_kind(0.0985, 0.0940, 0.1010, 0.1) == "range"
+    assert cost_kind(0.0, 0.0, 1.2, 1.1) == "range"
+    assert cost_kind(0.2, 0.11, 0.3, 0.1) == "wrong"
+
+
+def test_the_table_counts_a_range_as_no_exact_cost() -> None:
+    def billed(kind: str, most: float) -> dict[str, Any]:
+        return {"name": kind, "passed": True, "seconds": 1.0, "billed": 0.1, "usd": 0.1, "cost": kind, "guessed": 0,
+                "usd_at_least": 0.09, "usd_at_most": most, "error_s": 0.0, "judged": ["cost"]}  # fmt: skip
+
+    told = chaos.table([billed("exact", 0.1), billed("range", 0.12), billed("range", 0.14), billed("wrong", 0.1)])
+    figures = {line[:45].strip(): line[45:].strip() for line in told.splitlines()}
+    assert figures["cost shown within 1 % of the bill"] == "1 of 4"
+    assert figures["not so, but the range shown holds the bill"] == "2 of 4"
+    assert figures["… widest of those ranges, of the bill"] == "50%"
+    assert figures["neither"] == "1 of 4"

@@ -236,7 +236,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     if view.usd_between is not None:
         spans = figures.money_between(*view.usd_between)
         kind = pretence(row.place, view.usd_between[1])
-        why = "no record says when a machine went, and the bill lies in between"
+        why = "no record tells it exactly, and the bill lies in between"
         lines.append(["Cost", f"{kind} {spans}: {why}{told}".strip()])
     elif row.usd:
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])

@@ -48,9 +48,12 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
     seconds = sum(_number(one.get("billed_s")) or 0.0 for one in told.get("made") or ())
     more = f"{figures.duration(seconds)} at {figures.money(rate)} an hour."
     least = _number(told.get("usd_at_least"))
-    shown = figures.money_between(usd if least is None else min(least, usd), max(usd, most or 0.0))
-    if shown != figures.money(usd):
-        more += f" No record says when a machine went: {figures.money(usd)} is the likeliest, the bill lies in between."
+    least, most = usd if least is None else min(least, usd), max(usd, most or 0.0)
+    shown = figures.money_between(least, most)
+    if shown != figures.money(usd) and rate:
+        spans = [figures.duration(one / rate * 3600.0) for one in (least, most)]
+        span = f"{spans[0]} to {spans[1]}" if least else f"Up to {spans[1]}"
+        more = f"{span} at {figures.money(rate)} an hour: no record tells it exactly, and the bill lies in between."
     more += " Nothing was charged: practice." if place == "practice" else " Taxes, storage and traffic come on top."
     return Fact(label, shown, more)
 
@@ -65,12 +68,20 @@ def _machine(one: Mapping[str, Any], place: str) -> Fact:
     least, most = [figures.duration(seconds if bound is None else bound) for bound in bounds]
     if least != most:
         took = f"{least} to {most}"
-    came = "Nobody saw it there." if created is None else f"There from {_clock(created)} on."
-    gone = "Not proved gone."
-    if deleted is not None:
-        gone = f"{lender(place)} answered at {_clock(deleted)} that it is not there any more."
-    there = f"{came} {gone}"
-    return Fact(f"{one.get('name')} in {one.get('zone')}", f"{took}{cost}", there)
+    if created is None:
+        return Fact(_title(one), "Not seen", f"Nobody saw whether it was ever there. {_gone(deleted, place)}")
+    there = f"There from {_clock(created)} on. {_gone(deleted, place)}"
+    return Fact(_title(one), f"{took}{cost}", there)
+
+
+def _title(one: Mapping[str, Any]) -> str:
+    return f"{one.get('name')} in {one.get('zone')}"
+
+
+def _gone(deleted: float | None, place: str) -> str:
+    if deleted is None:
+        return "Not proved gone."
+    return f"{lender(place)} answered at {_clock(deleted)} that it is not there any more."
 
 
 def _stops(told: Mapping[str, Any]) -> Fact:

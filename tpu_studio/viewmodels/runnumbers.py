@@ -64,7 +64,7 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
     label = "Speed" if not view.over else "Speed on average"
     if rate is None:
         return Number(label, "–", f"{facts.noun}/s", _yet(view, "measured after the first steps"), "gauge")
-    more, hover = runchips.words(view, facts.place), runchips.explained(view, facts.place)
+    more, hover = runchips.words(view, facts.place, "\n"), runchips.explained(view, facts.place)
     waiting = view.waiting_share
     if waiting is not None and waiting >= 0.15 and not view.over:
         return Number(
@@ -135,7 +135,7 @@ def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) ->
     share = min(1.0, usd / limit) if limit else None
     value = figures.money(usd)
     if view.settled and view.usd_between is not None and figures.money_between(*view.usd_between) != value:
-        value, context = figures.money_between(*view.usd_between), "no record says when the TPU went"
+        value, context = figures.money_between(*view.usd_between), "not known exactly"
     return Number(label, value, unit, context, "circle-dollar-sign", share=share)
 
 

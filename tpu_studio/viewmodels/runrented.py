@@ -140,7 +140,7 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
             proofs,
         )
     usd = figures.money_between(*(view.usd_between or (view.usd, view.usd)))
-    why = ": no record says when the machine went" if "–" in usd else ""
+    why = ": no record tells it exactly" if "–" in usd else ""
     cost = f"It would have cost {usd}{why}; nothing was charged." if practice else f"It cost {usd}{why}."
     if not proofs:
         return Removal("ok", "Nothing was rented", "No machine was made, and nothing was charged.")

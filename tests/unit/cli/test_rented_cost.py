@@ -15,8 +15,8 @@ from tpu_studio.cli.keeping import _as_text
 @pytest.mark.parametrize(
     ("place", "line"),
     [
-        ("cloud", "$0.00–$1.11: no record says when a machine went, and the bill lies in between"),
-        ("practice", "practice $0.00–$1.11: no record says when a machine went, and the bill lies in between; nothing"),
+        ("cloud", "$0.00–$1.11: no record tells it exactly, and the bill lies in between"),
+        ("practice", "practice $0.00–$1.11: no record tells it exactly, and the bill lies in between; nothing"),
     ],
 )
 def test_show_names_the_range_and_why(place: str, line: str) -> None:

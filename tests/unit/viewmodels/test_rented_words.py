@@ -15,6 +15,7 @@ from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain import figures
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
+from tpu_studio.domain.sentences import say_reason
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.cap import cap
 from tpu_studio.viewmodels import draft, planwhere, runfacts, runhappened, runnumbers, runrented, runstages, runwords
@@ -24,6 +25,7 @@ from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
 from tpu_studio.wire.events import event, from_record
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.ports import RunSummary
 
 T = 1_795_000_000.0
@@ -210,14 +212,27 @@ UNSEEN = (
 def test_a_cost_that_no_record_tells_is_shown_as_a_range_and_why(place: str, cost: str):
     plan, facts, view = plan_at(place), runfacts.facts_of(plan_at(place)), view_of(*ASKED, END, *UNSEEN)
     number = runnumbers.numbers(facts, view, T + 80)[2]
-    assert (number.value, number.context) == ("$0.00–$1.11", "no record says when the TPU went")
+    assert (number.value, number.context) == ("$0.00–$1.11", "not known exactly")
     removal = runrented.removal_of(plan, view, T + 80)
-    assert removal is not None and f"{cost} $0.00–$1.11: no record says when the machine went" in removal.text
+    assert removal is not None and f"{cost} $0.00–$1.11: no record tells it exactly" in removal.text
     (line,) = [one for one in runhappened.what_happened(facts, view) if "Nobody saw" in one.text]
     assert "$1.11 at most" in line.more and "leave this computer on" in line.more.lower()
-    paper = {"place": place, "usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 1.11, "usd_per_hour": 1.2, "made": []}
-    shown = receipt_of(paper)[0]
+    made = [{"name": NAME, "zone": "us-west4-a", "created": None, "deleted": T + 70, "billed_s": 0.0, "usd": 0.0}]
+    amounts = {"usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 1.11, "usd_per_hour": 1.2}
+    shown, machine = receipt_of({"place": place, **amounts, "made": made})[:2]
     assert shown.value == "$0.00–$1.11" and "the bill lies in between" in shown.more
+    assert shown.more.startswith("Up to 56 min") and machine.value == "Not seen"
+
+
+def test_a_wait_that_nobody_saw_is_not_called_a_shortage_and_one_after_a_preemption_not_free():
+    asked = {"waited_s": 4800.0, "zones": ["us-west4-a"], "accelerator": "v5litepod-8"}
+    unseen = say_reason(Reason.NO_CAPACITY, {**asked, "unseen_usd": 1.15}, place="practice", usd=0.0)
+    assert unseen.title == "Nobody saw whether a v5litepod-8 came" and "would have cost $1.15" in unseen.meaning
+    assert "shortage" not in str(unseen) and "nothing was charged" not in str(unseen)
+    plain = say_reason(Reason.NO_CAPACITY, {**asked, "unseen_usd": 0.0}, place="cloud", usd=0.0)
+    assert "shortage" in plain.meaning and "nothing was charged" in plain.meaning
+    after = say_reason(Reason.NO_CAPACITY, asked, place="cloud", usd=0.4)
+    assert "It cost $0.40." in after.meaning and "nothing was charged" not in after.meaning
 
 
 def test_a_range_that_is_the_same_to_the_cent_is_one_amount():

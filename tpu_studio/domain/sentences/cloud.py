@@ -56,7 +56,7 @@ ERRORS: dict[str, Entry] = {
     # A definite no.
     "quota-exceeded": _quota,
     "no-capacity": lambda f: Sentence(
-        f"No {_what(f)} is free{_zone(f)} now",
+        f"No {f.text('accelerator') or 'TPU'} is free{_zone(f)} now",
         f"This is a shortage, not your quota: others use them at the moment. {NOTHING_CHARGED}",
         "Keep waiting, allow more zones, or try the spot tier.",
     ),
@@ -285,12 +285,26 @@ def spent(f: Facts) -> str:
     return f"It cost {usd}." if usd else "What it cost stands in its receipt."
 
 
-REASONS: dict[Reason, Entry] = {
-    Reason.NO_CAPACITY: lambda f: Sentence(
-        f"No {_what(f)} became free{_waited(f)}",
-        f"This is a shortage, not your quota. Nothing of yours was left waiting{_asked(f)}. Waiting is free: nothing was charged.",
+def _no_capacity(f: Facts) -> Sentence:
+    what = f.text("accelerator") or "TPU"
+    if f.raw("unseen_usd"):
+        would = "would have" if f.raw("place") == "practice" else "has"
+        return Sentence(
+            f"Nobody saw whether a {what} came",
+            f"The request is gone, and nothing is left{_asked(f)}. Either nothing was free, which costs nothing, or a TPU "
+            f"came, never said a word and was deleted by a stop from outside: that {would} cost {_usd(f, 'unseen_usd')} at most.",
+            "Start it again, and leave this computer on until training has begun.",
+        )
+    charged = spent(f) if f.raw("usd") else "Waiting is free: nothing was charged."
+    return Sentence(
+        f"No {what} became free{_waited(f)}",
+        f"This is a shortage, not your quota. Nothing of yours was left waiting{_asked(f)}. {charged}",
         "Start it again at another hour, allow more zones, or try the spot tier.",
-    ),
+    )
+
+
+REASONS: dict[Reason, Entry] = {
+    Reason.NO_CAPACITY: _no_capacity,
     Reason.QUOTA_EXCEEDED: _quota,
     Reason.PREEMPTED: lambda f: Sentence(
         f"{_lender(f)} took the machine back",

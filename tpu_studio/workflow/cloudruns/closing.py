@@ -113,7 +113,7 @@ class Closing:
         usd = run.state.usd(limits.usd_per_hour, now)
         rate = limits.usd_per_hour if run.state.there else 0.0
         least, most = run.state.usd_between(limits.usd_per_hour, now)
-        most += sum(_unseen_usd(run.folder))
+        most += _unseen_usd(run.folder, run.state)
         told = {"usd_at_least": round(least, 6), "usd_at_most": round(most, 6)} if most - least > 0.01 * usd else {}
         self._records.say(run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there, **told)
 
@@ -131,6 +131,8 @@ class Closing:
         guard = run.words.guard(run.state.attempt)
         if guard.end is not None:  # it had said its end itself
             return
+        if reason is Reason.NO_CAPACITY:
+            facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run.folder, run.state), **facts}
         self._records.say(
             run, "end", attempt=run.state.attempt, status=reason.status.value, reason=reason.value,
             steps=0, final={}, facts={"result": False, **facts},
@@ -166,7 +168,7 @@ class Closing:
         state = with_guard(run.state, run.words.guard(run.state.attempt))
         record = receipt(
             run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now,
-            unseen_usd=sum(_unseen_usd(run.folder)), stop_account=_stop_account(run.folder), kept_bytes=kept,
+            unseen_usd=_unseen_usd(run.folder, state), stop_account=_stop_account(run.folder), kept_bytes=kept,
         )  # fmt: skip
         data = json.dumps(record, indent=1).encode() + b"\n"
         write_atomically(result_folder(run.folder) / "receipt.json", data)
@@ -214,10 +216,16 @@ def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
         return 0.0
 
 
-def _unseen_usd(folder: Path) -> list[float]:
+def _unseen_usd(folder: Path, state: State) -> float:
+    """What machines may have cost that nobody saw, without those that came to light after all."""
     notices = [told for told in desk_events(folder) if told.kind == "notice" and told.get("id") == "cost-unseen"]
     found = [told.get("facts") for told in notices]
-    return [float(facts.get("usd_at_most") or 0.0) for facts in found if isinstance(facts, dict)]
+    seen = {one.ref.name for one in state.machines if one.created is not None}
+    return sum(
+        float(facts.get("usd_at_most") or 0.0)
+        for facts in found
+        if isinstance(facts, dict) and facts.get("name") not in seen
+    )
 
 
 def _stop_account(folder: Path) -> str:

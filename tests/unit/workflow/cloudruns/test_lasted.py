@@ -114,3 +114,17 @@ def test_a_spot_machine_that_is_still_listed_when_it_was_taken_back_is_not_charg
     first = receipt(desk)["made"][0]
     assert first["billed_s"] == pytest.approx(ended - began, abs=60.0)
     assert first["usd"] < RATE / 3600 * 600
+
+
+def test_an_end_without_capacity_says_so_when_nobody_saw_whether_a_machine_came(desk: CloudDesk, sky: Sky) -> None:
+    sky.never_boots = sky.tells_ends = True
+    while not sky.nodes:
+        desk.turn()
+    desk.die()
+    sky.pass_time(40_000.0)
+    desk.start()
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "no-capacity"
+    paper, facts = receipt(desk), state.end.get("facts")
+    assert isinstance(facts, dict) and facts["unseen_usd"] == pytest.approx(paper["usd_at_most"])
+    assert paper["usd_at_least"] == 0.0 < sky.usd_billed() <= paper["usd_at_most"] <= 1.01 * sky.usd_billed() + 1.0
