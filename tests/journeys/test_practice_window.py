@@ -30,6 +30,8 @@ from tpu_studio.local.engine.state import EngineState
 from tpu_studio.practice import daemon
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
+from tpu_studio.viewmodels import runrented
+from tpu_studio.workflow.cloudruns import decide
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux"),
@@ -136,7 +138,11 @@ def test_from_home_over_the_review_to_a_receipt_that_proves_the_end(qtbot: Any, 
     qtbot.waitUntil(lambda: studio.runs.state.value.row(state.run).cost.startswith("practice $"), timeout=60 * SECONDS)
 
 
-def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(qtbot: Any, studio: Studio, practice: Practice):
+def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(
+    qtbot: Any, studio: Studio, practice: Practice, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(decide, "SUBMITTED_S", 2.0)  # a person has the patience of half a minute
+    monkeypatch.setattr(runrented, "WAITING_SHOWN_AFTER_S", 3.0)
     practice.cloud.faults.arm("stockout-for-ever")
     page = start(qtbot, studio)
     qtbot.waitUntil(page.waiting.isVisible, timeout=150 * SECONDS)

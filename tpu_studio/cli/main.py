@@ -5,13 +5,17 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 stopped by a limit, 4 something mus
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from tpu_studio.cli.output import AnswerLost, Output, never_fail_on_letters
 from tpu_studio.cli.parser import Arguments, parse
-from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.errors import NotReady, StudioError
+from tpu_studio.wire.homes import home_folder
 
 FAILED, BAD_INPUT, BY_LIMIT, NOT_READY, DETACHED = 1, 2, 3, 4, 130
 
@@ -48,9 +52,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read our output has left; nothing more can be said
         return FAILED
+    except OSError as error:
+        if (told := _of_the_home(error)) is not None:
+            return _tell(output, told)
+        output.unexpected(error)
+        return FAILED
     except Exception as error:  # noqa: BLE001  the boundary of main: no traceback reaches a person, but the log has it
         output.unexpected(error)
         return FAILED
+
+
+def _of_the_home(error: OSError) -> StudioError | None:
+    """Where the disk has refused what belongs to a person's home; None: it was something else."""
+    home, full = home_folder(), error.errno in (errno.ENOSPC, errno.EDQUOT)
+    refused = full or error.errno in (errno.EACCES, errno.EPERM, errno.EROFS)
+    if not refused or not isinstance(error.filename, (str, bytes)):
+        return None
+    path = Path(os.fsdecode(error.filename)).absolute()
+    if home != path and home not in path.parents and path not in home.parents:
+        return None
+    return NotReady("disk-full" if full else "home-unwritable", folder=str(home), raw=str(error))
 
 
 def _tell(output: Output, error: StudioError) -> int:

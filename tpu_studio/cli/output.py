@@ -116,8 +116,7 @@ class Output:
         except OSError:
             where = ""
         self.error(StudioError("unexpected", raw=f"{type(error).__name__}: {error}", log=where))
-        if where:
-            self.say(f"  Details: {where}")
+        self.say(f"  Details: {where or f'{type(error).__name__}: {error}'}")
 
     def ask(self, question: str) -> bool:
         """Yes or no, from a person at a terminal; no without one."""

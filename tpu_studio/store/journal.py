@@ -45,7 +45,7 @@ class JournalFile:
         fresh: This process has begun it: intents of before are not in it.
 
     Raises:
-        NotReady: ``journal-unreadable`` or ``journal-newer``: without a journal nothing is started.
+        NotReady: ``journal-unreadable``, ``home-unwritable``, ``journal-newer``: without a journal nothing is started.
     """
 
     def __init__(self, path: Path) -> None:
@@ -160,6 +160,8 @@ class JournalFile:
         full = "disk is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
         if full:
             return NotReady("disk-full", folder=str(self._path.parent), raw=str(error))
+        if _is_closed(self._path.parent):
+            return NotReady("home-unwritable", folder=str(self._path.parent), raw=str(error))
         return NotReady("journal-unreadable", file=str(self._path), raw=str(error))
 
     def _migrate(self, db: sqlite3.Connection) -> None:
@@ -176,6 +178,12 @@ class JournalFile:
             db.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('intents', ?)", (time.time_ns() // 1000,))
         db.execute("COMMIT")
         self.fresh = self.fresh or version == 0
+
+
+def _is_closed(folder: Path) -> bool:
+    """Whether nothing can be written into it, or, where it is not there, into what would hold it."""
+    there = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+    return not os.access(there, os.W_OK | os.X_OK)
 
 
 def _damaged(told: str) -> sqlite3.Error:

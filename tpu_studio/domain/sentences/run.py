@@ -316,6 +316,12 @@ ERRORS: dict[str, Entry] = {
         "Make its folder writable. If the file is damaged, move it away and start again. “What may cost money” shows "
         "what is rented.",
     ),
+    "home-unwritable": lambda f: Sentence(
+        "TPU Studio may not write into its folder",
+        f"{f.text('folder', 'It')} is where it notes what is begun and what is rented; without that nothing is started or "
+        "stopped here. Nothing was changed; a rented machine goes on and is charged for.",
+        "Make the folder writable, or set TPU_STUDIO_HOME to one that is, and start again.",
+    ),
     "journal-newer": Sentence(
         "This folder was last used by a newer version of TPU Studio",
         f"The two would not understand each other. {_UNCHANGED}",
