@@ -14,15 +14,18 @@ BUSY = 0.9  # from here on nothing is said of what keeps the TPU from computing
 WAITS = 0.15  # of the time, for data: as much as the page warns of
 
 
-def words(view: RunView, place: str) -> str:
-    """`TPU busy 71%, memory 9.1 of 17.2 GB`; over several machines `50–90%`; when over, of the whole run."""
+def words(view: RunView, place: str, between: str = ", ") -> str:
+    """`TPU busy 71%, memory 9.1 of 17.2 GB`; over several machines `50–90%`; when over, of the whole run.
+
+    *between* the two parts: a new line where there is little room.
+    """
     name = "Practice TPU" if place == "practice" else "TPU"
     if view.over:
         busy = f"busy {figures.share(view.duty_cycle, 0)} on average" if view.duty_cycle is not None else ""
         memory = f"memory up to {filled(view.fullest)}" if view.fullest else ""
     else:
         busy, memory = _busy(view.chips), f"memory {filled(view.chips.fullest)}" if view.chips.fullest else ""
-    told = ", ".join(part for part in (busy, memory) if part)
+    told = between.join(part for part in (busy, memory) if part)
     return f"{name} {told}" if told else ""
 
 

@@ -105,10 +105,11 @@ def test_a_big_number_may_have_a_second_line_that_the_hover_explains(qtbot):
     shown(qtbot, row)
     tile = row.tile("Speed")
     tile.set_number("128", "pictures/s", "4 steps a second", more="TPU busy 71%", hover="As it tells.")
-    assert tile.more.isVisible() and (tile.more.toolTip(), tile.accessibleDescription()) == ("As it tells.",) * 2
+    assert tile.more.isVisible()
+    assert (tile._more.toolTip(), tile.accessibleDescription()) == ("As it tells.",) * 2
     assert "TPU busy 71%" in tile.accessibleName()
     tile.set_number("128", "pictures/s", "4 steps a second", more="TPU busy 71%", stale="40 s ago")
-    assert tile.more.isHidden()  # of then, not of now
+    assert not tile.more.isVisible()  # of then, not of now
 
 
 def test_the_sidebar_chooses_pages_by_keyboard_and_folds(qtbot):

@@ -186,7 +186,7 @@ def test_beside_the_speed_stands_how_busy_the_tpu_is_and_that_it_waits_for_data(
     page.open()
     speed = page.state.value.numbers[1]
     assert speed.context == "waits for data 40% of the time"
-    assert speed.more == "TPU busy 52%, memory 9.1 of 16.0 GB"
+    assert speed.more == "TPU busy 52%\nmemory 9.1 of 16.0 GB"
     assert "the next examples are made ready too slowly" in speed.hover
 
 
@@ -194,7 +194,7 @@ def test_over_several_machines_the_least_and_the_most_busy_are_told(page: RunVie
     watched.tell(*training(), chips(190, 0, 0.71, 9.1e9), chips(190, 1, 0.504, 6.4e8), chips(190, 2, 0.9, 1e9))
     page.open()
     speed = page.state.value.numbers[1]
-    assert speed.more == "TPU busy 50–90%, memory 9.1 of 16.0 GB"
+    assert speed.more == "TPU busy 50–90%\nmemory 9.1 of 16.0 GB"
     assert "Of 3 machines worker 1 is least busy, 50%, and worker 2 most, 90%." in speed.hover
 
 
@@ -202,7 +202,7 @@ def test_afterwards_the_whole_run_counts(page: RunViewModel, watched: Watched):
     watched.tell(*training(), chips(150, 0, 0.6, 9.6e9), chips(190, 0, 0.8, 2e9))
     watched.tell(event("end", t=195, status="finished", reason="completed", steps=100, final={}))
     page.open()
-    assert page.state.value.numbers[1].more == "TPU busy 70% on average, memory up to 9.6 of 16.0 GB"  # (0.6 + 0.8) / 2
+    assert page.state.value.numbers[1].more == "TPU busy 70% on average\nmemory up to 9.6 of 16.0 GB"  # (0.6 + 0.8) / 2
 
 
 def test_the_figures_of_a_rehearsal_are_marked_as_practice():

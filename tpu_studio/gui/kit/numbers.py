@@ -84,7 +84,14 @@ class BigNumber(QWidget):
         self._figure = _Figure("medium-number" if medium else "big-number")
         self.context = Text("", "caption-medium", "text_2", numbers=True)
         self.more = Text("", "caption-medium", "text_2", numbers=True)
-        self.more.hide()
+        self._more_icon = Icon("cpu", size=14)
+        self._more = QWidget()
+        self._more.hide()
+        row = QHBoxLayout(self._more)
+        row.setContentsMargins(0, Space.hair, 0, 0)
+        row.setSpacing(Space.s)
+        row.addWidget(self._more_icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.more, 1)
         self._icon = Icon("clock", size=14)
         self._icon.hide()
         self._bar = ProgressBar(0, name=f"{label}, share")
@@ -103,7 +110,7 @@ class BigNumber(QWidget):
         column.addWidget(self._figure)
         column.addSpacing(Space.xs)
         column.addLayout(below)
-        column.addWidget(self.more)
+        column.addWidget(self._more)
         column.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
 
@@ -128,7 +135,7 @@ class BigNumber(QWidget):
     ) -> None:
         """*icon* and *tone* go before the context; *share* draws a thin bar there instead (cost of the limit).
 
-        *more*: a line below the context; *hover* explains it, to the mouse and to screen readers.
+        *more*: what the chips say, below the context; *hover* explains it, to the mouse and to screen readers.
         """
         self._figure.set_figure(number, unit, "text_3" if stale else "text")
         self.context.setText(stale or context)
@@ -146,9 +153,9 @@ class BigNumber(QWidget):
         self.context.setVisible(bool(context or stale))
         more = "" if stale else more
         self.more.setText(more)
-        self.more.setVisible(bool(more))
-        self.more.setToolTip(hover)
-        said = (f"{self._name}:", number, unit, context, more, stale)
+        self._more.setVisible(bool(more))
+        self._more.setToolTip(hover)
+        said = (f"{self._name}:", number, unit, context, more.replace("\n", ", "), stale)
         self.setAccessibleName(" ".join(part for part in said if part))
         self.setAccessibleDescription(hover if more else "")
 
