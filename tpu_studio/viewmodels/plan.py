@@ -191,8 +191,8 @@ class PlanViewModel(Editing, Starting):
                 view.job, view.look, timing=timing, model_facts=facts, picture_s=picture_s, consent=consent,
                 own=self._taught,
             )  # fmt: skip
-            verdict = verdict_of(view.job, plan)
             plan = self._as_checked(plan)
+            verdict = verdict_of(view.job, plan)
         except StudioError as error:
             path = str(error.facts.get("key") or "model.name")
             self.state.set(

@@ -6,6 +6,7 @@ are remembered by all that a step depends on, so that an edit and its undo find 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -235,7 +236,8 @@ def own_words(answer: Mapping[str, Any]) -> str:
     refusals = [*(traced.get("problems") or ()), *(traced.get("operations") or ()), answer.get("ended") or {}]
     facts = [one.get("facts") or {} for one in refusals]
     told = [compiled.get("words") or compiled.get("raw"), *(one.get("words") or one.get("raw") for one in facts)]
-    return "\n\n".join(dict.fromkeys(str(one).strip() for one in told if one))
+    plain = (re.sub(r"\x1b\[[\d;]*m", "", str(one)).strip() for one in told if one)  # bold, for a terminal
+    return "\n\n".join(dict.fromkeys(plain))
 
 
 def check_key(plan: Plan) -> Key:

@@ -44,6 +44,7 @@ class Compiler:
 
     def __init__(self) -> None:
         self.asked: list[Plan] = []
+        self.answer: Mapping[str, Any] = TOO_MUCH
         self.cancelled: Callable[[], bool] = lambda: False
 
     def known(self, plan: Plan) -> Mapping[str, Any] | None:
@@ -52,7 +53,7 @@ class Compiler:
     def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, Any]:
         self.asked.append(plan)
         stage("compiling")
-        return TOO_MUCH
+        return self.answer
 
 
 class Environment:
@@ -191,8 +192,30 @@ def test_what_the_compiler_says_replaces_the_estimate_and_its_repair_is_one_pres
     assert world.view.plan.memory["by"] == "estimate", "another batch was not compiled yet"
     world.model.undo()
     assert world.view.plan.memory["by"] == "tpu-compiler", "and this one was"
-    press(qtbot, figures.check.raw)
     assert len(compiler.asked) == 1
+
+
+def test_a_model_that_cannot_run_shows_what_is_wrong_and_no_money(qtbot: QtBot):
+    world = World()
+    page, compiler, _ = page_of(qtbot, world)
+    on_cloud(world)
+    page.verdict.unfold(True)
+    said = "ValueError: \x1b[1mThe total size must be unchanged\x1b[0m" + "\nand more" * 400
+    wrong = {"id": "model-shapes", "facts": {"got": "(64,)", "wanted": "(9, 9)", "raw": said}}
+    compiler.answer = {"traced": {"problems": [wrong], "operations": []}, "compiler": "ready"}
+    figures = page.card.figures
+    figures.check.button.click()
+    assert figures.headline.text() == "Not like this" and "The shapes do not meet" in figures.subline.text()
+    assert figures.limit.isHidden() and figures.rows["Training"].isHidden() and figures.fits.isHidden()
+    assert "$" not in page.verdict.why.text() and not page.verdict.is_unfolded and page.verdict.action.isHidden()
+    assert not [one for one in world.view.warnings if one.id.startswith("advice-")]
+
+    press(qtbot, figures.check.raw)  # all of it, to read and to copy
+    sheet = next(one for one in page.window().children() if type(one).__name__ == "Sheet")
+    assert isinstance(sheet, QWidget)
+    press(qtbot, button_in(sheet, "Copy all"))
+    copied = QApplication.clipboard().text()
+    assert copied.startswith("ValueError: The total size must be unchanged") and copied.count("and more") == 400
 
 
 def test_a_check_under_way_shows_what_it_does_and_can_be_stopped(qtbot: QtBot):

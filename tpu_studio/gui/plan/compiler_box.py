@@ -70,13 +70,13 @@ class CompilerBox(QWidget):
             self._model.check()
 
     def _show_raw(self) -> None:
-        sheet = Sheet(self, "The TPU compiler's own words", "As it told them, for whoever knows it.", width=860)
+        sheet = Sheet(self, "In its own words", "All that the compiler, or the model's own program, said.", width=860)
         text = QPlainTextEdit(self._model.state.value.check.words)
         text.setReadOnly(True)
         text.setTabChangesFocus(True)
         text.setFont(fonts.font("mono"))
         text.setMinimumHeight(soft_px(320))
-        text.setAccessibleName("The TPU compiler's own words")
+        text.setAccessibleName("What was said")
         text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         sheet.body.addWidget(text, 1)
         copy = sheet.answer("Copy all", stays=True)

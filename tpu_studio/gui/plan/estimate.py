@@ -115,8 +115,9 @@ class Figures(QWidget):
         fits.addWidget(self.fits, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
         self._notes = QVBoxLayout()
         self._notes.setSpacing(Space.m)
+        self._line = Divider()
         known.addWidget(self.limit)
-        known.addWidget(Divider())
+        known.addWidget(self._line)
         known.addLayout(facts)
         known.addWidget(Divider())
         memory = QVBoxLayout()
@@ -154,6 +155,7 @@ class Figures(QWidget):
             self._draw_notes(())
             return
         wrong = broken(plan) is not None
+        self._line.setVisible(not wrong)
         limit = None if wrong else planwords.limit_of(plan)
         self.limit.setVisible(limit is not None)
         self.how.setVisible(plan.time_s is not None and not wrong)
@@ -174,6 +176,7 @@ class Figures(QWidget):
         self.memory_row.label.setText("Memory on each chip" if plan.place != "computer" else "Memory")
         self.memory_row.set_value(memory.words)
         self.memory.set_memory([MemoryPart(name, share) for name, share in memory.parts], 1.0, memory.words)
+        self.fits.setVisible(not wrong)
         self.fits.set_pill(memory.fits, memory.tone, icon=FITS_ICON[memory.tone])  # type: ignore[arg-type]
         self.check.draw(view)
         self._draw_notes(view.warnings)

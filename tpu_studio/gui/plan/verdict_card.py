@@ -90,6 +90,8 @@ class VerdictCard(Card):
         self.action.setVisible(bool(verdict.action))
         self.action.setText(verdict.action)
         self.more.setVisible(bool(verdict.ways))
+        if not verdict.ways:
+            self.unfold(False)
         if self.is_unfolded:
             self._draw_ways(verdict)
 
