@@ -87,7 +87,7 @@ _BOUNDS = {"length": (1, 100_000), "temperature": (0.0, 10.0), "seed": (0, 2**31
 
 
 def _row(cells: list[str]) -> list[str]:
-    """``--row column=value`` any number of times is one row, as JSON; numbers become numbers."""
+    """``--row column=value`` any number of times is one row, as JSON; each value is read as it is in the table."""
     if not cells:
         return []
     row: dict[str, Any] = {}
@@ -97,10 +97,7 @@ def _row(cells: list[str]) -> list[str]:
             raise BadInput(
                 "command-line", raw=f"--row needs column=value, not {cell!r}", help="tpu-studio predict --help"
             )
-        try:
-            row[column.strip()] = float(value)
-        except ValueError:
-            row[column.strip()] = value
+        row[column.strip()] = value
     return [json.dumps(row)]
 
 
@@ -139,9 +136,17 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
                 ]
             )
         elif "value" in answer:
-            rows.append([str(answer["item"]), figures.figure(answer["value"], 4), ""])
+            rows.append([str(answer["item"]), figures.figure(answer["value"], 4), "", *_unread(answer)])
         else:
             best = answer["classes"][0]
             told = [f"in the data: {answer['label']}"] if "label" in answer else []
+            told += _unread(answer)
             rows.append([str(answer["item"]), str(best["name"]), figures.share(best["probability"]), *told])
-    return table(rows) if rows else ""
+    wide = max(map(len, rows), default=0)
+    return table([row + [""] * (wide - len(row)) for row in rows]) if rows else ""
+
+
+def _unread(answer: dict[str, Any]) -> list[str]:
+    from tpu_studio.domain.sentences.result import unread_words
+
+    return [unread_words(answer["unread"])] if answer.get("unread") else []

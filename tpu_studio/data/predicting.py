@@ -134,7 +134,8 @@ def _rows(description: Description, rows: Sequence[Mapping[str, Any]]) -> Array:
         name = encoder["name"]
         if all(name not in row for row in rows):
             raise DataError("data-column-missing", column=name, columns=[one["name"] for one in encoders])
-        texts = [_cell(row.get(name)) for row in rows]
+        given = [row.get(name) for row in rows]
+        texts = [_cell(value) for value in given]
         part = into[:, start : start + encoder["width"]]
         if encoder["kind"] == "category":
             names = sorted({text.strip() for text in texts if not cells.is_missing(text)})
@@ -143,7 +144,7 @@ def _rows(description: Description, rows: Sequence[Mapping[str, Any]]) -> Array:
             encoding.write_categories(encoder, codes, names, part)
         else:
             if encoder["kind"] == "number":
-                values = [cells.number(text, encoder["decimal"]) for text in texts]
+                values = [_number(value, encoder) for value in given]
             else:
                 values = [cells.days(text, encoder["form"]) for text in texts]
             encoding.write_numbers(encoder, np.array(values), part)
@@ -151,10 +152,34 @@ def _rows(description: Description, rows: Sequence[Mapping[str, Any]]) -> Array:
     return into
 
 
+def unread_in(description: Description, row: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(column, value) of what `encode_inputs` counts as missing or as any other kind, though something is given."""
+    found = []
+    for encoder in description["columns"]:
+        text = _cell(row.get(encoder["name"]))
+        match encoder["kind"]:
+            case "category":
+                read = text.strip() in encoder["categories"]
+            case "number":
+                read = not math.isnan(_number(row.get(encoder["name"]), encoder))
+            case _:
+                read = not math.isnan(cells.days(text, encoder["form"]))
+        if not read and not cells.is_missing(text):
+            found.append((str(encoder["name"]), text[:80]))
+    return found
+
+
+def _number(value: Any, encoder: Mapping[str, Any]) -> float:
+    """A number as it is; a text as the column writes numbers, NaN when it is none."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= cells.LARGEST:
+        return float(value)
+    return cells.number(_cell(value), encoder["decimal"])
+
+
 def _cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    return str(value)
+    return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _prompts(description: Description, items: Sequence[Any]) -> dict[str, Array]:

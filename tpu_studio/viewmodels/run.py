@@ -17,6 +17,7 @@ from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
+from tpu_studio.domain.sentences.result import unread_words
 from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runpace, runrented, runstages, runwords
 from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
 from tpu_studio.viewmodels.review import Fact
@@ -71,6 +72,7 @@ class Trial:
     value: float | None = None
     text: str = ""
     problem: Sentence | None = None
+    unread: str = ""  # what of a row could not be read, in words
 
 
 @dataclass(frozen=True)
@@ -408,6 +410,7 @@ class RunViewModel:
                 classes=classes or trial.classes,
                 text=text,
                 value=float(value) if value is not None else trial.value,
+                unread=unread_words(answer["unread"]) if answer.get("unread") else "",
             )
         )
 

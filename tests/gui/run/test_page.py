@@ -16,6 +16,7 @@ from tests.fakes.studio import Studio
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.fields import ComboBox, LineEdit
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
@@ -270,6 +271,32 @@ def test_tab_goes_from_the_head_through_the_trial_to_the_curves(
         at = at.nextInFocusChain()
     places = [stops.index(one) for one in (page.stop_button, panel.choose, page.charts.loss._more)]
     assert places == sorted(places)
+
+
+def test_a_row_can_leave_a_kind_missing_type_a_rare_one_and_is_told_what_was_not_understood(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    shown = open_page(run, Oracle({"value": 7.0, "unread": [["size", "big"]]}))
+    columns = (
+        {"name": "size", "kind": "number", "examples": ["3"]},
+        {"name": "weather", "kind": "category", "top": [["sun", 4], ["rain", 3]], "distinct": 2, "missing": 5},
+        {"name": "city", "kind": "category", "top": [["Rome", 2], ["Oslo", 1]], "distinct": 300, "missing": 0},
+    )
+    state = shown.model.state.value
+    shown.model.state.set(replace(state, facts=replace(state.facts, columns=columns, target="price")))
+    panel = RowPanel(shown.model)
+    qtbot.addWidget(panel)
+    weather, city = panel._boxes["weather"], panel._boxes["city"]
+    assert isinstance(weather, ComboBox) and isinstance(city, LineEdit)
+    weather.set_value("")
+    assert weather.currentText() == "(missing)"
+    assert panel.row() == {"size": "3", "weather": "", "city": "Rome"}
+    qtbot.mouseClick(panel.button, Qt.MouseButton.LeftButton)
+    panel.show_trial(shown.model.state.value.trial)
+    assert panel.answers.under.text() == ("is the price the model expects. Not understood, so left out: size “big”.")
 
 
 @pytest.mark.parametrize("panel", [RowPanel, TextPanel])

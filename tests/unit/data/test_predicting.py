@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tpu_studio.data.look import look
-from tpu_studio.data.predicting import decode_outputs, decode_tokens, encode_inputs, inputs_in
+from tpu_studio.data.predicting import decode_outputs, decode_tokens, encode_inputs, inputs_in, unread_in
 from tpu_studio.data.sources import open_data
 from tpu_studio.wire.errors import DataError
 
@@ -84,6 +84,24 @@ def test_a_category_that_was_never_seen_takes_the_place_of_the_others(job_of, fl
     row = encode_inputs(description, [{"area": 30, "zone": "new", "built": "2020-01-01", "rooms": 2}])["x"][0]
 
     assert row[1:5].tolist() == [0, 0, 0, 1]
+
+
+def test_what_is_not_understood_in_a_row_is_named_and_what_is_left_empty_is_not(job_of, flats):
+    description = kept(open_data(job_of("table", flats, target="price")).description)
+    row = {"area": "many", "zone": "new", "built": "31.02.2020", "rooms": ""}
+    assert unread_in(description, row) == [("area", "many"), ("zone", "new"), ("built", "31.02.2020")]
+    assert unread_in(description, {"area": 30, "zone": "a", "built": "2020-01-01", "rooms": None}) == []
+
+
+def test_a_number_is_a_number_also_where_the_table_writes_a_comma_and_a_category_may_be_one(job_of, tmp_path):
+    lines = "".join(f"{n},5;{n % 3};{n * 2},25\n" for n in range(60))
+    (tmp_path / "sizes.csv").write_text("size;kind;price\n" + lines)
+    columns = {"kind": "category"}
+    description = kept(open_data(job_of("table", tmp_path / "sizes.csv", target="price", columns=columns)).description)
+    typed, sent = {"size": "7,5", "kind": "1"}, {"size": 7.5, "kind": 1.0}
+    assert unread_in(description, typed) == unread_in(description, sent) == []
+    x = encode_inputs(description, [typed, sent])["x"]
+    np.testing.assert_array_equal(x[0], x[1])
 
 
 def test_a_row_that_lacks_a_column_altogether_is_refused(job_of, flats):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
 _UNCHANGED = "Nothing was charged, and the model is untouched."
@@ -19,6 +21,11 @@ def _bad_question(f: Facts) -> Sentence:
     return Sentence(
         "The question could not be understood", f"It reads: {f.text('raw', 'nothing')}. {_UNCHANGED}", "Ask again."
     )
+
+
+def unread_words(unread: Iterable[Sequence[str]]) -> str:
+    """What of a row the model does not know, (column, value) each, and what became of it."""
+    return f"Not understood, so left out: {', '.join(f'{column} “{value}”' for column, value in unread)}."
 
 
 ERRORS: dict[str, Entry] = {

@@ -127,8 +127,11 @@ class Answers(QWidget):
             self.head.setText(f"{words if likely >= SURE_FROM else 'Probably '}{best}")
         else:
             self.head.setText(self._waiting_for)
-        self.under.setVisible(trial.asking and not known)
-        self.under.setText("The first answer takes a few seconds: the model is being loaded.")
+        loading = trial.asking and not known
+        self.under.setVisible(loading or bool(trial.unread))
+        self.under.setText(
+            "The first answer takes a few seconds: the model is being loaded." if loading else trial.unread
+        )
         for index, (name, bar, share) in enumerate(self._rows):
             shown = index < len(trial.classes)
             for widget in (name, bar, share):
@@ -289,11 +292,14 @@ class RowPanel(TryPanel):
 
     def _field(self, column: Mapping[str, Any]) -> Field:
         name = str(column["name"])
-        if column.get("kind") == "category" and column.get("top"):
-            values = [str(value) for value, _ in column["top"]]
-            box: LineEdit | ComboBox = ComboBox([(value, value) for value in values], values[0], name=name)
+        values = [str(value) for value, _ in column.get("top") or ()]
+        if column.get("kind") == "category" and values and len(values) >= int(column.get("distinct") or 0):
+            options = [(value, value) for value in values]
+            if column.get("missing"):
+                options.append(("", "(missing)"))
+            box: LineEdit | ComboBox = ComboBox(options, values[0], name=name)
         else:
-            example = next(iter(column.get("examples", ())), "")
+            example = next(iter(values or column.get("examples", ())), "")
             box = LineEdit(str(example), name=name)
             box.returnPressed.connect(self._ask)
         self._boxes[name] = box
@@ -309,9 +315,8 @@ class RowPanel(TryPanel):
         self.answers.show_answer(trial, "")
         if trial.value is not None:
             target = self.model.state.value.facts.target
-            self.answers.under.setText(
-                f"is the {target} the model expects." if target else "is what the model expects."
-            )
+            what = f"is the {target} the model expects." if target else "is what the model expects."
+            self.answers.under.setText(f"{what} {trial.unread}".strip())
             self.answers.under.show()
 
 

@@ -57,6 +57,8 @@ class Asked:
             inputs, predicting.decode_outputs(self._data, outputs, logits=True, top=TOP), strict=True
         ):
             errors[place] = _plain(told)
+            if self._data["kind"] == "table" and (unread := predicting.unread_in(self._data, items[place])):
+                errors[place]["unread"] = unread
         return errors
 
     def write(
