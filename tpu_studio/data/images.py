@@ -19,7 +19,7 @@ from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import DecodingSource, check_headers, decode_all
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, decode, probe
-from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look
+from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.shown import to_show
@@ -67,7 +67,7 @@ def look(job: Job, watch: Watch) -> Look:
     findings = [
         *_class_findings(listing, counts), *_size_findings(listing, sample),
         *_duplicate_findings(groups, across, conflicts),
-        *([Finding("broken-items", "warning", {"count": len(told), "first": told[0].item})] if told else []),
+        *([broken_finding(len(told), told)] if told else []),
     ]
     return Look(
         kind="images", task=task_of(job), examples=int(usable.sum()), train=int((usable & ~mask).sum()),

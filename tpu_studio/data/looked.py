@@ -5,7 +5,7 @@ Made by ``data.look``; shown by the window, obeyed by the planner. Nothing here 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
@@ -28,6 +28,11 @@ class Broken:
 
     item: str
     why: str
+
+
+def broken_finding(count: int, broken: Sequence[Broken]) -> Finding:
+    """That *count* items are left out, with the first of them."""
+    return Finding("broken-items", "warning", {"count": count, "items": [[item.item, item.why] for item in broken[:3]]})
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.columns import Column, Judged, judge, target_class
 from tpu_studio.data.csvfile import Dialect, RowTally
-from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look
+from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
@@ -277,8 +277,7 @@ def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str
         found.append(Finding("rows-without-target", "warning", {"count": len(sample.rows) - labelled,
                                                                "target": judged.target.name}))
     if sample.tally.broken_count:
-        found.append(Finding("broken-items", "warning", {"count": sample.tally.broken_count,
-                                                         "first": sample.tally.broken[0].item}))
+        found.append(broken_finding(sample.tally.broken_count, sample.tally.broken))
     if labelled < 200:
         found.append(Finding("tiny-data", "warning", {"examples": labelled}))
     if duplicates:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tpu_studio.data import encodings
 from tpu_studio.data.arrays import Array, Bytes
-from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look
+from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
 from tpu_studio.data.opened import Opened, Source, Spec
 from tpu_studio.data.paths import data_path, path_error
 from tpu_studio.data.tables import fingerprint
@@ -107,7 +107,7 @@ def look(job: Job, watch: Watch) -> Look:
     if any(encoding not in ("utf-8", "utf-8-sig") for _, encoding in text.files):
         findings.append(Finding("other-encoding", "info", {"encodings": sorted({item for _, item in text.files})}))
     if text.broken:
-        findings.append(Finding("broken-items", "warning", {"count": len(text.broken), "first": text.broken[0].item}))
+        findings.append(broken_finding(len(text.broken), text.broken))
     scale = count / len(tokens)
     return Look(
         kind="text", task=task_of(job), examples=train + kept, train=train, validation=kept, sampled=not exact,

@@ -27,7 +27,7 @@ def load(path: Path) -> Job:
 
     Raises:
         JobError: ``job-file-missing``, ``job-file-unreadable``, ``job-file-empty``, ``job-file-not-text``,
-            ``job-file-too-large``, ``job-file-syntax`` (with line and column), and
+            ``job-file-too-large``, ``job-file-syntax`` (with line and column), ``job-file-twice``, and
             those of `wire.job.parse` with file and line added.
     """
     file = str(path)
@@ -55,12 +55,13 @@ def loads(text: str, *, file: str = "", base: str = "") -> Job:
         raise JobError("job-file-empty", file=file)
     try:
         tree = tomlkit.parse(text).unwrap()
-    except ParseError as error:
-        raise JobError(
-            "job-file-syntax", file=file, line=error.line, column=error.col, raw=_first_line(error)
-        ) from error
     except (TOMLKitError, RecursionError) as error:
-        raise JobError("job-file-syntax", file=file, raw=_first_line(error)) from error
+        place = {"line": error.line, "column": error.col} if isinstance(error, ParseError) else {}
+        if twice := re.match(r'Key "(.*)" already exists', str(error)):
+            if line := _second_line_of(text, twice[1]):
+                place["line"] = line
+            raise JobError("job-file-twice", file=file, key=twice[1], **place) from error
+        raise JobError("job-file-syntax", file=file, raw=_first_line(error).rstrip("."), **place) from error
     try:
         return parse(tree, base=base)
     except JobError as error:
@@ -131,6 +132,22 @@ def line_of(text: str, key: str) -> int | None:
         if not current and key.startswith(f"{word[1]}." if word else "\0"):
             return number
     return table_line
+
+
+def _second_line_of(text: str, name: str) -> int | None:
+    """The 1-based line on which the key or table *name* stands for the second time in one table."""
+    table, seen = "", set()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := re.match(r"\s*\[\s*([^\[\]]+?)\s*\]", line):
+            word, table = f"[{header[1]}]", header[1]
+        elif found := re.match(r"""\s*["']?([^"'=\s.]+)["']?\s*=""", line):
+            word = f"{table}.{found[1]}"
+        else:
+            continue
+        if word in seen and word.rpartition(".")[2].strip("[]") == name:
+            return number
+        seen.add(word)
+    return None
 
 
 def _relative_to(job: Job, folder: Path) -> Job:

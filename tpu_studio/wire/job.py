@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,7 +73,9 @@ def parse(tree: Mapping[str, Any], *, base: str = "") -> Job:
     if not isinstance(tree, Mapping):
         raise JobError("job-wrong-type", key="", value=type(tree).__name__, wanted="tables")
     version = tree.get("format", 1)
-    if isinstance(version, bool) or not isinstance(version, int) or version != 1:
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise JobError("job-wrong-type", key="format", value=_shown(version), wanted="a whole number")
+    if version != 1:
         raise JobError("job-format", key="format", value=_shown(version), known=1)
     flat: dict[str, Any] = {}
     for name, value in tree.items():
@@ -177,8 +180,10 @@ def check(key: Key, value: Any) -> Any:
                 raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text")
             if not value.strip() or "\0" in value:
                 raise JobError("job-empty-text", key=key.path)
-            return value
+            return _title(value) or key.default if key.path == "name" else value
 
+
+LONGEST_NAME = 100
 
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
 
@@ -244,6 +249,12 @@ def _nearest(word: str, known: tuple[str, ...]) -> str | None:
     return None
 
 
+def _title(name: str) -> str:
+    """*name* as one line for titles and lists: a folder, after which a run is called, may have any name."""
+    plain = "".join(mark for mark in " ".join(name.split()) if unicodedata.category(mark) not in ("Cc", "Cs"))
+    return " ".join(plain.split())[:LONGEST_NAME].strip()
+
+
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -71,4 +71,4 @@ def test_the_text_names_what_is_broken(tmp_path: Path, capsys: pytest.CaptureFix
     job.write_text('format = 1\n[model]\nname = "mlp"\n[data]\nkind = "table"\npath = "shop.csv"\ntarget = "b"\n')
     assert main(["plan", str(job), "--no-measure"]) == 0
     told = capsys.readouterr().out
-    assert "! 1 broken item is left out\n    The first is line 62" in told
+    assert "! 1 broken item is left out\n    It is line 62: it has more or fewer fields" in told

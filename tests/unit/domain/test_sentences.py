@@ -156,7 +156,16 @@ def test_an_id_of_a_newer_version_still_gets_decent_words():
 def test_findings_speak_of_the_data():
     said = say_finding("class-imbalance", {"most": "cats", "most_count": 900, "least": "dogs", "least_count": 90})
     assert said.title == "“cats” is 10 times as frequent as “dogs”"
-    assert say_finding("broken-items", {"count": 1, "first": "a.jpg"}).title == "1 broken item is left out"
+
+
+def test_broken_items_are_named_with_what_is_wrong_with_each():
+    one = say_finding("broken-items", {"count": 1, "items": [["two/a.jpg", "empty-file"]]})
+    assert str(one).startswith("1 broken item is left out. It is two/a.jpg: it is empty. Your data is untouched.")
+    items = [["line 7", "fields"], ["line 9", "cell-too-long"]]
+    told = "The first are line 7: it has more or fewer fields than the others; line 9: a field is far too long."
+    assert told in say_finding("broken-items", {"count": 12, "items": items}).meaning
+    assert told in say_notice("broken-items", {"count": 12, "items": items}).meaning
+    assert say_finding("broken-items", {"count": 3}).meaning == "Your data is untouched."
 
 
 def test_every_id_of_the_contract_with_the_cloud_has_a_sentence():

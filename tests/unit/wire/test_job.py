@@ -61,6 +61,12 @@ def test_each_mistake_has_its_own_answer(tree: dict[str, Any], id: str, facts: d
     assert facts.items() <= caught.value.facts.items()
 
 
+def test_a_name_is_one_line_that_fits_into_a_title():
+    tree = {"model": {"name": "mlp"}, "data": {"kind": "digits"}}
+    assert parse({**tree, "name": "my\n photos \u0007" + "x" * 5000}).name == "my photos " + "x" * 90
+    assert parse({**tree, "name": "\u0007"}).name == "run"
+
+
 def test_setting_epochs_removes_steps_and_the_reverse():
     job = set_values(parse(with_("training", steps=10)), {"training.epochs": 2})
     assert (job["training.epochs"], job["training.steps"]) == (2, None)

@@ -30,6 +30,15 @@ def _named(items: Any, most: int = 3, count: Any = None) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
+def broken_words(f: Facts) -> str:
+    """The first broken items with what is wrong with each; "" when they are not told."""
+    items = [(str(item), WHY_BROKEN.get(why, "it cannot be read")) for item, why in (f.raw("items") or [])[:3]]
+    if not items:
+        return f"The first is {f.text('first')}. " if "first" in f else ""
+    named = "; ".join(f"{' '.join(item.split())}: {why}" for item, why in items)
+    return f"{'It is' if f.raw('count') == 1 else 'The first are' if len(items) > 1 else 'The first is'} {named}. "
+
+
 def _too_broken(f: Facts) -> Sentence:
     first = f.raw("first") or []
     example = f" The first is {first[0][0]}: {WHY_BROKEN.get(first[0][1], 'it cannot be read')}." if first else ""
@@ -202,8 +211,8 @@ FINDINGS: dict[str, Entry] = {
     "built-in-sample": Sentence("A sample that comes with TPU Studio", "Handwritten digits, 8 × 8 pixels each.", ""),
     "broken-items": lambda f: Sentence(
         f"{f.count('count', 'broken item is', 'broken items are')} left out",
-        f"The first is {f.text('first', 'named in the list')}. Your data is untouched.",
-        "Look at the list, and repair what matters.",
+        f"{broken_words(f)}Your data is untouched.",
+        "Repair what matters.",
     ),
     "class-imbalance": lambda f: Sentence(
         f"“{f.text('most', 'One kind')}” is {_ratio(f)} times as frequent as “{f.text('least', 'another')}”",
@@ -312,7 +321,7 @@ FINDINGS: dict[str, Entry] = {
         "",
     ),
     "few-characters": lambda f: Sentence(
-        f"The text has only {f.text('distinct', 'a few')} different characters",
+        f"The text has only {f.count('distinct', 'character', 'different characters')}",
         "There is little to learn in it.",
         "Check that it is the right file.",
     ),

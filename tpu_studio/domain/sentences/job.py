@@ -136,6 +136,9 @@ ERRORS: dict[str, Entry] = {
         f"{_begin(f.text('raw', 'It is not written as a job file'))}. {_KEPT}",
         "Correct the line; texts stand in quotation marks.",
     ),
+    "job-file-twice": lambda f: Sentence(
+        f"{_where(f)}“{f.text('key', 'a setting')}” is there twice", f"Only one can count. {_KEPT}", "Take one out."
+    ),
     "job-file-unwritable": lambda f: Sentence(
         f"{f.file(default='The job file')} could not be saved",
         f"The system says: {f.text('raw', 'no reason')}. Your settings are still on the page.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tpu_studio.domain.sentences.data import broken_words
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 
@@ -36,7 +37,7 @@ NOTICES: dict[str, Entry] = {
     ),
     "broken-items": lambda f: Sentence(
         f"{f.count('count', 'broken item is', 'broken items are')} left out",
-        "They are named in the list. Your data is untouched.",
+        f"{broken_words(f)}Your data is untouched.",
         "Repair what matters before the next run.",
     ),
     "rolled-back": lambda f: Sentence(
