@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,11 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 
 from tpu_studio.trainer import chips
 from tpu_studio.trainer.chips import ChipWatch, own_memory, reading
+from tpu_studio.trainer.reports import Reports
 
 GIB = 2.0**30
 
@@ -235,3 +238,41 @@ def test_where_libtpu_is_silent_jax_counts_the_memory(
 
     monkeypatch.setitem(sys.modules, "jax", Jax)
     assert tuple(own_memory().values()) == told
+
+
+class Told:
+    """`words.Events` that keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def send(self, kind: str, **fields: Any) -> None:
+        self.sent.append((kind, fields))
+
+
+class Busy(ChipWatch):
+    def begin(self) -> None: ...
+    def latest(self) -> dict[str, float]:
+        return {"duty_cycle": 0.52, "hbm_used_bytes": 9.1e9, "hbm_total_bytes": 1.6e10}
+
+
+def test_a_device_event_tells_of_the_chips_and_the_word_on_slow_data_of_how_busy_they_are() -> None:
+    told: Any = Told()
+    reports = Reports(told, batch=32, chips=Busy())
+    reports.add(0, {"loss": np.array([0.5])})
+    reports.spend(steps=1, seconds=10.0, waiting=4.0, device=5.0)
+    reports.send(compiles=1)
+    sent = dict(told.sent)
+    assert sent["device"] == sent["device"] | {"worker": 0, **Busy().latest()}
+    assert sent["notice"]["facts"] == {"share": 0.4, "duty_cycle": 0.52}
+
+
+def test_each_worker_of_a_slice_tells_of_its_own_chips_under_its_own_number() -> None:
+    worker = (
+        "from tests.unit.trainer.test_chips import Busy, Reports; from tpu_studio.trainer.team import Aside\n"
+        "events = Aside(1, 3); Reports(events, batch=32, chips=Busy()).send(compiles=1); events.flush()"
+    )
+    root = Path(chips.__file__).resolve().parents[2]
+    done = subprocess.run([sys.executable, "-c", worker], cwd=root, capture_output=True, check=True, timeout=60)
+    told = json.loads(done.stdout)
+    assert (told["kind"], told["worker"], told["duty_cycle"]) == ("device", 3, 0.52)
