@@ -1,8 +1,8 @@
 """How busy this worker's TPU chips are and how full their memory, as libtpu tells (``libtpu.sdk.tpumonitoring``).
 
 libtpu is asked in a process of its own, this module run as a program: a question holds Python's lock until it is
-answered (a minute and more where the VM's metadata are silent, measured with libtpu 0.0.42), and a fault in it may end
-the process. `ChipWatch`, in the trainer, hears that process in a thread; the training thread only takes what was heard
+answered (four minutes where the VM's metadata are silent, measured with libtpu 0.0.42), and a fault in it may end the
+process. `ChipWatch`, in the trainer, hears that process in a thread; the training thread only takes what was heard
 last. Whatever goes wrong here, the run goes on and is told less. Used by ``reports``.
 
 Names and forms: https://docs.cloud.google.com/tpu/docs/tpu-monitoring-library. Nothing of it was seen on a TPU yet
@@ -27,7 +27,7 @@ from typing import Any
 
 EVERY_S = 2.0
 FRESH_S = 15.0  # what is older tells nothing of now
-GIVE_UP_S = 300.0
+GIVE_UP_S = 600.0
 NAMES = ("duty_cycle", "hbm_used_bytes", "hbm_total_bytes")
 _PR_SET_PDEATHSIG = 1
 _LINE_AT_MOST = 1 << 16
