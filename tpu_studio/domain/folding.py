@@ -220,13 +220,14 @@ def _end(view: RunView, event: Event) -> RunView:
         },
         {"saved_step": view.checkpoint_step, **(facts if isinstance(facts, dict) else {})},
     )
+    told = {"status": status.value, "reason": end.reason, "facts": dict(end.facts)}
     return replace(
         _closed(view, event.t),
         end=end,
         phase=Phase.CLEANING_UP if view.rented else Phase.DONE,
         detail="",
         stopping=False,
-        happened=_and(view.happened, Happened(event.t, "end", {"status": status.value, "reason": end.reason})),
+        happened=_and(view.happened, Happened(event.t, "end", told)),
     )
 
 

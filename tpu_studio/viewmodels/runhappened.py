@@ -111,7 +111,8 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
             why = taken if told.get("reason") == "preempted" else "The TPU was lost"
             return Line(item.t, "rotate-cw", f"{why}; the run goes on with the next one", "warn")
         case "deleted":
-            return Line(item.t, "circle-check", "The TPU is deleted, and that is proved", "ok", str(told.get("name")))
+            what = "The TPU is deleted" if told.get("created") is not None else "The request is gone"  # of a TPU unseen
+            return Line(item.t, "circle-check", f"{what}, and that is proved", "ok", str(told.get("name")))
         case "control":
             return Line(item.t, "square", "You asked it to stop") if told.get("verb") == "stop" else None
         case "notice":
@@ -124,7 +125,9 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
         case "end":
             try:
                 reason = Reason(str(told.get("reason")))
-                sentence = say_reason(reason, {}, place=facts.place, usd=view_usd)
+                about = told.get("facts")
+                about = about if isinstance(about, dict) else {}
+                sentence = say_reason(reason, about, place=facts.place, usd=view_usd)
             except ValueError:
                 return Line(item.t, "square", f"Ended: {told.get('reason')}")
             icon, tone = _END_MARKS.get(str(told.get("status")), ("circle-x", "bad"))

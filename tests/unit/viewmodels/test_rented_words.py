@@ -204,19 +204,23 @@ UNSEEN = (
     (60.0, "notice", {"id": "cost-unseen", "level": "warning", "facts": {"name": NAME, "usd_at_most": 1.11}}),
     (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "proof": "404", "made": True, "created": None}),
     (70.1, "money", {"usd": 0.0, "usd_per_hour": 0.0, "proved": True, "usd_at_least": 0.0, "usd_at_most": 1.11}),
+    (70.5, "end", {"attempt": 1, "status": "failed", "reason": "no-capacity", "steps": 0, "final": {},
+                   "facts": {"accelerator": "v5litepod-1", "unseen_usd": 1.11, "zones": ["us-west4-a"]}}),
     (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1}),
 )
 
 
 @pytest.mark.parametrize(("place", "cost"), [("cloud", "It cost"), ("practice", "It would have cost")])
 def test_a_cost_that_no_record_tells_is_shown_as_a_range_and_why(place: str, cost: str):
-    plan, facts, view = plan_at(place), runfacts.facts_of(plan_at(place)), view_of(*ASKED, END, *UNSEEN)
+    plan, facts, view = plan_at(place), runfacts.facts_of(plan_at(place)), view_of(*ASKED, *UNSEEN)
     number = runnumbers.numbers(facts, view, T + 80)[2]
     assert (number.value, number.context) == ("$0.00–$1.11", "not known exactly")
     removal = runrented.removal_of(plan, view, T + 80)
     assert removal is not None and f"{cost} $0.00–$1.11: no record tells it exactly" in removal.text
-    (line,) = [one for one in runhappened.what_happened(facts, view) if "Nobody saw" in one.text]
+    (line,) = [one for one in runhappened.what_happened(facts, view) if "Nobody saw what" in one.text]
     assert "$1.11 at most" in line.more and "leave this computer on" in line.more.lower()
+    texts = [one.text for one in runhappened.what_happened(facts, view)]
+    assert "The request is gone, and that is proved" in texts and "Nobody saw whether a v5litepod-1 came" in texts
     made = [{"name": NAME, "zone": "us-west4-a", "created": None, "deleted": T + 70, "billed_s": 0.0, "usd": 0.0}]
     amounts = {"usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 1.11, "usd_per_hour": 1.2}
     shown, machine = receipt_of({"place": place, **amounts, "made": made})[:2]
