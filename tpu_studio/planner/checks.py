@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from tpu_studio.domain.catalogue import title_of
@@ -84,9 +85,8 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
     if job.model != "file":
         return
     if model_facts.get("missing"):
-        yield Check(
-            "model-file-missing", "error", "The model file is not there", None, {"file": str(job["model.file"])}
-        )
+        file = str(job["model.file"])
+        yield Check("model-file-missing", "error", f"“{PurePath(file).name}” is not there", None, {"file": file})
         return
     if not consent or model_facts.get("sha256", consent) != consent:
         yield Check(

@@ -1,0 +1,107 @@
+"""What a person may hand over by mistake, from the command line: exit code 2, what is wrong in which file, line or
+field, and what to do; never a traceback, never an endless wait."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tpu_studio.cli.main import main
+
+JOB = """format = 1
+name = "j"
+[model]
+name = "{model}"
+[data]
+kind = "{kind}"
+path = "data"
+{more}[training]
+{training}"""
+ROWS = "".join(f"{n},{n % 7},{'xyz'[n % 3]},{n * 2}\n" for n in range(60))
+MODELS = {"table": "mlp", "images": "small-cnn", "text": "gpt-nano"}
+
+
+def job(kind: str = "table", *, model: str = "", more: str = "", training: str = "steps = 4\n") -> str:
+    return JOB.format(kind=kind, model=model or MODELS[kind], more=more, training=training)
+
+
+def pictures(folder: Path, kinds: str = "ab", each: int = 8) -> None:
+    for place, kind in enumerate(kinds):
+        (folder / kind).mkdir(parents=True)
+        for number in range(each):
+            noise = np.random.default_rng(100 * place + number).integers(0, 255, (12, 12, 3), dtype=np.uint8)
+            Image.fromarray(noise).save(folder / kind / f"{number}.png")
+
+
+def table(text: str | bytes) -> Callable[[Path], object]:
+    return lambda data: data.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def endless(folder: Path) -> None:
+    pictures(folder, "a")
+    (folder / "b").symlink_to(".")
+
+
+GOOD = table("n,m,k,y\n" + ROWS)
+WRONG: dict[str, tuple[str | bytes, Callable[[Path], object], tuple[str, ...]]] = {
+    "job: empty": ("", GOOD, ("“j.tpujob” is empty",)),
+    "job: bytes": (b"\xff\xfe\x00\x81" * 50, GOOD, ("“j.tpujob” is not a job file",)),
+    "job: unknown key": (job(training="epocs = 3\n"), GOOD, ("j.tpujob, line 9", "training.epochs")),
+    "job: unknown table": (job() + "[trainning]\nx = 1\n", GOOD, ("line 10", "[trainning]", "“training”")),
+    "job: wrong type": (job(training='epochs = "many"\n'), GOOD, ("line 9", "training.epochs", "needs a number")),
+    "job: true for a number": (job(training="epochs = true\n"), GOOD, ("line 9", "not true")),
+    "job: negative epochs": (job(training="epochs = -3\n"), GOOD, ("line 9", "cannot be -3", "more than 0")),
+    "job: not a number": (job(training="epochs = nan\n"), GOOD, ("line 9", "needs a number")),
+    "job: twice": (job(training="steps = 4\nsteps = 5\n"), GOOD, ("line 10", "“steps” is there twice")),
+    "job: no TOML": (job(training="steps = = 4\n"), GOOD, ("line 9", "cannot be understood")),
+    "job: format 99": (job().replace("format = 1", "format = 99"), GOOD, ("line 1", "format 99", "newer version")),
+    "job: a batch above the data": (job(training="steps = 4\nglobal_batch = 4096\n"), GOOD, ("4,096", "48 rows")),
+    "job: no such column": (job(more='target = "Y"\n'), GOOD, ("Did you mean “y”?",)),
+    "job: unknown option": (job().replace('"mlp"', '"mlp"\noptions = { widht = 3 }'), GOOD, ("widht", "“width”")),
+    "model: no such file": (job().replace('name = "mlp"', 'file = "my.py"'), GOOD, ("“my.py” is not there",)),
+    "data: not there": (job(), lambda data: None, ("“data” is not there",)),
+    "table: empty": (job(), table(""), ("“data” holds nothing",)),
+    "table: names only": (job(), table("n,m,k,y\n"), ("“data” holds nothing",)),
+    "table: bytes": (job(), table(bytes(range(256)) * 20), ("“data” is not text",)),
+    "table: one column": (job(), table("y\n1\n2\n3\n"), ("one column only",)),
+    "table: one answer": (job(more='target = "c"\n'), table("a,c\n" + "1,5\n2,5\n" * 30), ("“c” is always 5",)),
+    "table: ragged": (job(more="max_broken_share = 0\n"), table("n,m,k,y\n" + ROWS + "1,2\n"), ("1 of 61", "line 62")),
+    "table: a field of 10 million letters": (
+        job(more="max_broken_share = 0\n"),
+        table("n,m,k,y\n" + ROWS + f"1,2,{'q' * 10_000_000},4\n"),
+        ("line 62", "a field is far too long"),
+    ),
+    "table: a folder": (job(), Path.mkdir, ("“data” is not a file",)),
+    "table: a pipe that nobody fills": (job(), os.mkfifo, ("“data” is not a file",)),
+    "text: ten letters": (job("text"), table("0123456789"), ("only 10",)),
+    "text: zeros": (job("text"), table(b"\0" * 20_000), ("“data” is not text",)),
+    "text: nothing": (job("text"), table(""), ("“data” holds nothing",)),
+    "pictures: a file": (job("images"), table("a,b\n1,2\n"), ("“data” is not a folder",)),
+    "pictures: an empty folder": (job("images"), Path.mkdir, ("“data” holds nothing",)),
+    "pictures: one kind": (job("images"), lambda data: pictures(data, "a"), ("of one kind: a",)),
+    "pictures: one picture": (job("images"), lambda data: pictures(data, "a", 1), ("of one kind: a",)),
+    "pictures: a folder in itself": (job("images"), endless, ("of one kind: a",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_it_is_told_what_is_wrong_and_nothing_begins(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    text, make, told = WRONG[name]
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    make(tmp_path / "data")
+    (tmp_path / "j.tpujob").write_bytes(text if isinstance(text, bytes) else text.encode())
+
+    assert main(["plan", str(tmp_path / "j.tpujob"), "--no-measure"]) == 2
+
+    said = " ".join("".join(capfd.readouterr()).split())
+    assert [words for words in told if words not in said] == [], said
+    assert "Traceback" not in said and "went wrong" not in said
+    assert "Nothing was charged" in said
+    assert not (tmp_path / "home" / "runs").exists()
