@@ -49,10 +49,15 @@ def _as_table(rows: list[dict[str, Any]], total: Mapping[str, float], ours: Mapp
         return "Nothing is there that costs money."
     lines = [["", "kind", "name", "zone", "state", "$/h"]]
     for row in rows:
-        usd = "unknown" if row["usd_per_hour"] is None else f"{row['usd_per_hour']:.4g}"
+        usd = "unknown" if row["usd_per_hour"] is None else hourly(row["usd_per_hour"])
         state = row.get("outcome") or row["state"]
         lines.append(["ours" if row["ours"] else "", row["kind"], row["name"], row["zone"], state, usd])
     return f"{table(lines, right=(5,))}\n\n{_sum('Together', total)} {_sum('Of that ours', ours)}"
+
+
+def hourly(usd: float) -> str:
+    """A bucket costs so little an hour that its figure would be read by nobody."""
+    return "0.0000" if 0.0 < usd < 0.0001 else f"{usd:.4g}"
 
 
 def _sum(what: str, costs: Mapping[str, float]) -> str:
@@ -60,4 +65,4 @@ def _sum(what: str, costs: Mapping[str, float]) -> str:
     unknown = int(costs["unknown"])
     things = "1 thing" if unknown == 1 else f"{unknown} things"
     more = f", and {things} of a price that is not known" if unknown else ""
-    return f"{what}: ${costs['usd_per_hour']:.4g} an hour, {figures.money(costs['usd_per_month'])} a month{more}."
+    return f"{what}: ${hourly(costs['usd_per_hour'])} an hour, {figures.money(costs['usd_per_month'])} a month{more}."

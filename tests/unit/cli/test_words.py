@@ -9,6 +9,7 @@ import pytest
 
 from tpu_studio.cli import output as outputs
 from tpu_studio.cli.output import Output
+from tpu_studio.cli.sweeping import hourly
 from tpu_studio.cli.words import doing
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
@@ -58,3 +59,7 @@ def test_a_machine_that_is_asked_for_is_told_in_words_and_not_again_while_only_t
     first, same = doing(view_of(opened, asked, waits), "practice", T)
     second, still = doing(view_of(opened, asked, waits, later), "practice", T)
     assert (first, second) == (f"Waiting 1 min, {same}", f"Waiting 10 min, {still}") and same == still
+
+
+def test_what_a_bucket_costs_an_hour_is_told_without_powers_of_ten():
+    assert [hourly(usd) for usd in (0.0, 1.657e-08, 0.012, 1.2)] == ["0", "0.0000", "0.012", "1.2"]
