@@ -62,7 +62,10 @@ def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None
     left = f"It has {time_between(found.left_s)} to go{_money(plan, found)}."
     if found.compared == "faster":
         return Sentence(title, f"{step} {left}", "There is nothing to do; the next plan counts on it.")
-    meaning, action = f"{step} {left}", "There is nothing to do; it only takes longer. The next plan counts on it."
+    longer = "it takes longer"
+    if found.usd and plan.place == REAL:
+        longer = "it takes longer and costs more, within the limits"
+    meaning, action = f"{step} {left}", f"There is nothing to do: {longer}. The next plan counts on it."
     if found.capped and found.epochs is not None:
         cap = _cap(plan, found)
         planned = figures.figure(view.steps_planned / plan.steps_per_epoch, 3)

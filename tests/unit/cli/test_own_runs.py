@@ -69,7 +69,7 @@ def test_an_estimate_sees_own_runs_only_when_it_is_asked_to(
     assert main(["estimate", str(workload), "--json", "--own-runs"]) == 0
     taught = told(capsys)
     assert taught["own_runs"]["runs"] == 1
-    assert taught["units_per_s"]["expected"] < 0.6 * alone["units_per_s"]["expected"]
+    assert taught["units_per_s"]["expected"] < 0.75 * alone["units_per_s"]["expected"]
     assert taught["mfu"]["high"] <= 1 and taught["step_time_s"]["low"] < taught["step_time_s"]["high"]
 
 

@@ -47,10 +47,18 @@ class Learner:
     stated: Standard deviation that the model states for each [n].
     alike: `likeness` of each pair [n × n].
     noise: Standard deviation from run to run.
+    person: Standard deviation of what is this person's own in all runs at the place, on top of what the model states.
     """
 
-    def __init__(self, off: Sequence[float], stated: Sequence[float], alike: Sequence[Sequence[float]], noise: float):
-        self._off, self._noise = np.array(off, dtype=float), noise
+    def __init__(
+        self,
+        off: Sequence[float],
+        stated: Sequence[float],
+        alike: Sequence[Sequence[float]],
+        noise: float,
+        person: float = 0.0,
+    ) -> None:
+        self._off, self._noise, self._person = np.array(off, dtype=float), noise, person
         self._own = np.array([systematic(one, noise) for one in stated])
         self._alike = np.array(alike, dtype=float).reshape(len(off), len(off))
 
@@ -58,10 +66,10 @@ class Learner:
         """For a training for which the model states *stated*, with so much in common with each run."""
         own = systematic(stated, self._noise)
         off_by, scatter, weight, inverse, solved = self._accounts
-        common = off_by[:, None] ** 2 * own * (self._own * np.array(alike))[None, :]
+        common = off_by[:, None] ** 2 * (own * self._own * np.array(alike) + self._person**2)[None, :]
         shift = (common * solved).sum(axis=1)
         explained = np.einsum("hi,hij,hj->h", common, inverse, common)
-        variance = np.maximum(0.0, off_by**2 * own**2 - explained) + (scatter * self._noise) ** 2
+        variance = np.maximum(0.0, off_by**2 * (own**2 + self._person**2) - explained) + (scatter * self._noise) ** 2
         middle = float(weight @ shift)
         spread = math.sqrt(float(weight @ (variance + (shift - middle) ** 2)))
         return Off(middle, spread, spread / self._before(own))
@@ -82,7 +90,7 @@ class Learner:
             for which in range(-1, count)
         ]
         off_by, scatter, which, prior = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
-        shared = self._alike * self._own[:, None] * self._own[None, :]
+        shared = self._alike * self._own[:, None] * self._own[None, :] + self._person**2
         noise = (scatter * self._noise)[:, None] ** 2 + DISTURBED_BY**2 * (which[:, None] == np.arange(count)[None, :])
         covariance = off_by[:, None, None] ** 2 * shared[None] + noise[:, :, None] * np.eye(count)[None]
         inverse = np.linalg.inv(covariance)

@@ -14,14 +14,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-# What is left in common where one trait differs.
+ON_CHIP = ("cloud", "colab")  # places where a TPU works; elsewhere it is this computer's processor
+# What is left in common where one trait differs. On a chip how far the model is off belongs to the very model that is
+# trained; what all runs of a person share there stands apart (`own.PERSON`). Of a processor most of it is the machine.
 DIFFERENT = {
     "generation": 0.5, "framework": 0.5, "precision": 0.7, "family": 0.45, "model": 0.9, "key": 0.95,
 }  # fmt: skip
+ANOTHER_MODEL_ON_CHIP = 0.25
 # Doublings (or halvings) after which a third is left in common.
 DOUBLINGS = {"batch_per_chip": 6.0, "chips": 8.0, "params": 10.0, "length": 6.0, "per_call": 8.0}
-ALWAYS = 0.15  # the same person, account, network and training program
-ENOUGH = 0.3  # with less in common than this, another run says nothing
+ALWAYS = 0.15  # of a processor: the same machine
+ENOUGH, ENOUGH_ON_CHIP = 0.3, 0.05  # with less in common than this, another run says nothing
 
 # What a step's time depends on is everything but these.
 _LEFT_OUT = (
@@ -78,17 +81,22 @@ def likeness(one: Traits, other: Traits) -> float:
         return 0.0
     if one == other:
         return 1.0
-    common = 1.0
+    common, on_chip = 1.0, one.place in ON_CHIP
     for name, factor in DIFFERENT.items():
-        mine, its = getattr(one, name), getattr(other, name)
-        if mine != its and (name != "model" or (mine and its)):
-            common *= factor
+        if getattr(one, name) != getattr(other, name):
+            common *= ANOTHER_MODEL_ON_CHIP if name == "model" and on_chip else factor
     far = 0.0
     for name, reach in DOUBLINGS.items():
         mine, its = getattr(one, name), getattr(other, name)
         if mine and its:
             far += abs(math.log2(mine / its)) / reach
-    return ALWAYS + (1 - ALWAYS) * common * math.exp(-far)
+    always = 0.0 if on_chip else ALWAYS
+    return always + (1 - always) * common * math.exp(-far)
+
+
+def enough(one: Traits, common: float) -> bool:
+    """Whether so much in common with another run makes that worth listening to."""
+    return common >= (ENOUGH_ON_CHIP if one.place in ON_CHIP else ENOUGH)
 
 
 def step_depends_on(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from typing import Any
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.forecast import TO_EACH_SIDE
 from tpu_studio.planner.own.learn import Learner
-from tpu_studio.planner.own.likeness import ENOUGH, Traits, likeness
-from tpu_studio.planner.own.record import ON_CHIP, QUANTITIES, OwnRun
+from tpu_studio.planner.own.likeness import ON_CHIP, Traits, enough, likeness
+from tpu_studio.planner.own.record import QUANTITIES, OwnRun
 from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.throughput.families import family_of
@@ -27,6 +27,9 @@ MOST = 16  # of a place the newest so many count
 NOISE = {"cloud": 0.05, "colab": 0.08}
 NOISE_HERE = 0.18
 NOISE_OF_STARTS = 0.25
+# What is one person's own on a chip (program, data, habits), beside what the model states of a work: about as much as
+# training programs differ from each other (`throughput.model.GROUP_SPREAD`). Of a processor the model states it already.
+PERSON = {"cloud": 0.25, "colab": 0.25}
 WELL = 2.2  # high over low of runs that agree: no wider than a single one of them states
 
 
@@ -140,18 +143,21 @@ NOTHING = Mine(OwnRuns())
 class _Taught:
     """What the runs of one place teach of one quantity."""
 
-    def __init__(self, runs: Sequence[OwnRun], modelled: Mapping[str, Range], quantity: str, noise: float) -> None:
+    def __init__(
+        self, runs: Sequence[OwnRun], modelled: Mapping[str, Range], place: str, quantity: str, noise: float
+    ) -> None:
         self._runs, self._noise = runs, noise
         self._learner = Learner(
             [math.log(run.measured[quantity] / modelled[run.run].expected) for run in runs],
             [stated(modelled[run.run]) for run in runs],
             [[likeness(run.traits, other.traits) for other in runs] for run in runs],
             noise,
+            PERSON.get(place, 0.0) if quantity == "step_s" else 0.0,
         )
 
     def correct(self, traits: Traits, modelled: Range) -> Lesson | None:
         alike = [likeness(traits, run.traits) for run in self._runs]
-        near = [run for run, common in zip(self._runs, alike, strict=True) if common >= ENOUGH]
+        near = [run for run, common in zip(self._runs, alike, strict=True) if enough(traits, common)]
         if not near or not modelled.low > 0:
             return None
         off = self._learner.predict(stated(modelled), alike)
@@ -170,7 +176,7 @@ def _taught(runs: Sequence[OwnRun], place: str, quantity: str) -> _Taught | None
             chosen.append(run)
             modelled[run.run] = told
     noise = NOISE.get(place, NOISE_HERE) if quantity == "step_s" else NOISE_OF_STARTS
-    return _Taught(chosen, modelled, quantity, noise) if chosen else None
+    return _Taught(chosen, modelled, place, quantity, noise) if chosen else None
 
 
 def _modelled(run: OwnRun, quantity: str) -> Range | None:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.domain.run import RunView
-from tpu_studio.planner.own.likeness import Traits
+from tpu_studio.planner.own.likeness import ON_CHIP, Traits
 from tpu_studio.planner.throughput import Workload
 from tpu_studio.planner.throughput.workload import KEYS
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
 QUANTITIES = ("step_s", "setup_s", "compile_s")
-ON_CHIP = ("cloud", "colab")
 HIDDEN = 0.3  # a chip that waits for data for more than this share of a step does not show how fast it is
 
 
