@@ -114,3 +114,17 @@ def test_a_bucket_that_is_gone_is_told_apart(machine: Machine) -> None:
     found = machine.tell()
     assert found is not None
     assert found[0] is Reason.BUCKET_GONE
+
+
+@pytest.mark.parametrize(("speed", "pause"), [(1.0, 20.0), (20.0, 1.5), (240.0, 1.0)])
+def test_a_machine_that_nobody_watches_shows_that_it_lives_in_the_clouds_time(
+    cloud: Cloud, tmp_path: Path, speed: float, pause: float
+) -> None:
+    """So near to its end its last word is, however fast a practice clock runs."""
+    config, at = load(json.dumps(cloud.config(silence_s=900, attempt=1))), {"s": 0.0}
+    box = Mailbox(
+        cast(Any, Box()), config, tmp_path, 0, ledger=None, speed=lambda: speed, now=lambda: 0.0,
+        monotonic=lambda: at["s"],
+    )  # fmt: skip
+    at["s"] = 100_000.0  # long after anybody looked
+    assert box._out_pause() == pause
