@@ -9,11 +9,14 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import google.auth.credentials
 import pytest
 
 from tpu_studio.cloud.connection import bearer, practice_side
-from tpu_studio.cloud.session import Api, Patience
+from tpu_studio.cloud.mailbox import BucketMailbox
+from tpu_studio.cloud.session import Api, Patience, session
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen, Ref, Wanted
@@ -144,6 +147,36 @@ def test_a_bucket_that_is_busy_is_asked_again_and_one_that_refuses_is_told(start
         with pytest.raises(CloudRefused) as raised:
             call()
         assert raised.value.id == "not-found"
+
+
+def test_what_arrives_damaged_is_asked_for_again(side: CloudSide) -> None:
+    box: Any = side.mailbox
+    box.create("runs/a/x", b"one")
+    replies: list[int] = []
+
+    def damage(reply: Any, **_: Any) -> None:
+        replies.append(reply.status_code)
+        if len(replies) == 1:
+            reply.headers["X-Goog-Hash"] = "crc32c=AAAAAA==,md5=x"
+
+    box._http.hooks["response"].append(damage)
+    assert box.read("runs/a/x") == b"one"
+    assert replies == [200, 200]
+
+
+def test_a_token_that_has_run_out_is_made_anew_while_reading(practice: Practice) -> None:
+    class RunOut(google.auth.credentials.Credentials):
+        def refresh(self, request: Any) -> None:
+            self.token = practice.token
+
+    credentials = RunOut()
+    credentials.token = "old"
+    settings = practice.cloud.settings
+    box = BucketMailbox(session(credentials), practice.url, settings.project, settings.bucket, patience=QUICK)
+    assert box.read("runs/a/x") is None
+    side_of(practice).mailbox.create("runs/a/x", b"one")
+    credentials.token = "old"
+    assert box.read("runs/a/x", start=1) == b"ne"
 
 
 # ---------------------------------------------------------------------------------------------------------- stops

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TypeVar
 import google_crc32c
 
 from tpu_studio.cloud import errors
-from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience
+from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience, segment
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Progress, Stored
 
@@ -54,20 +54,8 @@ class BucketMailbox:
         return self._call(lambda: self._upload(name, data, None), name)  # the same bytes again: no harm
 
     def read(self, name: str, *, start: int = 0) -> bytes | None:
-        def get() -> bytes:
-            into: Any = _Bounded()
-            try:
-                self._bucket.blob(name).download_to_file(
-                    into, start=start or None, raw_download=True, timeout=TIMEOUT, retry=None,
-                    checksum=None if start else "auto",
-                )  # fmt: skip
-            except _Enough:
-                pass
-            data: bytes = into.getvalue()
-            return data
-
         try:
-            return self._call(get, name)
+            return self._call(lambda: self._look(name, start), name)
         except CloudRefused as error:
             if error.id == "not-found":
                 return None
@@ -204,6 +192,30 @@ class BucketMailbox:
     def _blob(self, name: str) -> Any:
         return self._call(lambda: self._bucket.get_blob(name, timeout=TIMEOUT, retry=None), name)
 
+    def _look(self, name: str, start: int) -> bytes:
+        """A download without the machinery of Google's client, which took half of the desktop's time with fifty runs
+        that are watched."""
+        url = f"{self._endpoint}/download/storage/v1/b/{segment(self._name)}/o/{segment(name)}?alt=media"
+        asked = {"Accept-Encoding": "gzip", **({"Range": f"bytes={start}-"} if start else {})}
+        reply = self._http.look(url, asked)
+        if reply.status_code == 401:  # the token has run out: refreshed, and asked once more
+            reply.close()
+            reply = self._http.request("GET", url, headers=asked, stream=True)
+        with reply:
+            about = {"name": name, "bucket": self._name}
+            if reply.status_code not in (200, 206):
+                raise errors.of_reply(reply.status_code, reply.content, **about)
+            into = _Bounded()
+            try:
+                for piece in reply.raw.stream(_PIECE, decode_content=False):
+                    into.write(piece)
+            except _Enough:
+                return into.getvalue()
+            data = into.getvalue()
+            if not start and not _is_whole(data, reply.headers.get("X-Goog-Hash", "")):
+                raise errors.make("unreadable-reply", {**about, "raw": "the object arrived damaged"})
+            return data
+
     def _fetch(self, name: str, generation: int, path: Path, total: int, told: Progress) -> None:
         with open(path, "wb") as file:
             watched: Any = _Written(file, total, told)
@@ -219,6 +231,12 @@ class BucketMailbox:
                 raise
 
 
+def _is_whole(data: bytes, sums: str) -> bool:
+    """Whether *data* is what Cloud Storage's header says; true where it says nothing."""
+    told = next((one.strip()[7:] for one in sums.split(",") if one.strip().startswith("crc32c=")), "")
+    return not told or told == _as_told(google_crc32c.value(data))
+
+
 def _within(total: int) -> Any:
     """Google's own retries inside a large transfer, which go on where it broke off; none for a small one."""
     from google.cloud.storage.retry import DEFAULT_RETRY
@@ -226,8 +244,8 @@ def _within(total: int) -> Any:
     return DEFAULT_RETRY.with_delay(initial=0.5, maximum=8.0).with_timeout(60.0) if total > CHUNK else None
 
 
-class _Enough(BaseException):
-    """No more is wanted; past Google's client, which would try again."""
+class _Enough(Exception):
+    """No more is wanted."""
 
 
 class _Bounded(io.BytesIO):
@@ -308,4 +326,8 @@ def _crc32c_of(path: Path) -> str:
     with open(path, "rb") as file:
         while piece := file.read(_PIECE):
             value = google_crc32c.extend(value, piece)
-    return base64.b64encode(value.to_bytes(4, "big")).decode()
+    return _as_told(value)
+
+
+def _as_told(crc32c: int) -> str:
+    return base64.b64encode(crc32c.to_bytes(4, "big")).decode()

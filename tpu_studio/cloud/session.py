@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 import requests
 from google.auth.transport.requests import AuthorizedSession, Request
 from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
 
 import tpu_studio
 from tpu_studio.cloud import errors
@@ -94,6 +95,20 @@ class _Authorized(_OwnProxies, AuthorizedSession):
         if more.get("timeout") is None or more["timeout"] == 120:  # 120: google-auth's own default
             more["timeout"] = TIMEOUT
         return super().request(method, url, *args, **more)  # type: ignore[no-untyped-call]
+
+    def look(self, url: str, headers: Mapping[str, str]) -> requests.Response:
+        """GET of a stream, for what is asked for every two seconds: a third of the work of `request`.
+
+        *url* is taken as it is, cookies are not sent, and after a 401 nothing is refreshed: the caller asks again by
+        `request` then.
+        """
+        asked = requests.PreparedRequest()
+        asked.method, asked.url, asked.hooks = "GET", url, self.hooks
+        all_headers: Any = {**self.headers, **headers}
+        asked.headers = CaseInsensitiveDict(all_headers)
+        self.credentials.before_request(self._auth_request, "GET", url, asked.headers)
+        settings = self.merge_environment_settings(url, {}, True, None, None)
+        return self.send(asked, timeout=TIMEOUT, **settings)
 
 
 def session(credentials: Any, quota_project: str = "") -> requests.Session:

@@ -81,6 +81,8 @@ class Follower:
             later.
         """
         try:
+            if self._has_read_all():
+                return Changes((), frozenset(), False)
             with without_collecting():
                 return self._poll()
         except (OSError, sqlite3.Error) as error:
@@ -169,9 +171,17 @@ class Follower:
         self._db.reset(self._key, self._identity)
         return self._db.stored(self._key) or Stored()
 
+    def _sizes(self) -> dict[str, int]:
+        return {path.name: path.stat().st_size for path in events_names(self.folder)}
+
+    def _has_read_all(self) -> bool:
+        """Most polls of a run that is watched find nothing: then the index is left alone too."""
+        with self._lock:
+            return bool(self._cursor) and self._sizes() == self._cursor and not (self._dirty_lines and self._view.over)
+
     def _shrunk(self) -> bool:
         """An events file is shorter than what was read of it: this is no longer the run that was indexed."""
-        sizes = {path.name: path.stat().st_size for path in events_names(self.folder)}
+        sizes = self._sizes()
         return any(sizes.get(name, 0) < read for name, read in self._cursor.items()) and (self.folder / PLAN).exists()
 
     def _show(self, stored: Stored, *, changed: bool) -> None:

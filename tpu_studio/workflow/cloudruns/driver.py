@@ -269,8 +269,9 @@ class Driver:
             if look[0] is not None and look[0].state == "ready" and now - look[1] < every and not run.state.end
         }
         for _ in range(ACTS_A_TURN):
-            action = self._decide(run, rules)
-            self._say_phase(run, action)
+            guard = run.words.guard(run.state.attempt)
+            action = self._decide(run, rules, guard)
+            self._say_phase(run, action, guard)
             if isinstance(action, decide.Wait):
                 if action.why:
                     self._records.say_waiting(run)
@@ -326,8 +327,8 @@ class Driver:
                 run.disk = desk.disk_error(error, run.folder)
         return run.foreign
 
-    def _decide(self, run: Watched, rules: Rules) -> Action:
-        guard = self._guard(run)
+    def _decide(self, run: Watched, rules: Rules, told: Guard) -> Action:
+        guard = self._guard(run, told)
         seen = Seen(
             now=run.side.clock.now(),
             looks={name: look[0] for name, look in run.looks.items()},
@@ -355,10 +356,9 @@ class Driver:
         since = guard.trained  # what came earlier the training program counted as it began
         return any(number not in guard.heard and run.sent.get(number, since) >= since for number in asked)
 
-    def _guard(self, run: Watched) -> Guard:
-        """With the time, by the cloud's clock, at which this desktop last heard anything new."""
+    def _guard(self, run: Watched, guard: Guard) -> Guard:
+        """*guard* with the time, by the cloud's clock, at which this desktop last heard anything new."""
         attempt = run.state.attempt
-        guard = run.words.guard(attempt)
         if not guard.spoke and not run.mirror.signs:
             return guard
         size = hash((guard.spoke, guard.end is not None, run.mirror.signs))
@@ -427,8 +427,8 @@ class Driver:
     def _rules(self, run: Watched, limits: Limits) -> Rules:
         return asking.rules_of(run.plan, limits)
 
-    def _say_phase(self, run: Watched, action: Action) -> None:
-        phase = _phase(with_guard(run.state, self._guard(run)), run.words.guard(run.state.attempt), action)
+    def _say_phase(self, run: Watched, action: Action, told: Guard) -> None:
+        phase = _phase(with_guard(run.state, self._guard(run, told)), told, action)
         if phase is None or (phase[0].value, phase[1]) == run.state.phase:
             return
         self._records.say(run, "phase", phase=phase[0].value, detail=phase[1], attempt=run.state.attempt)

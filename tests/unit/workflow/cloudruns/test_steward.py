@@ -100,7 +100,7 @@ def test_at_the_end_of_the_app_a_turn_under_way_is_waited_for(loop: BackgroundLo
     cloud.stuck.add("hung")
     keeper = Steward(cloud, cloud.unsettled)
     future = loop.run(keeper.keep())
-    eventually(lambda: cloud.turns == ["hung"])
+    eventually(lambda: cloud.turns == ["hung"] and bool(keeper._calls))  # begun, and known to have begun
     future.cancel()
     assert not keeper.rest(0.01)
     cloud.release.set()
