@@ -28,7 +28,7 @@ NOISE = {"cloud": 0.05, "colab": 0.08}
 NOISE_HERE = 0.18
 NOISE_OF_STARTS = 0.25
 # What is one person's own on a chip (program, data, habits), beside what the model states of a work: about as much as
-# training programs differ from each other (`throughput.model.GROUP_SPREAD`). Of a processor the model states it already.
+# training programs differ from each other (`throughput.model.GROUP_SPREAD`). Of a processor the model has it already.
 PERSON = {"cloud": 0.25, "colab": 0.25}
 WELL = 2.2  # high over low of runs that agree: no wider than a single one of them states
 
