@@ -27,6 +27,10 @@ from tpu_studio.viewmodels.settings_file import TEXT_SIZES
 from tpu_studio.viewmodels.shell import ShellViewModel
 
 WIDTH = 760
+PRIVACY = (
+    "Apache License 2.0. Nobody is told anything about you. Your data leaves this computer only for a TPU that you "
+    "rent or a notebook that you take to Colab, and then to your own account at Google."
+)
 
 
 class SettingsPage(QWidget):
@@ -85,9 +89,7 @@ class SettingsPage(QWidget):
         words = QVBoxLayout()
         words.setSpacing(Space.hair)
         words.addWidget(Line(f"TPU Studio {__version__}", "row-title"))
-        words.addWidget(
-            Text("Apache License 2.0. Nothing about you or your data leaves this computer.", "secondary", "text_2")
-        )
+        words.addWidget(Text(PRIVACY, "secondary", "text_2"))
         licences = Button("Licences…", size="small", icon="file-text")
         licences.clicked.connect(lambda: open_licences(self))
         row.addWidget(BrandMark(side=40), 0, Qt.AlignmentFlag.AlignTop)
