@@ -97,7 +97,7 @@ def _kept(file: Path, today: date) -> tuple[date, list[dict[str, Any]]] | None:
 
         made: Catalogue = with_rows(rows, day)
         made.prices("v5e", 1)  # a damaged row is found here, not in a plan
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
     return (day, rows) if timedelta(0) <= today - day <= KEPT else None
 

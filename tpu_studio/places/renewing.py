@@ -113,7 +113,7 @@ def _read_kept(place: str, home: Path) -> Offers | None:
     try:
         found = Offers.from_json(json.loads(_file(place, home).read_bytes()))
         offered.renewed(catalogue(), found)  # what is damaged is found here, not in a plan
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         return None
     if found.date < catalogue().built_in:
         return None
