@@ -11,7 +11,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import checks, colab, rented, work
+from tpu_studio.planner import checks, colab, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
@@ -215,6 +215,8 @@ class _Draft:
         cost = self.estimate.cost_usd(price)
         hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]))
         why = "One and a half times the longest it should take"
+        if self.rented is None and not self.free and price is None and hours < rules.COMPUTER_HOURS_LEAST:
+            hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
         more = max(hours, rented.PRACTICE_HOURS_LEAST) if resolved.values["where.place"] == "practice" else hours
         resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY}." if more > hours else f"{why}.")
         money: float | None = None

@@ -36,11 +36,13 @@ def test_the_time_limit_is_one_and_a_half_times_the_high_end():
     assert plan.job["limits.hours"] == plan.limits["hours"]
 
 
-def test_a_short_run_has_three_minutes_at_least():
-    plan = make_plan(
-        job("mlp", "table", training={"steps": 10}), DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001)
-    )
-    assert plan.limits["hours"] == 0.05
+def test_a_short_run_has_ten_minutes_at_least_and_three_where_they_cost():
+    short = {"training": {"steps": 10}}
+    plan = make_plan(job("mlp", "table", **short), DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001))
+    assert plan.limits["hours"] == 0.17
+    assert plan.reasons["limits.hours"].startswith("Ten minutes at least")
+    priced = job("mlp", "table", where={"usd_per_hour": 3.6}, **short)
+    assert make_plan(priced, DIAMONDS, now=NOW, computer=LAPTOP, timing=Timing(0.001)).limits["hours"] == 0.05
 
 
 def test_without_a_price_nothing_costs_and_there_is_no_cost_limit():
