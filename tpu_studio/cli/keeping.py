@@ -33,6 +33,7 @@ def runs(arguments: Arguments, output: Output) -> int:
 
 def show(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import result
+    from tpu_studio.domain import chips
     from tpu_studio.domain.forecast import forecast
     from tpu_studio.viewmodels.runpace import to_json
 
@@ -45,6 +46,7 @@ def show(arguments: Arguments, output: Output) -> int:
         following.close()
         told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
         told["detail"] = following.view.detail or None
+        told["duty_cycle"], told["devices"] = following.view.duty_cycle, chips.as_json(following.view.chips)
         told["pace"] = to_json(following.plan, following.view, forecast(following.plan, following.view))
         between = following.view.usd_between or (row.usd, row.usd)
         told["cost_usd_at_least"], told["cost_usd_at_most"] = between
@@ -241,7 +243,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     elif row.usd:
         lines.append(["Cost", f"{marked(row.place, row.usd)}{told}"])
     if chips := runchips.words(view, row.place):
-        lines.append(["TPU", chips])
+        lines.append(["Chips", chips])
     lines += _pace_lines(following.plan, view)
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])

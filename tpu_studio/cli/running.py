@@ -118,8 +118,6 @@ def result(services: Studio, name: str) -> dict[str, Any]:
         "steps": end.steps if end else view.step,
         "final": dict(end.final) if end and end.final else dict(view.last),
         "examples_per_s": view.examples_per_s,
-        "duty_cycle": view.duty_cycle,
-        "devices": chips.as_json(view.chips),
         "cost_usd": view.usd,
         "folder": str(following.folder),
     }

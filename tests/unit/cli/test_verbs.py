@@ -116,6 +116,18 @@ def test_while_watching_with_json_every_line_is_an_object(terminal: Terminal) ->
     assert set(lines[-1]) == RESULT_KEYS
 
 
+def test_show_and_watch_tell_how_busy_the_chips_are(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "60", "--step-s", "0.05", "--at", "8:chips")
+    done = terminal.run("run", JOB, "--json")
+    chips = {"worker": 0, "duty_cycle": 0.71, "hbm_used_bytes": 9.1e9, "hbm_total_bytes": 1.6e10}
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [chips] in [line.get("devices") for line in lines]
+    _, told = terminal.json("show", lines[-1]["run"])
+    assert (told["duty_cycle"], told["devices"]) == (0.71, [chips])
+    said = " ".join(terminal.run("show", lines[-1]["run"]).stdout.split())
+    assert "Chips TPU busy 71% on average, memory up to 9.1 of 16.0 GB" in said
+
+
 def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Terminal) -> None:
     code, told = terminal.json("plan", JOB, "--set", "training.epochs=2", "--no-measure")
     assert code == 0
