@@ -10,8 +10,10 @@ import errno
 import hashlib
 import os
 import stat
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -166,19 +168,32 @@ class _Walker:
         return folders, len(pictures)
 
     def _files(self, folder: str) -> Iterator[tuple[str, int]]:
-        """Pictures at any depth below a class folder."""
-        waiting: list[tuple[str, tuple[tuple[int, int], ...]]] = [(folder, (self._identity(""),))]
+        """Pictures at any depth below a class folder; a folder that links lead to again is read once."""
+        waiting: deque[tuple[str, tuple[tuple[int, int], ...]]] = deque([(folder, ())])  # the shortest way first
+        been: set[tuple[int, int]] = set()
         while waiting:
-            current, above = waiting.pop()
+            current, above = waiting.popleft()
             here = self._identity(current)
-            if here in above or len(above) > _MOST_DEPTH:
-                self.problems.append(Broken(current, "link-loop" if here in above else "too-deep"))
-                continue
-            inner, pictures = self._folder(current)
-            yield from pictures
-            waiting += [(name, (*above, here)) for name in reversed(inner)]
+            if here in above or here in self.outside:
+                self.problems.append(Broken(current, "link-loop"))
+            elif here in been:
+                self.problems.append(Broken(current, "read-already"))
+            elif len(above) >= _MOST_DEPTH:
+                self.problems.append(Broken(current, "too-deep"))
+            else:
+                been.add(here)
+                inner, pictures = self._folder(current)
+                yield from pictures
+                waiting.extend((name, (*above, here)) for name in inner)
+
+    @cached_property
+    def outside(self) -> frozenset[tuple[int, int]]:
+        """The root and what it lies in: a link to one of them leads back to the root."""
+        real = Path(os.path.realpath(self.root))
+        return frozenset(self._identity(str(folder)) for folder in (real, *real.parents))
 
     def _identity(self, folder: str) -> tuple[int, int]:
+        """Of a folder relative to the root, or of any by its whole path."""
         try:
             status = os.stat(self.root / folder)
         except OSError:

@@ -213,6 +213,22 @@ def test_a_link_that_leads_in_a_circle_is_told_and_passed_by(job_of, good_folder
     }
 
 
+def test_folders_full_of_links_to_each_other_are_read_once(job_of, good_folder):
+    """As below /proc, where the ways through such links are more than anybody can walk."""
+    knots = [good_folder / "cats" / f"knot {number}" for number in range(12)]
+    for knot in knots:
+        knot.mkdir()
+    for knot in knots:
+        for other in knots:
+            (knot / other.name).symlink_to(other, target_is_directory=True)
+        (knot / "up").symlink_to(good_folder.parent, target_is_directory=True)
+
+    seen = look(job_of("images", good_folder))
+
+    assert seen.examples == 60
+    assert {item.why for item in seen.broken} == {"link-loop", "read-already"}
+
+
 def test_data_that_is_itself_a_circle_of_links(job_of, tmp_path):
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
 

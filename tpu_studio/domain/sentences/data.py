@@ -347,6 +347,7 @@ WHY_BROKEN: dict[str, str] = {
     "fields": "it has more or fewer fields than the others",
     "cell-too-long": "a field is far too long",
     "too-deep": "it lies too many folders deep",
+    "read-already": "the link leads to a folder that was read already",
 }
 
 
