@@ -12,12 +12,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib import request
 
+import psutil
 import pytest
 
+from tests.contract.test_cloud_clients import WANTED
+from tpu_studio.cloud.connection import practice_side, runner_account
 from tpu_studio.practice import daemon
 from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.errors import NotReady
@@ -60,6 +64,28 @@ def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(ser
         assert json.loads(stopped.stdout) == {"stopped": True}
         assert server.wait(60) == 0
     assert daemon.running(served) is None and daemon.stop(served) is False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
+def test_stop_ends_machines_that_have_outlived_their_server(served: Path):
+    daemon.start_or_join(served)
+    record = json.loads((served / "practice" / "server.json").read_text("utf-8"))
+    machines = practice_side(record["url"], record["token"], record["project"], record["bucket"]).machines["tpu"]
+    script = {"startup-script": "sleep 1000"}
+    ref = replace(WANTED.ref, zone=record["zone"])
+    machines.create(replace(WANTED, ref=ref, metadata=script, service_account=runner_account(record["project"])))
+    give_up = time.monotonic() + 60
+    while not (states := list((served / "practice" / "machines").glob("*/state.json"))) and time.monotonic() < give_up:
+        time.sleep(0.05)
+    supervisor = psutil.Process(json.loads(states[0].read_bytes())["pid"])
+    os.kill(record["pid"], signal.SIGKILL)
+    while daemon.running(served) is not None and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert supervisor.is_running()
+
+    assert daemon.stop(served) is True
+    _, alive = psutil.wait_procs([supervisor], timeout=60)
+    assert alive == [] and daemon.running(served) is None and daemon.stop(served) is False
 
 
 def test_a_port_that_is_taken_is_told(home: Path):

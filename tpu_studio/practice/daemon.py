@@ -127,10 +127,15 @@ def arm(home: Path, faults: list[str]) -> list[dict[str, Any]]:
 
 
 def stop(home: Path) -> bool:
-    """End the server of *home* and its machines; whether there was one. Raises NotReady: it does not end."""
+    """End the server of *home* and its machines; whether there was one, or a machine that had outlived it.
+
+    Raises NotReady: it does not end, or does not start where a machine is there that only a server can end.
+    """
     record = running(home)
     if record is None:
-        return False
+        if not _machines_left(home):
+            return False
+        record = start_or_join(home)
     _call(record, "POST", "/practice/stop")
     give_up = time.monotonic() + STOP_S
     while _is_held(home):
@@ -139,6 +144,13 @@ def stop(home: Path) -> bool:
         time.sleep(0.05)
     _collect()
     return True
+
+
+def _machines_left(home: Path) -> bool:
+    from tpu_studio.practice.machines import machine, processes
+
+    states = [machine.read_state(path.parent) for path in (folder(home) / "machines").glob(f"*/{machine.STATE}")]
+    return any(state is not None and processes.is_running(state.pid, state.created) for state in states)
 
 
 @contextmanager

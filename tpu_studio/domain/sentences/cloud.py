@@ -391,11 +391,9 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     elif reason.status is Status.FAILED:
         kept = copy_in_bucket(f)
     else:
-        kept = (
-            "The model so far is in the bucket and on this computer."
-            if reason is not Reason.COMPLETED
-            else ("The model is in the bucket and on this computer.")
-        )
+        kept = f"The model{' so far' if reason is not Reason.COMPLETED else ''} is in the bucket and on this computer."
+    if reason is Reason.DISK_FULL:  # nobody can free space there
+        said = Sentence("The machine's disk is full", "", "Bring less data, or a smaller model, and start it again.")
     return Sentence(said.title, f"{kept} {spent(f)}", said.action)
 
 
