@@ -140,7 +140,7 @@ def run() -> list[dict[str, Any]]:
         })  # fmt: skip
         figures.append({
             "name": f"next estimate after {before}: in the stated 80 % range", "ours": held, "peer": None,
-            "unit": "share", "ratio": None, "goal": "≥ 0.65", "passed": held >= 0.65,
+            "unit": "share", "ratio": None, "goal": "≥ 0.70", "passed": held >= 0.70,
         })  # fmt: skip
     return figures
 
