@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from tpu_studio.cli import running
+from tpu_studio.domain.run import RunView
+
 ROOT = Path(__file__).resolve().parents[3]
 JOB = ROOT / "resources" / "examples" / "digits.tpujob"
 RESULT_KEYS = {"run", "status", "reason", "steps", "final", "examples_per_s", "cost_usd", "folder"}
@@ -117,14 +120,14 @@ def test_while_watching_with_json_every_line_is_an_object(terminal: Terminal) ->
 
 
 def test_show_and_watch_tell_how_busy_the_chips_are(terminal: Terminal) -> None:
-    terminal.trainer = ("--steps", "60", "--step-s", "0.05", "--at", "8:chips")
-    done = terminal.run("run", JOB, "--json")
+    terminal.trainer = ("--steps", "20", "--at", "8:chips")
+    run = terminal.json("run", JOB)[1]["run"]
     chips = {"worker": 0, "duty_cycle": 0.71, "hbm_used_bytes": 9.1e9, "hbm_total_bytes": 1.6e10}
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [chips] in [line.get("devices") for line in lines]
-    _, told = terminal.json("show", lines[-1]["run"])
+    _, told = terminal.json("show", run)
     assert (told["duty_cycle"], told["devices"]) == (0.71, [chips])
-    said = " ".join(terminal.run("show", lines[-1]["run"]).stdout.split())
+    assert running._line(run, RunView(devices={0: chips}))["devices"] == [chips]
+    assert "devices" not in running._line(run, RunView())
+    said = " ".join(terminal.run("show", run).stdout.split())
     assert "Chips TPU busy 71% on average, memory up to 9.1 of 16.0 GB" in said
 
 
