@@ -45,3 +45,14 @@ def test_initial_weights_spread_as_in_gpt2(found: Any) -> None:
 def test_recomputing_a_block_changes_no_gradient_not_even_with_dropout(found: Any, dropout: float) -> None:
     assert found[f"gradient_{dropout}"] > 0
     assert found[f"recomputed_{dropout}"] < 1e-6
+
+
+@pytest.mark.parametrize(("precision", "near"), [("float32", 1e-4), ("bfloat16", 0.05)])
+def test_normalisation_that_goes_over_the_numbers_less_often_learns_the_same(
+    found: Any, precision: str, near: float
+) -> None:
+    if f"quick_{precision}" not in found:
+        pytest.skip("TensorFlow keeps Keras's own")
+    assert found[f"quick_{precision}"] < near
+    assert found[f"quick_differs_{precision}"], "it was not put in"
+    assert found[f"quick_kept_{precision}"], "the file must need nothing of ours"
