@@ -54,7 +54,7 @@ class ChipWatch:
 
     def begin(self) -> None:
         """After the framework has the chips. Nothing happens where there is no libtpu, or on later calls."""
-        if self._thread is not None or not (self._argv or importlib.util.find_spec("libtpu")):
+        if self._thread is not None or self._closed.is_set() or not (self._argv or importlib.util.find_spec("libtpu")):
             return
         self._thread = threading.Thread(target=self._watch, name="chips", daemon=True)
         self._thread.start()
