@@ -158,6 +158,11 @@ def test_findings_speak_of_the_data():
     assert said.title == "“cats” is 10 times as frequent as “dogs”"
 
 
+def test_where_every_copy_is_damaged_no_older_one_is_promised():
+    told = say_notice("checkpoint-damaged", {"step": 8}).meaning
+    assert "from an older one, or from the beginning where there is none" in told
+
+
 def test_broken_items_are_named_with_what_is_wrong_with_each():
     one = say_finding("broken-items", {"count": 1, "items": [["two/a.jpg", "empty-file"]]})
     assert str(one).startswith("1 broken item is left out. It is two/a.jpg: it is empty. Your data is untouched.")

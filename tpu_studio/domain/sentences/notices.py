@@ -48,7 +48,8 @@ NOTICES: dict[str, Entry] = {
     "extended": lambda f: Sentence(f"Training goes on to step {f.text('steps', 'a later one')}", "As you asked.", ""),
     "checkpoint-damaged": lambda f: Sentence(
         "A saved copy is damaged and was not used",
-        f"The copy of step {f.text('step', 'one step')} does not match its checksum. An older one is used.",
+        f"The copy of step {f.text('step', 'one step')} does not match its checksum. It goes on from an older one, or "
+        "from the beginning where there is none.",
         "Check the disk if this happens again.",
     ),
 }
