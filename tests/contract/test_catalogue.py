@@ -89,7 +89,6 @@ def test_the_command_renews_keeps_and_tells(
     reached = reaching.Reached("practice", bearer(practice.token), settings.project, "us-west4", settings.bucket, "",
                                "", Endpoints.at(practice.url))  # fmt: skip
     monkeypatch.setattr(reaching, "reach", lambda place, home: reached)
-    monkeypatch.setattr("tpu_studio.cloud.session.time.sleep", lambda s: None)
     monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path))
     assert main(["catalogue", "--on", "practice", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["refreshed"] is None

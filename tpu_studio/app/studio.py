@@ -301,7 +301,6 @@ class Studio:
 
 def _compose(home: Path) -> Any:
     from tpu_studio.app.compose import compose
-
     from tpu_studio.places import renewing
 
     for place in ("cloud", "practice"):
