@@ -20,7 +20,7 @@ from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Cl
 from tpu_studio.workflow.cloudruns.decide import Action, Rules
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Ref
-from tpu_studio.workflow.cloudruns.recording import Records, Watched
+from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.state import Machine
 
 STOPS_TRIES = 4
@@ -65,10 +65,9 @@ class Acts:
                 before = run.side.clock.now()
                 cloud = self._look(run, machine)
                 run.looks[machine.ref.name] = (cloud, run.side.clock.now())
-                if cloud is not None:
-                    run.there_at[machine.ref.name] = run.side.clock.now()
-                    if cloud.created is not None and cloud.state in ("provisioning", "ready"):
-                        run.alive_at[machine.ref.name] = before
+                note_look(run, machine, run.side.clock.now())
+                if cloud is not None and cloud.created is not None and cloud.state in ("provisioning", "ready"):
+                    run.alive_at[machine.ref.name] = before
             case decide.Accept(machine):
                 self._records.say(run, "intent-closed", id=f"create/{machine.ref.name}", outcome="accepted")
             case decide.Notice(machine, seen):

@@ -23,12 +23,11 @@ from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
-from tpu_studio.workflow.cloudruns.recording import Records, Watched
+from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Records, Watched
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, with_guard
 
 DELETE_FAILS_BEFORE_NOTICE = 2
 STOPS_TAKE_S = 120.0  # until the last of the outside stops has had its answer
-SEEN_ENOUGH_S = 60.0  # no machine comes, is charged for and goes between two looks as near as this
 _log = logging.getLogger(__name__)
 
 
@@ -93,18 +92,18 @@ class Closing:
     def _tell_unseen(
         self, run: Watched, machine: Machine, deletion: Deletion | None, rules: Rules, limits: Limits
     ) -> None:
-        """It was asked for and is gone without a word: it may have come, hung, and been charged for, from the last
-        look that found only its request until its deletion, the end of the stops from outside, or now."""
+        """It was asked for and is gone without a word: between two looks it may have come, hung, and been charged for,
+        until its deletion, the end of the stops from outside, or now."""
         guard, now = run.words.guard(machine.attempt), run.side.clock.now()
         unseen = machine.created is None and not guard.first and machine.outcome != "refused"
         if not unseen or machine.asked is None or limits.usd_per_hour is None:
             return
-        begun = max(machine.asked, run.there_at.get(machine.ref.name, 0.0))
         stopped = self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S
         ended = min(now, stopped if deletion is None else deletion.done)
-        if ended - begun < SEEN_ENOUGH_S:
+        seconds = sum(max(0.0, min(end, ended) - begun) for begun, end in run.unlooked.get(machine.ref.name, ()))
+        if seconds < SEEN_ENOUGH_S:
             return
-        usd = round((ended - begun) / 3600.0 * limits.usd_per_hour, 6)
+        usd = round(seconds / 3600.0 * limits.usd_per_hour, 6)
         facts = {"name": machine.ref.name, "usd_at_most": usd}
         self._records.say(run, "notice", id="cost-unseen", level="warning", facts=facts)
 

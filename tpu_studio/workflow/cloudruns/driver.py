@@ -56,6 +56,7 @@ class Driver:
     def __init__(self, home: Path, *, places: Mapping[str, CloudPlace], journal: Journal) -> None:
         self.home, self._places, self._journal = home, dict(places), journal
         self._runs: dict[str, Watched] = {}
+        self._before: dict[str, Watched] = {}
         self._looked_at: dict[str, float] = {}
         self.problems: dict[str, StudioError] = {}
         self.uploads: dict[str, tuple[int, int]] = {}
@@ -128,7 +129,7 @@ class Driver:
             known.failures += 1
             known.looks.clear()
             if known.failures % 3 == 0 and not known.unsaved:
-                self._runs.pop(run)  # connect anew: credentials, or the practice cloud's port, may have changed
+                self._before[run] = self._runs.pop(run)  # connect anew: credentials, or the port, may have changed
         if self.problems.get(run) is None or self.problems[run].id != error.id:
             _log.info("run %s: %s", run, error)
         self.problems[run] = _told(error, run)
@@ -217,6 +218,8 @@ class Driver:
             mirror = Mirror(folder, self._records.install, side.mailbox)
             known = Watched(folder, plan, frozen, side, mirror, Words(folder))
             self._runs[folder.name] = known
+            if (before := self._before.pop(folder.name, None)) is not None:  # what was seen stays seen
+                known.looked_at, known.unlooked, known.alive_at = before.looked_at, before.unlooked, before.alive_at
         known.disk = None
         self._records.save(known)
         self._records.refresh(known)

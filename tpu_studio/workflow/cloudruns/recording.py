@@ -23,6 +23,8 @@ from tpu_studio.workflow.cloudruns.rhythm import Rhythm
 from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
 from tpu_studio.workflow.ports import Journal
 
+SEEN_ENOUGH_S = 120.0  # no machine comes, is charged for and goes with its request between two looks as near as this
+
 
 @dataclass
 class Watched:
@@ -31,7 +33,8 @@ class Watched:
     Attributes:
         foreign: Another desktop drives it, the one that *holder* names: here it is only followed.
         holder_at: When that was asked last, by the cloud's clock.
-        there_at, alive_at: When a look found something of that name, and when it found the machine itself.
+        looked_at, alive_at: When that name was looked for last, and when a look found the machine itself.
+        unlooked: Spans between two looks that are long enough for a machine to come, be charged for and go.
         unsaved: Events that the disk refused, oldest first: kind, time, fields. They count all the same.
         disk: Why it refused them.
         sent: Control files of extensions → when they came into the bucket.
@@ -47,7 +50,8 @@ class Watched:
     state: State = field(default_factory=State)
     looks: dict[str, tuple[MachineSeen | None, float]] = field(default_factory=dict)
     heard: dict[int, tuple[int, float]] = field(default_factory=dict)
-    there_at: dict[str, float] = field(default_factory=dict)
+    looked_at: dict[str, float] = field(default_factory=dict)
+    unlooked: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     alive_at: dict[str, float] = field(default_factory=dict)
     caught_up: bool = False
     foreign: bool = False
@@ -64,6 +68,14 @@ class Watched:
     unlookable: set[str] = field(default_factory=set)
     asked_why: tuple[str, ...] = ()
     sent: dict[int, float] = field(default_factory=dict)
+
+
+def note_look(run: Watched, machine: Machine, now: float) -> None:
+    """*machine* was looked for: a span since the last look, or since it was asked for, in which it could hide."""
+    since = max(machine.asked or now, run.looked_at.get(machine.ref.name, 0.0))
+    if now - since >= SEEN_ENOUGH_S:
+        run.unlooked.setdefault(machine.ref.name, []).append((since, now))
+    run.looked_at[machine.ref.name] = now
 
 
 class Records:

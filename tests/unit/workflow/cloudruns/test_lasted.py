@@ -9,6 +9,7 @@ import pytest
 from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.skies import RATE, Sky
 from tests.unit.workflow.cloudruns.test_mended import receipt
+from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.events import from_record
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
@@ -128,3 +129,19 @@ def test_an_end_without_capacity_says_so_when_nobody_saw_whether_a_machine_came(
     paper, facts = receipt(desk), state.end.get("facts")
     assert isinstance(facts, dict) and facts["unseen_usd"] == pytest.approx(paper["usd_at_most"])
     assert paper["usd_at_least"] == 0.0 < sky.usd_billed() <= paper["usd_at_most"] <= 1.01 * sky.usd_billed() + 1.0
+
+
+def test_a_request_that_was_looked_for_all_the_time_and_never_came_is_no_cost_unseen(desk: CloudDesk, sky: Sky) -> None:
+    began = sky.now
+
+    def lost(call: str, done: bool) -> None:
+        if (call, done) == ("create", False) and sky.now < began + 900.0:
+            raise CloudUnclear("timed-out")
+
+    sky.hook = lost
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "completed"
+    assert sky.now > began + 900.0
+    assert [event for event in desk.said("notice") if event.get("id") == "cost-unseen"] == []
+    paper = receipt(desk)
+    assert paper["usd_at_most"] <= paper["usd"] + RATE / 3600 * 40
