@@ -13,6 +13,7 @@ import importlib.util
 import json
 import os
 import platform
+import signal
 import sys
 import time
 import traceback
@@ -21,6 +22,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 OUT = HERE.parent / "out" / "bench.json"
+LIMIT_S = 900  # of one benchmark; all together take some 20 minutes
 COLUMNS = ("name", "ours", "peer", "unit", "ratio", "goal", "passed")
 
 
@@ -32,17 +34,29 @@ def main(argv: list[str]) -> int:
     )
     asked = parser.parse_args(argv)
     sys.path.insert(0, str(HERE.parent))
+    signal.signal(signal.SIGALRM, _too_long)
     figures: list[dict[str, Any]] = []
     for name in asked.only or known:
         print(f"{name} …", file=sys.stderr, flush=True)
         begun = time.monotonic()
+        signal.alarm(LIMIT_S)
         try:
             figures += [{"bench": name, **figure} for figure in load(known[name]).run()]
-        except Exception as error:  # noqa: BLE001  one benchmark that fails must not hide the others' figures
+        except (Exception, SystemExit) as error:  # noqa: BLE001  one that fails must not hide the others' figures
             traceback.print_exc()
             figures.append({"bench": name, "name": f"{name}: {error}", "passed": False})
+        signal.alarm(0)
         print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+        write(figures)  # after each: what was measured stays, whatever comes next
     print(table(figures))
+    return 0 if all(figure.get("passed") is not False for figure in figures) else 1
+
+
+def _too_long(*_: object) -> None:
+    raise TimeoutError(f"took longer than {LIMIT_S} s")
+
+
+def write(figures: list[dict[str, Any]]) -> None:
     machine = {
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0],
@@ -53,7 +67,6 @@ def main(argv: list[str]) -> int:
     OUT.write_text(
         json.dumps({"at": time.time(), "machine": machine, "figures": figures}, indent=1, default=str) + "\n"
     )
-    return 0 if all(figure.get("passed") is not False for figure in figures) else 1
 
 
 def load(path: Path) -> Any:

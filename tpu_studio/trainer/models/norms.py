@@ -1,7 +1,7 @@
 """Layer normalisation in JAX on a processor, with a gradient that goes over the numbers less often.
 
-Keras takes mean and variance apart, and JAX differentiates both: with that an eighth of gpt-nano's step was
-normalisation (docs/training.md). The model keeps Keras's layers, and so does its file: only how the layers of this
+Keras takes mean and variance apart, and JAX differentiates both: a tenth of gpt-nano's step was normalisation
+(docs/training.md). The model keeps Keras's layers, and so does its file: only how the layers of this
 process are called is changed.
 """
 
