@@ -26,7 +26,7 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
         ],
         "alternatives": [dict(one) for one in plan.alternatives],
         "verdict": dict(plan.verdict),
-        "estimate_from": _rests_on(plan),
+        **_from_own_runs(plan),
     }
 
 
@@ -34,14 +34,13 @@ def _range(value: Range | None) -> dict[str, float] | None:
     return value.to_json() if value else None
 
 
-def _rests_on(plan: Plan) -> dict[str, Any]:
-    """``by``: own-runs, timing, published (measurements of TPUs) or counted (from sizes alone); with own runs how many,
-    the day of the newest, how many were this very work, and how many times the model's own figure came out."""
+def _from_own_runs(plan: Plan) -> dict[str, Any]:
+    """``estimate_from``, only where own runs corrected the estimate: how many, the day of the newest, how many were
+    this very work, and how many times the model's own figure came out."""
     own = plan.basis.get("own")
-    if own:
-        return {"by": "own-runs", **{name: own[name] for name in ("runs", "newest", "same", "times_the_model")}}
-    by = "published" if plan.basis.get("workload") else "timing" if plan.basis.get("timed") else "counted"
-    return {"by": by, "runs": 0, "newest": None, "same": 0, "times_the_model": 1.0}
+    if not own:
+        return {}
+    return {"estimate_from": {"by": "own-runs", **{n: own[n] for n in ("runs", "newest", "same", "times_the_model")}}}
 
 
 def _no_price(plan: Plan) -> dict[str, Any]:

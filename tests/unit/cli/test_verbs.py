@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 JOB = ROOT / "resources" / "examples" / "digits.tpujob"
 RESULT_KEYS = {"run", "status", "reason", "steps", "final", "examples_per_s", "cost_usd", "folder"}
 PLAN_KEYS = {"place", "framework", "accelerator", "fits", "memory", "examples_per_s", "time_s", "cost_usd", "price"}
-PLAN_KEYS |= {"checks", "alternatives", "verdict", "estimate_from"}
+PLAN_KEYS |= {"checks", "alternatives", "verdict"}
 
 
 class Terminal:

@@ -136,7 +136,6 @@ def test_the_public_form_has_exactly_the_promised_keys():
         "checks",
         "alternatives",
         "verdict",
-        "estimate_from",
     }
     assert set(public["memory"]) == {"device_bytes", "limit_bytes", "by"}
     assert public["memory"]["by"] == "estimate"
