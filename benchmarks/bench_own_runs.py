@@ -24,11 +24,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
-from benchmarks.bench_estimate import measured
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner.own import OwnRun, OwnRuns
 from tpu_studio.planner.own.likeness import Traits, enough, likeness
-from tpu_studio.planner.throughput.fit import Row, calibrate, fit
+from tpu_studio.planner.throughput.fit import Row, calibrate, fit, rows_of
 from tpu_studio.planner.throughput.model import predict
 from tpu_studio.planner.throughput.workload import Workload, parse
 from tpu_studio.wire.plan import Range
@@ -62,7 +61,7 @@ class Outcome:
 
 
 def asked() -> list[Asked]:
-    rows = measured()
+    rows = rows_of(json.loads(resource_path("catalogue", "calibration.json").read_text("utf-8")), catalogue())
     raw = {one["id"]: one for one in json.loads(resource_path("catalogue", "calibration.json").read_text())["rows"]}
     told = []
     for row in rows:
