@@ -61,8 +61,8 @@ class Outcome:
 
 
 def asked() -> list[Asked]:
-    rows = rows_of(json.loads(resource_path("catalogue", "calibration.json").read_text("utf-8")), catalogue())
-    raw = {one["id"]: one for one in json.loads(resource_path("catalogue", "calibration.json").read_text())["rows"]}
+    record = json.loads(resource_path("catalogue", "calibration.json").read_text("utf-8"))
+    rows, raw = rows_of(record, catalogue()), {one["id"]: one for one in record["rows"]}
     told = []
     for row in rows:
         if not row.scored or not row.rated:

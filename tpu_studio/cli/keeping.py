@@ -187,7 +187,7 @@ def as_json(row: RunSummary) -> dict[str, Any]:
 def _as_table(rows: list[RunSummary]) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say
-    from tpu_studio.viewmodels.runrows import marked
+    from tpu_studio.viewmodels.runrows import cost_kind
 
     head = ["RUN", "STATE", "STEPS", "RESULT", "TIME", "COST", "STARTED"]
     lines = [head]
@@ -197,6 +197,7 @@ def _as_table(rows: list[RunSummary]) -> str:
             f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else _state(row)
         )
         steps = f"{row.step:,} of {row.steps_planned:,}" if row.steps_planned else ""
+        most = max(row.usd, row.usd_most)
         lines.append(
             [
                 row.run,
@@ -204,7 +205,7 @@ def _as_table(rows: list[RunSummary]) -> str:
                 steps,
                 metric,
                 figures.duration(row.duration_s),
-                marked(row.place, row.usd) if row.usd else "",
+                f"{cost_kind(row.place, row.usd, most)} {figures.money(most)}".strip() if most else "",
                 time.strftime("%d %b %H:%M", time.localtime(row.created)),
             ]
         )

@@ -153,6 +153,7 @@ def summarise(follower: Follower) -> RunSummary:
         losses=_losses(follower),
         duration_s=view.seconds(view.seen_t),
         usd=view.usd,
+        usd_most=view.usd_between[1] if view.usd_between and view.settled else view.usd,
         attempt=max(1, view.attempt),
         ended=view.end.t if view.end else None,
         settled=view.settled,

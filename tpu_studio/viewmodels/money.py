@@ -20,9 +20,12 @@ class MonthMoney:
 
 
 def month_of(rows: Iterable[RunRow], cap: float | None, now: float) -> MonthMoney:
-    """Proved and running cost of the runs that were started in this month; practice costs nothing."""
+    """Proved and running cost of the runs that were started in this month; practice costs nothing. Of what is not known
+    exactly the most counts against the cap."""
     this = time.localtime(now)[:2]
-    usd = sum(row.usd for row in rows if row.place_id == "cloud" and time.localtime(row.created)[:2] == this)
+    counted = [row for row in rows if row.place_id == "cloud" and time.localtime(row.created)[:2] == this]
+    usd, most = sum(row.usd for row in counted), sum(max(row.usd, row.usd_most) for row in counted)
+    spent = figures.money_between(usd, most)
     if not cap:
-        return MonthMoney(figures.money(usd), None, "No monthly cap is set")
-    return MonthMoney(figures.money(usd), usd / cap, f"Your monthly cap is {figures.money(cap)}")
+        return MonthMoney(spent, None, "No monthly cap is set")
+    return MonthMoney(spent, most / cap, f"Your monthly cap is {figures.money(cap)}")

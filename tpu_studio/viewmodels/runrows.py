@@ -50,6 +50,12 @@ def pretence(place: str, usd: float) -> str:
     return "" if place == "cloud" or not usd else "practice" if place == "practice" else "pretended"
 
 
+def cost_kind(place: str, usd: float, most: float) -> str:
+    """What stands with *most*, the figure shown: that it is no real money, or more than it may have been."""
+    inexact = "at most" if figures.money(most) != figures.money(usd) else ""
+    return ", ".join(filter(None, (pretence(place, most), inexact)))
+
+
 def marked(place: str, usd: float) -> str:
     """`$1.84`; `practice $0.07`: nothing real may be read out of a rehearsal."""
     return f"{pretence(place, usd)} {figures.money(usd)}".strip()
@@ -87,6 +93,7 @@ class RunRow:
     unproved: bool = False
     ended: float | None = None
     usd_per_hour: float | None = None
+    usd_most: float = 0.0
 
     @property
     def rented(self) -> bool:
@@ -94,13 +101,15 @@ class RunRow:
 
     @property
     def cost(self) -> str:
-        """`$1.84`; `practice $0.07` and `pretended $0.07` where nobody is charged anything."""
-        return "–" if self.problem else marked(self.place_id, self.usd)  # it may have been rented: nobody knows
+        """`$1.84`; `practice $0.07` and `pretended $0.07` where nobody is charged anything; `at most $0.09`."""
+        if self.problem:
+            return "–"  # it may have been rented: nobody knows
+        return f"{self.cost_kind} {figures.money(max(self.usd, self.usd_most))}".strip()
 
     @property
     def cost_kind(self) -> str:
-        """What stands under the figure of `cost` where it is no real money."""
-        return "" if self.problem else pretence(self.place_id, self.usd)
+        """What stands under the figure of `cost` where it is no real money, or more than it may have been."""
+        return "" if self.problem else cost_kind(self.place_id, self.usd, max(self.usd, self.usd_most))
 
     @property
     def may_stop(self) -> bool:
@@ -165,6 +174,7 @@ def row_of(known: RunSummary) -> RunRow:
         time=figures.duration(known.duration_s) if not known.problem else "–",
         seconds=known.duration_s,
         usd=known.usd,
+        usd_most=known.usd_most,
         progress=known.progress,
         may_extend=known.over and not known.problem and known.reason in _MAY_EXTEND,
         may_resume=known.over and not known.problem and _retry_may_help(known.reason),

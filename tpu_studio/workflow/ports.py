@@ -199,6 +199,7 @@ class RunSummary:
             the model is.
         losses: Up to 60 values for the small curve, oldest first.
         usd: Cost so far; 0 on this computer unless a price is pretended.
+        usd_most: What it may have cost at most, where no record tells when a machine went; else as *usd*.
         problem: Id of an error when the folder cannot be read as a run, else "".
         alive: A guardian guards it now; of a rented machine: not settled yet.
         settled: Over, and nothing rented is left that is not proved deleted.
@@ -225,6 +226,7 @@ class RunSummary:
     losses: tuple[float, ...] = ()
     duration_s: float = 0.0
     usd: float = 0.0
+    usd_most: float = 0.0
     attempt: int = 1
     ended: float | None = None
     problem: str = ""

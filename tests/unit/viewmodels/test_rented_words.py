@@ -262,6 +262,14 @@ def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
     assert month_of(rows, None, T).share is None
 
 
+def test_of_a_cost_that_is_not_known_exactly_list_and_month_count_the_most():
+    unseen = replace(row("cloud", 0.0, T), usd_most=3.0)
+    assert (unseen.cost, unseen.cost_kind) == ("at most $3.00", "at most")
+    assert replace(unseen, place_id="practice").cost == "practice, at most $3.00"
+    money = month_of([row("cloud", 4.0, T), unseen], 10.0, T)
+    assert money.spent == "$4.00–$7.00" and money.share == pytest.approx(0.7)
+
+
 @pytest.mark.parametrize(
     ("place", "usd", "cost"),
     [
