@@ -41,8 +41,8 @@ class Closing:
             self.last_words(run, machine.attempt)
         guard = run.words.guard(machine.attempt)
         created = machine.created
-        if created is None and guard.first and _claimed_by(run.folder, machine):
-            created = max(_since(run.folder, machine, guard), machine.asked or 0.0)
+        if machine.ready is None and guard.first and _claimed_by(run.folder, machine):
+            created = _made(run.folder, machine, guard)
         deletion = self._deletion(run, machine)
         ended = self._until(run, replace(machine, created=created), guard, deletion, rules, limits)
         self._tell_unseen(run, machine, deletion, rules, limits)
@@ -86,7 +86,7 @@ class Closing:
         asked = machine.asked or run.side.clock.now()
         if machine.created is None and not guard.first:
             return asking.before_times(asked, run.state, rules, limits)[0]
-        began = machine.created or _since(run.folder, machine, guard) or asked
+        began = machine.created or _made(run.folder, machine, guard)
         return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
 
     def _tell_unseen(
@@ -200,10 +200,12 @@ def _lived_until(folder: Path, machine: Machine) -> float:
     return _in_ledger(folder, machine, "t")
 
 
-def _since(folder: Path, machine: Machine, guard: Guard) -> float:
-    """When the machine was made, as its guardian tells it; its first word where it did not."""
-    since = _in_ledger(folder, machine, "since")
-    return guard.since or (since if 0.0 < since <= guard.first else guard.first)
+def _made(folder: Path, machine: Machine, guard: Guard) -> float:
+    """When the machine was made that nobody saw ready: as its guardian tells it, for an earlier one in its place that
+    was looked at is not billed; else as it was looked at, else by its first word."""
+    ledger = _in_ledger(folder, machine, "since")
+    told = guard.since or (ledger if 0.0 < ledger <= guard.first else 0.0)
+    return max(told or machine.created or guard.first, machine.created or machine.asked or 0.0)
 
 
 def _in_ledger(folder: Path, machine: Machine, key: str) -> float:

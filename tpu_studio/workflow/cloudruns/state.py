@@ -278,7 +278,8 @@ def _cloud(state: State, event: Event) -> State:
             gone=None,
             made=True,
             state=seen,
-            created=created if known.created is None else known.created,
+            # A node that vanishes while provisioning is not billed: the one in its place is.
+            created=created or known.created if known.ready is None else known.created or created,
             node_gone=known.node_gone or event.t if over else None if works else known.node_gone,
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),

@@ -13,7 +13,7 @@ from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.events import from_record
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
-from tpu_studio.workflow.cloudruns.state import Guard, Machine
+from tpu_studio.workflow.cloudruns.state import Guard, Machine, fold
 
 T = 1_800_000_000.0
 END = from_record({"t": T + 600, "kind": "end", "status": "finished", "reason": "completed"})
@@ -145,3 +145,17 @@ def test_a_request_that_was_looked_for_all_the_time_and_never_came_is_no_cost_un
     assert [event for event in desk.said("notice") if event.get("id") == "cost-unseen"] == []
     paper = receipt(desk)
     assert paper["usd_at_most"] <= paper["usd"] + RATE / 3600 * 40
+
+
+def test_a_node_that_vanished_while_provisioning_is_not_billed_but_the_one_in_its_place() -> None:
+    """It was never ready; of one that was, all is billed from its creation on."""
+    name = "ts-run-a1-t1"
+
+    def after(*looks: tuple[str, float]) -> float | None:
+        told = [{"kind": "intent", "action": "create", "name": name, "zone": "us-west4-a", "attempt": 1, "try": 1}]
+        told += [{"kind": "cloud", "name": name, "state": seen, "created": created} for seen, created in looks]
+        state = fold(from_record({"t": T + number, **one}) for number, one in enumerate(told))
+        return state.machines[0].created
+
+    assert after(("provisioning", T + 10), ("provisioning", T + 18), ("ready", T + 26)) == T + 26
+    assert after(("ready", T + 10), ("ready", T + 26)) == T + 10
