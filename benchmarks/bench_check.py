@@ -78,7 +78,9 @@ def _ids(told: Any) -> list[str]:
 
 def _check(home: Path, settings: Sequence[str]) -> tuple[float, Any]:
     argv = [sys.executable, "-m", "tpu_studio", "check", str(ROOT / "resources/examples/gpt-124m.tpujob"), "--json"]
-    environment = {**os.environ, "TPU_STUDIO_HOME": str(home), "TPU_STUDIO_ENGINE": str(engine_root())}
+    environment = {**os.environ, "TPU_STUDIO_HOME": str(home), "TPU_STUDIO_ENGINE": str(engine_root()),
+                   "PYTHONPYCACHEPREFIX": str(home / "compiled")}  # fmt: skip
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed app has its modules compiled
     begun = time.monotonic()
     done = subprocess.run(
         [*argv, *(part for setting in settings for part in ("--set", setting))],
