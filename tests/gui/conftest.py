@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.gui.studios import OpenStudio, open_studio
+from tpu_studio.gui.kit import theme
 
 
 @pytest.fixture(autouse=True)
@@ -24,3 +26,14 @@ def delete_what_is_closed() -> Iterator[None]:
 def studio(qtbot: QtBot, home: Path) -> Iterator[OpenStudio]:
     with open_studio(qtbot, home) as opened:
         yield opened
+
+
+@pytest.fixture
+def window(qtbot: QtBot, qapp: QApplication) -> QWidget:
+    """An empty one, for a sheet to open in."""
+    theme.install(qapp, mode="light")
+    window = QWidget()
+    window.resize(1200, 900)
+    qtbot.addWidget(window)
+    window.show()
+    return window

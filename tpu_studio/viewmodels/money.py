@@ -24,7 +24,7 @@ def month_of(rows: Iterable[RunRow], cap: float | None, now: float) -> MonthMone
     exactly the most counts against the cap."""
     this = time.localtime(now)[:2]
     counted = [row for row in rows if row.place_id == "cloud" and time.localtime(row.created)[:2] == this]
-    usd, most = sum(row.usd for row in counted), sum(max(row.usd, row.usd_most) for row in counted)
+    usd, most = sum(row.usd for row in counted), sum(row.most for row in counted)
     spent = figures.money_between(usd, most)
     if not cap:
         return MonthMoney(spent, None, "No monthly cap is set")

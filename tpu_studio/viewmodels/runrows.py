@@ -100,16 +100,21 @@ class RunRow:
         return self.place_id in ("practice", "cloud")
 
     @property
+    def most(self) -> float:
+        """US dollars that it has cost, or may have at most."""
+        return max(self.usd, self.usd_most)
+
+    @property
     def cost(self) -> str:
         """`$1.84`; `practice $0.07` and `pretended $0.07` where nobody is charged anything; `at most $0.09`."""
         if self.problem:
             return "–"  # it may have been rented: nobody knows
-        return f"{self.cost_kind} {figures.money(max(self.usd, self.usd_most))}".strip()
+        return f"{self.cost_kind} {figures.money(self.most)}".strip()
 
     @property
     def cost_kind(self) -> str:
         """What stands under the figure of `cost` where it is no real money, or more than it may have been."""
-        return "" if self.problem else cost_kind(self.place_id, self.usd, max(self.usd, self.usd_most))
+        return "" if self.problem else cost_kind(self.place_id, self.usd, self.most)
 
     @property
     def may_stop(self) -> bool:
@@ -139,7 +144,7 @@ class RunRow:
             case "time":
                 return 0, self.seconds
             case "cost":
-                return 0, self.usd
+                return 0, self.most
             case _:
                 return 0, self.created
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
-import pytest
-from PySide6.QtWidgets import QApplication, QWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtWidgets import QWidget
 
 from tests.fakes.tasks import LaterTasks
 from tpu_studio.domain.offers import Area, Offers, Unread
 from tpu_studio.gui.account.catalogue import CataloguePanel, open_catalogue
-from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.shell.sheet import Sheet
@@ -38,16 +35,6 @@ class Lists:
         told(1, 4, "us-east5-a")
         self.asked_to_end = cancelled()
         return Renewed(place, OFFERS, Priced(date.today()))
-
-
-@pytest.fixture
-def window(qtbot: QtBot, qapp: QApplication) -> QWidget:
-    theme.install(qapp, mode="light")
-    window = QWidget()
-    window.resize(1200, 900)
-    qtbot.addWidget(window)
-    window.show()
-    return window
 
 
 def button(sheet: Sheet, words: str) -> Button:

@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.cloud.sweep import Item, Swept
-from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.faults import FaultsPanel, open_faults
@@ -52,16 +50,6 @@ class Cloud:
         if self.refuses is None:
             self.items = [item for item in self.items if item not in items]
         return [(item, self.refuses) for item in items]
-
-
-@pytest.fixture
-def window(qtbot: QtBot, qapp: QApplication) -> QWidget:
-    theme.install(qapp, mode="light")
-    window = QWidget()
-    window.resize(1200, 900)
-    qtbot.addWidget(window)
-    window.show()
-    return window
 
 
 def opened(window: QWidget, cloud: Cloud, place: str = "cloud") -> tuple[Sheet, SweepPanel]:

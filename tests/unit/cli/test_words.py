@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
+from tests.fakes.views import T, view_of
 from tpu_studio.cli import output as outputs
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.sweeping import hourly
 from tpu_studio.cli.words import doing
-from tpu_studio.domain.folding import apply
-from tpu_studio.domain.run import RunView
-from tpu_studio.wire.events import event, from_record
-
-T = 1_795_000_000.0
-
-
-def view_of(*told: tuple[float, str, dict[str, Any]]) -> RunView:
-    view = RunView()
-    for t, kind, fields in told:
-        said = from_record(event(kind, t=T + t, **fields))
-        assert said is not None
-        view = apply(view, said)
-    return view
-
 
 QUEUED = (0.0, "phase", {"phase": "queued", "detail": "waiting for its turn", "attempt": 1})
 SETTING_UP = (700.0, "phase", {"phase": "setting-up", "detail": "engine", "attempt": 1})

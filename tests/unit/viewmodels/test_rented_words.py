@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW
+from tests.fakes.views import T, view_of
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain import figures
-from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.planner.make import make_plan
@@ -23,12 +23,10 @@ from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.receipt import receipt_of
 from tpu_studio.viewmodels.review import review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
-from tpu_studio.wire.events import event, from_record
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.ports import RunSummary
 
-T = 1_795_000_000.0
 NAME = "ts-digits-k3f7-a1-t1"
 
 
@@ -36,15 +34,6 @@ def plan_at(place: str, **where: Any) -> Plan:
     values = {"data.kind": "digits", "model.name": "mlp", "where.place": place}
     job = draft.edited(draft.empty(), values | {f"where.{name}": value for name, value in where.items()})
     return make_plan(job, DIGITS, now=NOW, computer=LAPTOP)
-
-
-def view_of(*told: tuple[float, str, dict[str, Any]]) -> RunView:
-    view = RunView()
-    for t, kind, fields in told:
-        said = from_record(event(kind, t=T + t, **fields))
-        assert said is not None
-        view = apply(view, said)
-    return view
 
 
 ASKED = (
@@ -265,6 +254,7 @@ def test_the_month_counts_the_cloud_only_and_practice_is_never_money():
 def test_of_a_cost_that_is_not_known_exactly_list_and_month_count_the_most():
     unseen = replace(row("cloud", 0.0, T), usd_most=3.0)
     assert (unseen.cost, unseen.cost_kind) == ("at most $3.00", "at most")
+    assert unseen.sort_key("cost") == (0, 3.0)
     assert replace(unseen, place_id="practice").cost == "practice, at most $3.00"
     money = month_of([row("cloud", 4.0, T), unseen], 10.0, T)
     assert money.spent == "$4.00–$7.00" and money.share == pytest.approx(0.7)
