@@ -84,3 +84,21 @@ class CloudDesk:
         path = self.folder / "events" / f"a{attempt:04d}-w000.jsonl"
         lines, _ = complete_lines(path.read_bytes())
         return [event for line in lines if (event := decode(line)) is not None]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def trains(desk: CloudDesk) -> None:
+    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
+        desk.turn()
+
+
+def ends(desk: CloudDesk, reason: str = "completed") -> None:
+    state = desk.until()
+    assert state.end is not None
+    assert state.end.get("reason") == reason
+    assert desk.sky.nodes == {} and desk.sky.tasks == {}
+    assert len(desk.sky.created_names) == len(set(desk.sky.created_names))
+    assert desk.journal.open_intents() == []

@@ -18,6 +18,6 @@ def sky() -> Sky:
 
 @pytest.fixture
 def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
-    made = CloudDesk(tmp_path, sky)
+    made = CloudDesk(tmp_path / "one", sky)
     yield made
     made.die()

@@ -1,4 +1,4 @@
-"""What a rented run survives: its plan or the journal damaged, a full disk, another computer that takes it over.
+"""What a rented run survives: its plan or the journal damaged, a full disk, an extension cut off.
 
 Its machine may be charged for all the while, so it stays known, driven and deletable.
 """
@@ -9,59 +9,26 @@ import contextlib
 import errno
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fakes.clouddesk import RUN, CloudDesk
-from tests.fakes.skies import Sky, cloud_plan
+from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, trains
+from tests.fakes.skies import Sky
 from tpu_studio.store.index import Index
-from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire import controls
 from tpu_studio.wire.errors import NotReady, RunError, SignedOut
-from tpu_studio.wire.runfolder import OWNER, PLAN
+from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk as desk_files
 from tpu_studio.workflow.cloudruns import mirror as mirrors
-from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import SendControl
 from tpu_studio.workflow.runs import Runs
 
 
-class Killed(BaseException):
-    """The process ends here."""
-
-
-@pytest.fixture
-def sky() -> Sky:
-    return Sky()
-
-
-@pytest.fixture
-def desk(tmp_path: Path, sky: Sky) -> Iterator[CloudDesk]:
-    made = CloudDesk(tmp_path / "one", sky)
-    yield made
-    made.die()
-
-
-def trains(desk: CloudDesk) -> None:
-    while not (desk.folder / "events" / "a0001-w000.jsonl").exists():
-        desk.turn()
-
-
 def runs_of(desk: CloudDesk) -> Runs:
     return Runs(desk.home, places={}, journal=desk.journal, index=Index(desk.home), driver=desk.driver)
-
-
-def ends(desk: CloudDesk, reason: str = "completed") -> None:
-    state = desk.until()
-    assert state.end is not None
-    assert state.end.get("reason") == reason
-    assert desk.sky.nodes == {} and desk.sky.tasks == {}
-    assert len(desk.sky.created_names) == len(set(desk.sky.created_names))
-    assert desk.journal.open_intents() == []
 
 
 def mended(desk: CloudDesk) -> list[object]:
@@ -314,126 +281,6 @@ def test_signed_out_under_a_run_it_says_so_and_goes_on_when_signed_in(
     ends(desk, "stopped-by-user")
 
 
-# -------------------------------------------------------------------------------------------------------- take-over
-
-
-def second(tmp_path: Path, sky: Sky) -> tuple[CloudVerbs, Driver, JournalFile]:
-    home = tmp_path / "two"
-    journal = JournalFile(home / "journal.db")
-    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
-    return CloudVerbs(home, driver, journal), driver, journal
-
-
-def settle(driver: Driver, sky: Sky) -> None:
-    for _ in range(500):
-        if driver.state(RUN).settled:
-            return
-        sky.pass_time(max(5.0, driver.turn(RUN)))
-    raise AssertionError(driver.state(RUN))
-
-
-def test_after_a_take_over_the_first_computer_stops_driving_at_its_next_turn(
-    tmp_path: Path, desk: CloudDesk, sky: Sky
-) -> None:
-    trains(desk)
-    verbs, driver, journal = second(tmp_path, sky)
-    verbs.take_over(cloud_plan(), RUN)
-    said = desk.said("phase")
-    desk.turn()
-    told = desk.driver.problems[RUN]
-    assert told.id == "run-taken-over"
-    assert told.facts["host"] and told.facts["t"] > 0
-    before = dict(sky.objects)
-    sky.hang()
-    sky.pass_time(3000.0)
-    for _ in range(20):
-        desk.turn()
-    assert len(sky.nodes) == 1  # it is the other's to delete
-    assert set(sky.objects) == set(before) and desk.said("phase")[: len(said)] == said
-    with pytest.raises(RunError, match="run-taken-over"):
-        CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
-    settle(driver, sky)
-    assert sky.nodes == {} and sky.tasks == {}
-    desk.until()  # and it follows to the end
-    assert desk.said("deleted")
-    assert RUN not in desk.driver.problems
-    journal.disconnect()
-
-
-def test_taken_back_the_first_drives_again(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
-    trains(desk)
-    verbs, driver, journal = second(tmp_path, sky)
-    verbs.take_over(cloud_plan(), RUN)
-    desk.turn()
-    CloudVerbs(desk.home, desk.driver, desk.journal).take_over(cloud_plan(), RUN)
-    driver.turn(RUN)
-    assert driver.problems[RUN].id == "run-taken-over"
-    ends(desk)
-    journal.disconnect()
-
-
-def test_a_stop_asked_for_before_the_take_over_was_known_reaches_the_machine(
-    tmp_path: Path, desk: CloudDesk, sky: Sky
-) -> None:
-    trains(desk)
-    verbs, driver, journal = second(tmp_path, sky)
-    verbs.take_over(cloud_plan(), RUN)
-    desk.stop()
-    desk.turn()
-    settle(driver, sky)
-    end = driver.state(RUN).end
-    assert end is not None and end.get("reason") == "stopped-by-user"
-    journal.disconnect()
-
-
-@pytest.mark.parametrize("at", range(1, 30))
-def test_a_take_over_that_is_killed_anywhere_leaves_one_machine_and_one_driver(
-    tmp_path: Path, desk: CloudDesk, sky: Sky, at: int
-) -> None:
-    trains(desk)
-    desk.die()
-    verbs, driver, journal = second(tmp_path, sky)
-    left = [at]
-
-    def die(call: str, done: bool) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise Killed
-
-    sky.hook = die
-    try:
-        verbs.take_over(cloud_plan(), RUN)
-    except Killed:
-        pass
-    sky.hook = lambda call, done: None
-    journal.disconnect()
-    verbs, driver, journal = second(tmp_path, sky)
-    desk.start()
-    for _ in range(3):
-        if (tmp_path / "two" / "runs" / RUN / PLAN).exists():
-            driver.turn(RUN)
-        desk.turn()
-    driving = json.loads(sky.objects[f"runs/{RUN}/{OWNER}"][0])["install"]
-    (settle(driver, sky) if driving == desk_files.install_id(tmp_path / "two") else desk.until())
-    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
-    assert sky.nodes == {} and sky.tasks == {}
-    journal.disconnect()
-
-
-def test_a_take_over_puts_a_damaged_plan_right(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
-    trains(desk)
-    desk.die()
-    verbs, driver, journal = second(tmp_path, sky)
-    folder = tmp_path / "two" / "runs" / RUN
-    folder.mkdir(parents=True)
-    (folder / PLAN).write_bytes(b"{")
-    verbs.take_over(cloud_plan(), RUN)
-    assert (folder / PLAN).read_bytes() == (desk.folder / PLAN).read_bytes()
-    settle(driver, sky)
-    journal.disconnect()
-    desk.start()
-
-
 # --------------------------------------------------------------------------------------------------------- extensions
 
 
@@ -515,18 +362,3 @@ def test_stops_that_an_extension_left_behind_still_delete_a_machine_that_hangs(d
     desk.start()
     runs_of(desk).reconcile()
     ends(desk, "machine-gone")
-
-
-@pytest.mark.parametrize("content", [None, b"", b"{", b"[]", b'{"install": 3}'])
-def test_an_owner_file_that_names_nobody_keeps_no_run_from_being_driven(
-    desk: CloudDesk, sky: Sky, content: bytes | None
-) -> None:
-    name = f"runs/{RUN}/{OWNER}"
-    while name not in sky.objects:
-        desk.turn()
-    if content is None:
-        del sky.objects[name]
-    else:
-        sky._put(name, content)
-    ends(desk)
-    assert sky.created_names == ["ts-digits-k3f7-a1-t1"]

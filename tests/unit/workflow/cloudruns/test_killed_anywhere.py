@@ -18,14 +18,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.clouddesk import CloudDesk, Killed
 from tests.fakes.skies import RATE, Lost, Sky, cloud_plan
 from tpu_studio.wire.errors import RunError
 from tpu_studio.workflow import desk as desk_files
-
-
-class Killed(BaseException):
-    """The process ends here."""
 
 
 class Faults:

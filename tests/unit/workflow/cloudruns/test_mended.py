@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.clouddesk import CloudDesk
+from tests.fakes.clouddesk import CloudDesk, Killed
 from tests.fakes.skies import RATE, Sky
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
-
-
-class Killed(BaseException):
-    """The process ends here."""
 
 
 def receipt(desk: CloudDesk) -> Any:
