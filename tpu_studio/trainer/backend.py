@@ -119,9 +119,9 @@ def evaluation_batch(batch: int, numbers: int, devices: int) -> int:
 def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> Any:
     """The step functions of the plan's framework (`step_jax.JaxSteps` or `step_tf.TfSteps`: the same methods)."""
     if plan.framework == "jax" and plan.place in ON_THIS_COMPUTER:
-        from tpu_studio.trainer.models import norms
+        from tpu_studio.trainer.models import quick
 
-        norms.quicken(model)
+        quick.quicken(model)
     if workers > 1:
         from tpu_studio.trainer.team_steps import TeamSteps
 
