@@ -57,7 +57,7 @@ def _multiply(kept: Any, left: Tensor, right: Tensor) -> Tensor:
     return product(left, right) if same else kept(left, right)
 
 
-@jax.custom_vjp
+@functools.partial(jax.custom_vjp, nondiff_argnums=())  # the bare decorator is untyped
 def product(left: Tensor, right: Tensor) -> Tensor:
     """left @ right, of […, N, K] and […, K, M] with the same axes before them."""
     return jnp.matmul(left, right)
