@@ -51,7 +51,7 @@ lint: env
 	$(BIN)/lint-imports
 
 pytest: env engine
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
 
 bench: env engine
 	$(BIN)/python benchmarks/run.py $(ARGS)

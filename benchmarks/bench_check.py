@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import apart
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -78,9 +79,11 @@ def _ids(told: Any) -> list[str]:
 
 def _check(home: Path, settings: Sequence[str]) -> tuple[float, Any]:
     argv = [sys.executable, "-m", "tpu_studio", "check", str(ROOT / "resources/examples/gpt-124m.tpujob"), "--json"]
-    environment = {**os.environ, "TPU_STUDIO_HOME": str(home), "TPU_STUDIO_ENGINE": str(engine_root()),
-                   "PYTHONPYCACHEPREFIX": str(home / "compiled")}  # fmt: skip
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed app has its modules compiled
+    environment = apart.environment() | {
+        "TPU_STUDIO_HOME": str(home),
+        "TPU_STUDIO_ENGINE": str(engine_root()),
+        "PYTHONPYCACHEPREFIX": str(home / "compiled"),
+    }
     begun = time.monotonic()
     done = subprocess.run(
         [*argv, *(part for setting in settings for part in ("--set", setting))],

@@ -20,6 +20,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import apart
+
 ROOT = Path(__file__).resolve().parent.parent
 SECONDS = 20.0
 HISTORY = 20_000
@@ -59,17 +61,7 @@ with open(path, "a") as file:
 
 def run() -> list[dict[str, object]]:
     """The figures for `benchmarks/run.py`; measured in a process of their own."""
-    import json
-
-    environment = dict(os.environ, PYTHONPATH=str(ROOT))
-    if not environment.get("DISPLAY"):
-        environment["QT_QPA_PLATFORM"] = "offscreen"
-    ended = subprocess.run(
-        [sys.executable, __file__, "--measure"], env=environment, stdout=subprocess.PIPE, text=True, timeout=600
-    )
-    if ended.returncode:
-        raise RuntimeError(f"the measurement ended with {ended.returncode}")
-    found = json.loads(ended.stdout.strip().splitlines()[-1])
+    found = apart.measured(__file__)
     return [
         figure("live: processor time of the window", found["cpu"], "of one core", CPU_GOAL),
         figure("live: 99th percentile of gaps", found["gap_ms"], "ms", GAP_GOAL_MS),

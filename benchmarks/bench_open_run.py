@@ -30,8 +30,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apart
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
+
 
 STEPS = 1_000_000
 STEPS_A_REPORT = 250
@@ -121,9 +124,7 @@ with open(tb.write_events(Path(sys.argv[2]), nothing), "ab") as file:
 def run() -> list[dict[str, object]]:
     """The figures for `benchmarks/run.py`."""
     engine, peer_python = engine_python(), tensorboard_python()
-    environment = dict(os.environ, PYTHONPATH=str(ROOT))
-    if "DISPLAY" not in environment and "WAYLAND_DISPLAY" not in environment:
-        environment["QT_QPA_PLATFORM"] = "offscreen"
+    environment = apart.environment()
     with tempfile.TemporaryDirectory(prefix="open-run-") as name:
         folder = Path(name)
         home = folder / "home"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import apart
+
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ("sign-digits", "diamonds", "shakespeare")
 PLACES = ("computer", "practice", "cloud")
@@ -29,16 +30,7 @@ GOAL_MS, ROUNDS = 150.0, 3
 
 
 def run() -> list[dict[str, Any]]:
-    environment = dict(os.environ, PYTHONPATH=str(ROOT))
-    if not environment.get("DISPLAY"):
-        environment["QT_QPA_PLATFORM"] = "offscreen"
-    ended = subprocess.run(
-        [sys.executable, __file__, "--measure"], env=environment, stdout=subprocess.PIPE, text=True, timeout=600
-    )
-    if ended.returncode:
-        raise RuntimeError(f"the measurement ended with {ended.returncode}")
-    told = json.loads(ended.stdout.strip().splitlines()[-1])
-    edits = [Edit(f"{example}, {place}", *rest) for example, place, *rest in told]
+    edits = [Edit(f"{example}, {place}", *rest) for example, place, *rest in apart.measured(__file__)]
     for where in dict.fromkeys(edit.where for edit in edits):
         print(line(where, [edit for edit in edits if edit.where == where]), file=sys.stderr)
     for what in dict.fromkeys(edit.what for edit in edits):

@@ -8,13 +8,14 @@ Time runs from the start of the process to the end of the first paint. Offscreen
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+import apart
 
 ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 5
@@ -54,10 +55,7 @@ sys.exit(main([]))
 
 def run() -> list[dict[str, object]]:
     """The figures for `benchmarks/run.py`."""
-    environment = dict(os.environ, PYTHONPATH=str(ROOT))
-    if "DISPLAY" not in environment and "WAYLAND_DISPLAY" not in environment:
-        environment["QT_QPA_PLATFORM"] = "offscreen"
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program has its compiled files
+    environment = apart.environment()
     with tempfile.TemporaryDirectory() as home, tempfile.TemporaryDirectory() as compiled:
         environment |= {"TPU_STUDIO_HOME": home, "PYTHONPYCACHEPREFIX": compiled}
         for program in (MINIMAL, OURS):  # warm: compiled files and the disk's cache
