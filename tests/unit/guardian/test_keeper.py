@@ -306,6 +306,24 @@ def test_a_killed_guardian_takes_its_trainer_with_it(run: Path) -> None:
     eventually(lambda: not any(alive(int(pid)) for pid in children))
 
 
+def test_a_run_whose_folder_is_removed_ends_and_keeps_nobody_waiting(run: Path, tmp_path: Path) -> None:
+    turnstile = tmp_path / "computer.lock"
+    options = ("--turnstile", str(turnstile))
+    training = started(run, "--steps", "100000", "--save-every", "100000", options=options)
+    eventually(lambda: said(run, "metric"))
+    waiting_run = tmp_path / "hands-9999"
+    write_atomically(waiting_run / "plan.json", dumps(plan()))
+    waiting = started(waiting_run, "--steps", "100000", options=options)
+    eventually(lambda: said(waiting_run, "phase"))
+    waiting_run.rename(tmp_path / "moved")
+    assert waiting.wait(30) == 0
+    assert said(tmp_path / "moved", "end")[0]["reason"] == "folder-unwritable"
+    run.rename(tmp_path / "away")
+    assert training.wait(30) == 0
+    assert said(tmp_path / "away", "end")[0]["reason"] == "folder-unwritable"
+    assert not run.exists()  # nor made anew
+
+
 def test_a_run_waits_for_its_turn_and_can_be_stopped_while_it_waits(run: Path, tmp_path: Path) -> None:
     turnstile = ("--turnstile", str(tmp_path / "computer.lock"))
     other = tmp_path / "other-aaaa"

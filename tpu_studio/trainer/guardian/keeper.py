@@ -30,7 +30,7 @@ from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import RunClock, latest_event_s
-from tpu_studio.wire.runfolder import PLAN, ledger_file, result_folder, write_atomically
+from tpu_studio.wire.runfolder import PLAN, claim_file, ledger_file, result_folder, write_atomically
 
 TURN_S = 0.2
 MONEY_EVERY_S = 30.0
@@ -145,10 +145,17 @@ class Keeper:
         threading.Thread(target=wait, daemon=True, name="turnstile").start()
         while not turn.wait(TURN_S):
             self._obey(None)
+            if self._folder_is_gone():
+                self._stop(None, Reason.FOLDER_UNWRITABLE, raw=f"{self._run} is gone")
             if self._told_to_stop():
                 return False
             self._events.beat()
         return True
+
+    def _folder_is_gone(self) -> bool:
+        """Whether the run was removed or moved under our hands; a rented machine's folder is its own."""
+        there = (self._run / PLAN).exists() or claim_file(self._run, self._attempt).exists()
+        return self._side is None and not there
 
     def _told_to_stop(self) -> bool:
         return self._asked is not None
@@ -232,6 +239,10 @@ class Keeper:
                 self._turn(trainer, now)
 
     def _turn(self, trainer: Trainer, now: float) -> None:
+        if self._folder_is_gone():  # nothing of it can be kept, and nobody could stop it any more
+            self._stop(None, Reason.FOLDER_UNWRITABLE, raw=f"{self._run} is gone")
+            trainer.end(signal.SIGKILL)
+            return
         self._obey(trainer)
         self._heed(trainer)
         silent_s = (now - self._spoke_at) * (self._side.speed if self._side is not None else 1.0)
@@ -410,7 +421,8 @@ class Keeper:
         for fields in self._logs.rest():
             self._events.say("log", **fields)
         self._write_money(force=True)
-        self._write_ledger(force=True)
+        if not self._folder_is_gone():  # else it would be made anew
+            self._write_ledger(force=True)
         if self._side is not None:
             end = self._side.before_end(end)
         if self._events.close_with(self._events.line("end", attempt=self._attempt, **end.fields())):
@@ -420,7 +432,6 @@ class Keeper:
             file=sys.stderr,
         )
         return False
-
 
     def _leave(self) -> bool:
         """The machine is taken away: no end, the attempt is not over. Always False."""
