@@ -287,13 +287,17 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_is_used(finished: Trai
     assert again.events[-1]["reason"] == "completed"
 
 
-def test_with_no_checkpoint_left_it_begins_anew(finished: Training, tmp_path: Path) -> None:
+def test_where_every_copy_is_damaged_it_ends_by_name_and_the_curve_and_the_model_stay(
+    finished: Training, tmp_path: Path
+) -> None:
     run = of(finished, tmp_path)
+    model = (run / "result" / "model.keras").read_bytes()
     for state in run.glob("checkpoints/*/state.safetensors"):
         os.truncate(state, 100)
     again = train(run, 2)
-    assert again.kinds("resume")[0]["step"] == 0
-    assert sorted(curve(again)) == list(range(1, 89))
+    assert again.events[-1]["reason"] == "checkpoint-corrupt"
+    assert not again.kinds("resume")
+    assert (run / "result" / "model.keras").read_bytes() == model
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prlimit is Linux's")

@@ -57,7 +57,7 @@ def write(run: Path, step: int, arrays: Arrays, position: Mapping[str, Any]) -> 
         OSError: Disk full, no permission.
     """
     final = checkpoint_folder(run, step)
-    final.parent.mkdir(parents=True, exist_ok=True)
+    final.parent.mkdir(exist_ok=True)  # of a run that was removed meanwhile nothing is made anew
     making = final.with_name(f".{final.name}.{os.getpid()}.making")
     shutil.rmtree(making, ignore_errors=True)
     try:
@@ -90,6 +90,11 @@ def steps(run: Path) -> list[int]:
     folder = run / "checkpoints"
     names = os.listdir(folder) if folder.is_dir() else []
     return sorted((int(name) for name in names if name.isdigit()), reverse=True)
+
+
+def were_whole(run: Path) -> bool:
+    """Whether copies were ever finished here, readable now or not."""
+    return any((checkpoint_folder(run, step) / COMMITTED).exists() for step in steps(run))
 
 
 def read(run: Path, step: int) -> Loaded | Damaged:

@@ -23,6 +23,7 @@ _BY_ID = {
     "model-stuck": Reason.MODEL_STUCK,
     "disk-full": Reason.DISK_FULL,
     "checkpoint-other-model": Reason.CHECKPOINT_CORRUPT,
+    "checkpoints-damaged": Reason.CHECKPOINT_CORRUPT,
 }
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.EIO)

@@ -153,6 +153,8 @@ class Attempt:
         loaded = checkpoints.newest(self.run, loop.tell_damaged)
         if self._team is not None:
             self._same_copy(loaded)
+        if loaded is None and checkpoints.were_whole(self.run):  # to begin anew would throw away what was trained
+            raise RunError("checkpoints-damaged", path=str(self.run / "checkpoints"))
         if loaded is not None:
             self._resume(loop, loaded)
         elif self.attempt > 1 or checkpoints.steps(self.run):

@@ -117,9 +117,9 @@ REASONS: dict[Reason, Entry] = {
         "Make the folder writable, then press “Carry on”.",
     ),
     Reason.CHECKPOINT_CORRUPT: Sentence(
-        "The saved copy is damaged",
-        "Its checksum does not match, so it was not used. Nothing was charged.",
-        "Resume from an older copy, or train again.",
+        "The saved copies are damaged",
+        "None of them could be used, so nothing was trained. What the run had before is untouched. Nothing was charged.",
+        "Put “checkpoints” back from a copy of the run's folder, then press “Carry on”, or start a new run.",
     ),
     Reason.DEVICES_DIFFER: lambda f: Sentence(
         "The computer has other devices than the plan expects", _kept(f), "Plan the run again on this computer."
