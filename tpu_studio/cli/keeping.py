@@ -77,7 +77,8 @@ def extend(arguments: Arguments, output: Output) -> int:
         services.runs.extend(arguments.run, arguments.epochs, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
-    output.say(f"{run_id} trains {arguments.epochs:g} epochs more. Watch it: tpu-studio watch {run_id}")
+    epochs = "once" if arguments.epochs == 1 else f"{arguments.epochs:g} times"
+    output.say(f"{run_id} goes {epochs} more through the data. Watch it: tpu-studio watch {run_id}")
     output.answer({"run": run_id, "epochs": arguments.epochs})
     return 0
 
@@ -97,8 +98,9 @@ def resume(arguments: Arguments, output: Output) -> int:
 def delete(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         if arguments.undo:
-            services.runs.undo_delete(arguments.run)
-            run_id = arguments.run
+            found = [one.run for one in services.runs.deleted() if one.run.startswith(arguments.run)]
+            run_id = found[0] if len(found) == 1 else arguments.run
+            services.runs.undo_delete(run_id)
             output.say(f"{run_id} is back.")
         else:
             run_id = services.runs.folder(arguments.run).name

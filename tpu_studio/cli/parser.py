@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+import re
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,12 +27,19 @@ class Arguments(argparse.Namespace):
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        if verb := re.match(r"argument VERB: invalid choice: '(.*?)'", message):
+            near = difflib.get_close_matches(verb[1], re.findall(r"'(\w+)'", message[verb.end() :]), n=1)
+            message = f"There is no verb “{verb[1]}”" + (f"; perhaps “{near[0]}” is meant" if near else "")
         raise BadInput("command-line", raw=message, help=f"{self.prog} --help")
 
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Raises BadInput ``command-line``; SystemExit for --help and --version."""
-    return parser().parse_args(list(argv), namespace=Arguments())
+    arguments, left = parser().parse_known_args(list(argv), namespace=Arguments())
+    if left:
+        known = f"“{arguments.verb}” does not know {' '.join(left)}"
+        raise BadInput("command-line", raw=known, help=f"tpu-studio {arguments.verb} --help")
+    return arguments
 
 
 def parser() -> argparse.ArgumentParser:
@@ -165,7 +174,7 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio convert photos/ photos-tfrecord/",
     )
     convert.add_argument("source", type=Path, metavar="SRC", help="a folder or file of data, or a job file")
-    convert.add_argument("destination", type=Path, metavar="DST")
+    convert.add_argument("destination", type=Path, metavar="DST", help="an empty or new folder for the files")
     convert.add_argument(
         "--set",
         action="append",
@@ -173,7 +182,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="table.key=value",
         help="a setting of the data, any number of times",
     )
-    convert.add_argument("--processes", type=int, default=2, metavar="N")
+    convert.add_argument("--processes", type=int, default=2, metavar="N", help="how many work at once (2)")
 
     estimate = verb(
         "estimate",

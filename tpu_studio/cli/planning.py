@@ -330,11 +330,12 @@ def as_text(made: Plan) -> str:
     if price:
         cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
     batch = int(made.job["training.global_batch"])
+    noun = figures.noun(str(made.job["data.kind"]))
     rows = [
         ["Model", f"{made.job.model}, {made.framework}, {runs_on(made)}"],
-        ["Steps", f"{made.steps:,} of {batch:,} {figures.noun(str(made.job['data.kind']))}"],
+        ["Steps", f"{made.steps:,} of {batch:,} {noun}"],
         ["Time", between(made.time_s, figures.duration)],
-        ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} a second")],
+        ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} {noun} a second")],
         ["Memory", "not known" if need is None or there is None else f"{figures.size(need)} of {figures.size(there)}"],
         ["Cost", cost if price or rents else f"nothing, it is {'a free TPU' if free else 'this computer'}"],
         [

@@ -20,15 +20,16 @@ from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.wire.schema import KEYS
 
 LARGEST_BYTES = 1_000_000
+_DATA = {".csv", ".tsv", ".tab", ".txt", ".md", ".text", ".jpg", ".jpeg", ".png"}  # no job file is called so
 
 
 def load(path: Path) -> Job:
     """The job in *path*; its relative paths are relative to the file's folder.
 
     Raises:
-        JobError: ``job-file-missing``, ``job-file-unreadable``, ``job-file-empty``, ``job-file-not-text``,
-            ``job-file-too-large``, ``job-file-syntax`` (with line and column), ``job-file-twice``, and
-            those of `wire.job.parse` with file and line added.
+        JobError: ``job-file-missing``, ``job-file-is-data``, ``job-file-unreadable``, ``job-file-empty``,
+            ``job-file-not-text``, ``job-file-too-large``, ``job-file-syntax`` (with line and column),
+            ``job-file-twice``, and those of `wire.job.parse` with file and line added.
     """
     file = str(path)
     try:
@@ -36,8 +37,20 @@ def load(path: Path) -> Job:
             data = stream.read(LARGEST_BYTES + 1)
     except FileNotFoundError as error:
         raise JobError("job-file-missing", file=file) from error
+    except IsADirectoryError as error:
+        raise JobError("job-file-is-data", file=file) from error
     except OSError as error:
         raise JobError("job-file-unreadable", file=file, raw=error.strerror or str(error)) from error
+    try:
+        return _decoded(data, path)
+    except JobError as error:
+        if path.suffix.lower() in _DATA and error.id in ("job-file-too-large", "job-file-not-text", "job-file-syntax"):
+            raise JobError("job-file-is-data", file=file) from error
+        raise
+
+
+def _decoded(data: bytes, path: Path) -> Job:
+    file = str(path)
     if len(data) > LARGEST_BYTES:
         raise JobError("job-file-too-large", file=file, limit=LARGEST_BYTES)
     try:

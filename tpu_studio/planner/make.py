@@ -156,6 +156,7 @@ class _Draft:
         return basis_json(
             traits, workload, self.estimate.modelled, flops_per_example=self.work.flops, bytes=self._needed_bytes,
             timed=self.timing is not None, own=lesson.to_json() if lesson else None,
+            training_s=self.estimate.training_s.to_json(),
         )  # fmt: skip
 
     @property

@@ -128,7 +128,7 @@ class EngineView:
         if self.status == "missing":
             return (
                 "Training needs TensorFlow, JAX and Keras. They live in a folder of their own, apart from this app "
-                "(about 350 MB to download, 2.1 GB on disk)."
+                "(about 470 MB to download, 2.1 GB on disk)."
             )
         if self.status == "installing":
             return "Another TPU Studio program is creating the engine. It will be ready here as well."

@@ -30,7 +30,7 @@ class Computer:
     @property
     def words(self) -> str:
         cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        memory = f", {self.memory_bytes / 2**30:.0f} GB memory" if self.memory_bytes else ""
+        memory = f", {figures.size(self.memory_bytes)} memory" if self.memory_bytes else ""
         return cores + memory
 
 

@@ -30,12 +30,11 @@ class RunFacts:
     usd_limit: float | None
     hours_limit: float | None
     usd_per_hour: float | None
-    expected_s: float | None
+    training_s: float | None
     classes: tuple[str, ...] = ()
     columns: tuple[Mapping[str, Any], ...] = ()
     target: str = ""
     kind: str = ""
-    setup_s: float | None = None
 
     @property
     def rented(self) -> bool:
@@ -74,12 +73,19 @@ def facts_of(plan: Plan) -> RunFacts:
         usd_limit=plan.limits.get("money_usd"),
         hours_limit=plan.limits.get("hours"),
         usd_per_hour=(plan.price or {}).get("usd_per_hour"),
-        expected_s=plan.time_s.expected if plan.time_s else None,
+        training_s=_training_s(plan),
         classes=classes,
         columns=tuple(look.get("columns", ()) or ()),
         target=str(look.get("target") or job["data.target"] or ""),
         kind=kind,
     )
+
+
+def _training_s(plan: Plan) -> float | None:
+    """What the plan expects of the training alone, without setting up; None in plans of older versions."""
+    told = plan.basis.get("training_s")
+    expected = told.get("expected") if isinstance(told, Mapping) else None
+    return float(expected) if isinstance(expected, (int, float)) else None
 
 
 def main_metric(facts: RunFacts) -> tuple[str, str]:

@@ -185,7 +185,10 @@ def extension_words(facts: RunFacts, view: RunView, epochs: float) -> str:
     took = f", about {figures.duration(seconds)}" if seconds else ""
     if not left:
         return f"{figures.count(more)} more steps{took}"
-    return f"{figures.count(more)} after the {figures.count(left)} still left: {figures.count(left + more)} steps{took}"
+    return (
+        f"The {figures.count(left)} steps that were still planned and {figures.count(more)} more: "
+        f"{figures.count(left + more)} in all{took}"
+    )
 
 
 def extension_s(facts: RunFacts, view: RunView, steps: int) -> float | None:

@@ -109,6 +109,6 @@ def _cleaned(view: RunView) -> Stage:
 
 
 def _coming(facts: RunFacts, phase: Phase) -> str:
-    if phase is Phase.TRAINING and facts.expected_s:
-        return f"about {figures.duration(facts.expected_s)}"
+    if phase is Phase.TRAINING and facts.training_s:
+        return f"about {figures.duration(facts.training_s)}"
     return "about 5 s" if phase is Phase.SAVING else ""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.plan.dropzone import DropZone
@@ -28,3 +28,16 @@ def test_only_data_is_taken_as_data(qtbot: QtBot, tmp_path: Path, name: str, tak
     )
     QApplication.sendEvent(zone, entering)
     assert entering.isAccepted() is taken
+
+
+def test_choosing_begins_in_the_persons_own_folder_then_beside_the_last_data(qtbot: QtBot, tmp_path: Path) -> None:
+    zone = DropZone()
+    qtbot.addWidget(zone)
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    for path, folder in (("", Path.home()), (str(tmp_path / "rows.csv"), tmp_path)):
+        zone.set_kind("table", path)
+        zone.choose()
+        dialog = zone.window().findChild(QFileDialog)
+        assert dialog is not None and Path(dialog.directory().absolutePath()) == folder
+        dialog.setParent(None)
+        dialog.deleteLater()

@@ -93,7 +93,7 @@ def test_without_an_engine_start_offers_to_create_it(qtbot: QtBot):
     world.model.choose_data("digits", None)
     qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
     assert page.card.start.engine.isVisible()
-    assert "350 MB" in page.card.start.engine.text.text()
+    assert "470 MB" in page.card.start.engine.text.text()
     assert not world.launched
 
 

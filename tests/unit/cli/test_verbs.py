@@ -237,7 +237,7 @@ def test_the_life_of_a_run(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.json("delete", run)[0] == 0
     assert terminal.json("runs")[1]["runs"] == []
     assert [one["run"] for one in terminal.json("runs", "--deleted")[1]["deleted"]] == [run]
-    assert terminal.json("delete", "--undo", run)[0] == 0
+    assert terminal.json("delete", "--undo", run[:-1]) == (0, {"run": run})  # a beginning, as everywhere
     assert terminal.json("show", run)[1]["plan"]["run"] == run
     assert terminal.run("show", run).stdout.startswith("Run")
 
@@ -275,6 +275,23 @@ def test_a_damaged_job_is_told_by_line(terminal: Terminal, tmp_path: Path) -> No
     job.write_text('format = 1\nname = "x"\n[model\n')
     code, told = terminal.json("plan", job)
     assert (code, told["error"]["id"], told["error"]["facts"]["line"]) == (2, "job-file-syntax", 3)
+
+
+@pytest.mark.parametrize(
+    ("argv", "raw", "help"),
+    [
+        (["shw"], "There is no verb “shw”; perhaps “show” is meant", "tpu-studio --help"),
+        (["qqq"], "There is no verb “qqq”", "tpu-studio --help"),
+        (["runs", "--foo"], "“runs” does not know --foo", "tpu-studio runs --help"),
+    ],
+)
+def test_a_mistyped_command_names_what_may_be_meant(argv: list[str], raw: str, help: str) -> None:
+    from tpu_studio.cli.parser import parse
+    from tpu_studio.wire.errors import BadInput
+
+    with pytest.raises(BadInput) as caught:
+        parse(argv)
+    assert caught.value.facts == {"raw": raw, "help": help}
 
 
 VERBS = "plan run runs show watch stop extend resume delete export import convert engine predict"

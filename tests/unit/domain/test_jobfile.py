@@ -55,9 +55,14 @@ def test_a_mistake_is_named_with_its_line(text: str, id: str, line: int | None):
 def test_files_that_cannot_be_read_are_named(tmp_path: Path):
     binary = tmp_path / "b.tpujob"
     binary.write_bytes(bytes(range(256)))
+    table, prose = tmp_path / "Strom.csv", tmp_path / "diary.txt"
+    table.write_text("Straße;kWh\nAm Bühl;1,5\n", "latin-1")
+    prose.write_text("Today I went out.\n")
     for path, id in (
+        (table, "job-file-is-data"),
+        (prose, "job-file-is-data"),
         (tmp_path / "none.tpujob", "job-file-missing"),
-        (tmp_path, "job-file-unreadable"),
+        (tmp_path, "job-file-is-data"),
         (binary, "job-file-not-text"),
     ):
         with pytest.raises(JobError) as caught:

@@ -62,7 +62,7 @@ def model(engine, tasks=None):
 
 def test_a_missing_engine_says_what_it_is_how_large_and_offers_to_create_it():
     view = model(FakeEngine()).state.value
-    assert view.word == "Not there yet" and "350 MB" in view.sentence and "2.1 GB" in view.sentence
+    assert view.word == "Not there yet" and "470 MB" in view.sentence and "2.1 GB" in view.sentence
     assert view.remedy == ("install", "Create the engine")
     assert not view.may_remove
 

@@ -16,15 +16,15 @@ HERE = Computer(8, 16 * 2**30)
 
 def test_this_computer_has_cores_and_says_so():
     assert this_computer().cores >= 1
-    assert HERE.words == "8 cores, 16 GB memory"
+    assert HERE.words == "8 cores, 17.2 GB memory"
     assert Computer(1, 0).words == "1 core"
 
 
 @pytest.mark.parametrize(
     ("engine", "line"),
     [
-        (EngineView("ready"), ("circle-check", "ok", "Ready · 8 cores, 16 GB memory")),
-        (EngineView("missing"), ("package", "neutral", "8 cores, 16 GB memory · one-time setup first")),
+        (EngineView("ready"), ("circle-check", "ok", "Ready · 8 cores, 17.2 GB memory")),
+        (EngineView("missing"), ("package", "neutral", "8 cores, 17.2 GB memory · one-time setup first")),
         (EngineView("broken"), ("circle-alert", "warn", "The training engine needs repair")),
         (
             EngineView("missing", doing="install", bar=Bar(0.34, "", "")),

@@ -15,7 +15,9 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_notice
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runfacts import facts_of
 from tpu_studio.viewmodels.runnumbers import extension_s, extension_words
+from tpu_studio.viewmodels.runstages import stages
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse
@@ -173,6 +175,12 @@ def test_a_live_run_tells_its_stage_its_speed_and_the_time_left(page: RunViewMod
         "warn",
     )  # 1,280 pictures in 10 s, 40 % of it waiting
     assert left.value == "1 min 52 s"  # 60 steps at 4 a second, in 75 s for every 10 s of steps
+
+
+def test_before_training_its_stage_tells_the_time_of_the_training_alone():
+    plan = replace(PLAN, basis={"training_s": {"low": 5.0, "expected": 9.0, "high": 16.0}})
+    assert stages(facts_of(plan), RunView(), 0)[3].caption == "about 9 s"
+    assert stages(facts_of(PLAN), RunView(), 0)[3].caption == ""  # a plan of an older version does not say
 
 
 def test_a_run_on_this_computer_says_nothing_of_chips(page: RunViewModel, watched: Watched):
@@ -347,10 +355,10 @@ def extended() -> list[dict[str, Any]]:
 def test_a_run_taken_up_again_shows_what_comes_once_more_as_ahead(page: RunViewModel, watched: Watched):
     watched.tell(*training(), event("phase", t=190, phase="saving"), *extended())
     page.open()
-    stages = {stage.title: stage for stage in page.state.value.stages}
-    assert stages["Setting up"].state == "current" and stages["Setting up"].caption == "loading the engine"
-    assert stages["Training"].state == "ahead" and stages["Training"].caption.endswith("so far")
-    assert stages["Saving"].state == "ahead"
+    told = {stage.title: stage for stage in page.state.value.stages}
+    assert told["Setting up"].state == "current" and told["Setting up"].caption == "loading the engine"
+    assert told["Training"].state == "ahead" and told["Training"].caption.endswith("so far")
+    assert told["Saving"].state == "ahead"
 
 
 def test_time_between_an_end_and_carrying_on_is_not_the_runs(page: RunViewModel, watched: Watched):
@@ -387,7 +395,8 @@ def test_training_longer_after_an_early_stop_tells_the_steps_still_left(page: Ru
     watched.tell(*training(40), event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))
     page.open()
     state = page.state.value
-    assert extension_words(state.facts, state.view, 1).startswith("20 after the 60 still left: 80 steps, about ")
+    told = extension_words(state.facts, state.view, 1)
+    assert told.startswith("The 60 steps that were still planned and 20 more: 80 in all, about ")
 
 
 def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):

@@ -111,6 +111,11 @@ ERRORS: dict[str, Entry] = {
     "job-file-missing": lambda f: Sentence(
         f"{f.file(default='The job file')} is not there", _KEPT, "Check the name, or choose the file again."
     ),
+    "job-file-is-data": lambda f: Sentence(
+        f"{f.file(default='This')} is data, not a job file",
+        f"A job file is a page of text that says what to train on such data, and how. {_KEPT}",
+        "Start the window with “tpu-studio”, drop the data there, and press “Save as a file...”: that writes its job file.",
+    ),
     "job-file-unreadable": lambda f: Sentence(
         f"{f.file(default='The job file')} cannot be read",
         f"The system says: {f.text('raw', 'no reason')}. {_KEPT}",

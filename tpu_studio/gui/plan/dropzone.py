@@ -39,6 +39,7 @@ class DropZone(Themed, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.kind = ""
+        self._folder = Path.home()
         self._over = False
         self.setAcceptDrops(True)
         self._tile = IconTile("folder-open", "neutral", side=40, icon_size=20)
@@ -64,6 +65,7 @@ class DropZone(Themed, QWidget):
         self.kind = kind
         title, text, button = WORDS.get(kind, WORDS[""])
         if path:
+            self._folder = Path(path).parent
             name = Path(path).name
             title, text, button = name or path, path, button.replace("Choose a", "Choose another")
         self._title.setText(title)
@@ -74,7 +76,7 @@ class DropZone(Themed, QWidget):
 
     def choose(self) -> None:
         files = self.kind in FILES
-        dialog = QFileDialog(self.window(), "Choose the data", "", FILES.get(self.kind, ""))
+        dialog = QFileDialog(self.window(), "Choose the data", str(self._folder), FILES.get(self.kind, ""))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile if files else QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(lambda name: self.chosen.emit(Path(name)))
         dialog.open()

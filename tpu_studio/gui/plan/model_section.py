@@ -84,7 +84,7 @@ class ModelSection(FoldingSection):
         self._holder.addWidget(self.group)
 
     def choose_file(self) -> None:
-        dialog = QFileDialog(self.window(), "Choose your model file", "", "Python files (*.py)")
+        dialog = QFileDialog(self.window(), "Choose your model file", str(Path.home()), "Python files (*.py)")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: self._model.choose_file(Path(name)))
         dialog.open()

@@ -5,16 +5,17 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from tpu_studio.domain import figures
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, Scroll
 from tpu_studio.gui.kit.choose import Segmented, SwitchRow
 from tpu_studio.gui.kit.fields import Field
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.kit.theme import px, soft_px
+from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.plan.rented_box import RentedBox
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.planner.computer import this_computer
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
@@ -64,7 +65,7 @@ class WhereSection(QWidget):
         self.card.body.addWidget(self.place)
         computer = this_computer()
         cores = "1 core" if computer.cores == 1 else f"{computer.cores} cores"
-        self._here = f"{cores}, {computer.memory_bytes / 2**30:.0f} GB of memory. Free of charge."
+        self._here = f"{cores}, {figures.size(computer.memory_bytes)} of memory. Free of charge."
         self.about = Text(self._here, "secondary", "text_2")
         self.card.body.addWidget(self.about)
         self.rented = RentedBox(model)
@@ -150,9 +151,7 @@ class WhereSection(QWidget):
             column.addWidget(Text(", ".join(dict.fromkeys(names)), "label-strong"))
             column.addWidget(Text(why, "secondary", "text_2"))
             column.addSpacing(Space.m)
-        scroll = Scroll(inside)
-        scroll.setMinimumHeight(min(inside.sizeHint().height(), soft_px(380)))
-        sheet.body.addWidget(scroll, 1)
+        sheet.body.addWidget(Tall(Scroll(inside), lambda width: inside.heightForWidth(width) + 4), 1)
         sheet.answer("Close", safe=True)
         sheet.open()
 

@@ -194,7 +194,8 @@ class Charts:
             return
         self._gaps = found
         why = "carried on with the next TPU" if state.facts.rented else "carried on from the saved copy"
-        again = [Gap(float(step), why, f"attempt {number}") for number, (_, step) in enumerate(found, 2)]
+        short = "attempt {}" if state.facts.rented else "carried on"
+        again = [Gap(float(step), why, short.format(number)) for number, (_, step) in enumerate(found, 2)]
         for plot in self._wanted:
             plot.set_gaps(again if axis == "step" else [])
 
