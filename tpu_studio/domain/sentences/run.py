@@ -118,7 +118,7 @@ REASONS: dict[Reason, Entry] = {
     ),
     Reason.CHECKPOINT_CORRUPT: Sentence(
         "The saved copies are damaged",
-        "None of them could be used, so nothing was trained. What the run had before is untouched. Nothing was charged.",
+        "Not one could be used, so nothing was trained. What the run had before is untouched. Nothing was charged.",
         "Put “checkpoints” back from a copy of the run's folder, then press “Carry on”, or start a new run.",
     ),
     Reason.DEVICES_DIFFER: lambda f: Sentence(
@@ -228,6 +228,7 @@ ERRORS: dict[str, Entry] = {
         f"It was never deleted, is back already, or was removed for good. {_UNCHANGED}",
         "Look at the list of runs.",
     ),
+    "checkpoints-damaged": REASONS[Reason.CHECKPOINT_CORRUPT],
     "no-checkpoint": lambda f: Sentence(
         f"{_run(f)} has no saved copy to go on from",
         f"It ended before the first one. {_UNCHANGED}",
