@@ -3,6 +3,7 @@
 #   make demo    train a small model from photographs, in the window; exits 0 when the run is finished
 #   make app     the window
 #   make practice  the practice cloud, in the foreground (ARGS="--fault stockout-at-submit --speed 10")
+#   make help    this list
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
 #   make bench   the figures of the README, measured on this machine
 #   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
@@ -19,9 +20,12 @@ BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 2
 
-.PHONY: env engine demo app practice test lint pytest bench golden chaos pictures package clean
+.PHONY: env help engine demo app practice test lint pytest bench golden chaos pictures package clean
 
 env: .venv/.made
+
+help:
+	@sed -n -e '/^#/!q' -e 's/^# \{0,1\}//p' Makefile
 
 .venv/.made: pyproject.toml constraints/app.txt constraints/dev.txt
 	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
