@@ -87,7 +87,7 @@ class Answers(QWidget):
     def __init__(self, waiting_for: str) -> None:
         super().__init__()
         self._waiting_for = waiting_for
-        self.head = Line(waiting_for, "section", "text_2")
+        self.head = Text(waiting_for, "section", "text_2")
         self.under = Text("", "secondary", "text_2")
         self.under.hide()
         column = QVBoxLayout(self)
@@ -341,8 +341,10 @@ class TextPanel(TryPanel):
         row.addWidget(self.button)
         row.addWidget(self.cancel)
         row.addStretch(1)
+        self.loading = Text("The first characters take a few seconds: the model is being loaded.", "caption", "text_2")
         self.ask_box.addWidget(self.prompt)
         self.ask_box.addLayout(row)
+        self.ask_box.addWidget(self.loading)
         self.ask_box.addStretch(1)
         self.written = Written()
         self.answer_box.addWidget(self.written)
@@ -356,6 +358,7 @@ class TextPanel(TryPanel):
         if self.cancel.hasFocus() and not trial.asking:  # else the focus would fall somewhere else on the page
             self.button.setFocus(Qt.FocusReason.OtherFocusReason)
         self.cancel.setVisible(trial.asking)
+        self.loading.setVisible(trial.asking and not trial.text)
         prompt = str((trial.question or {}).get("prompt", ""))
         self.written.show_text(prompt + trial.text if trial.question else "", trial.asking)
 
