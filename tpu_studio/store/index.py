@@ -151,7 +151,7 @@ def summarise(follower: Follower) -> RunSummary:
         steps_planned=view.steps_planned or plan.steps,
         key_metric=_key_metric(plan, view),
         losses=_losses(follower),
-        duration_s=view.seconds(view.seen_t),
+        duration_s=(view.working_s if plan.place == "computer" else view.seconds)(view.seen_t),
         usd=view.usd,
         usd_most=view.usd_between[1] if view.usd_between and view.settled else view.usd,
         attempt=max(1, view.attempt),

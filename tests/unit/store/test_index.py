@@ -32,3 +32,12 @@ def test_the_time_of_a_run_that_was_carried_on_is_without_the_pause(index: Index
     assert row.alive and not row.over
     assert row.duration_s == pytest.approx(70.0, abs=8.0)
     assert index.summary(folder).duration_s == pytest.approx(70.0, abs=8.0)  # as it is remembered
+
+
+def test_the_wait_for_ones_turn_on_this_computer_is_no_time_of_a_run(index: Index, folder: Path, write: Write) -> None:
+    write(
+        {"t": 100.0, "kind": "phase", "phase": "queued", "attempt": 1},
+        {"t": 3700.0, "kind": "phase", "phase": "training", "attempt": 1},
+        {"t": 3760.0, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 5},
+    )
+    assert index.summary(folder).duration_s == 60.0
