@@ -26,8 +26,8 @@ def predict(arguments: Arguments, output: Output) -> int:
             help="tpu-studio predict --help",
         )
     with studio() as services:
-        folder = services.runs.folder(arguments.run)
-        plan = services.runs.plan(arguments.run)
+        folder = services.reading.folder(arguments.run)
+        plan = services.reading.plan(arguments.run)
         _check_question(arguments, str(plan.job["data.kind"]), plan.task)
         labels = _samples(arguments.samples, plan) if arguments.samples > 0 else {}
         items += labels

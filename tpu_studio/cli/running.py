@@ -69,7 +69,7 @@ def watch(arguments: Arguments, output: Output) -> int:
 
 def to_the_end(services: Studio, name: str, output: Output, *, stop_on_interrupt: bool = False) -> int:
     """Watch until the run is over; the exit code that its end stands for."""
-    following = services.runs.follow(name)
+    following = services.reading.follow(name)
     run_id = following.folder.name
     stopping = False
     try:
@@ -153,7 +153,7 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
             changed_at = now
         elif now - changed_at > LOST_AFTER_S:
             changed_at = now
-            services.runs.settle(name)  # a run whose guardian was killed never says its end
+            services.reading.settle(name)  # a run whose guardian was killed never says its end
         if output.as_json and now - line_at >= LINE_EVERY_S:
             line_at = now
             line = _line(following.folder.name, view)

@@ -54,6 +54,10 @@ class ColumnCurve:
     def __len__(self) -> int:
         return self._length
 
+    def move(self, folder: Path) -> None:
+        """Its column is made anew in *folder*; what is shown stays until the next `show`."""
+        self._folder = folder
+
     def show(self, length: int, number: int | None = None) -> None:
         """From now on the column has *length* points (again: after a resume, other ones)."""
         if number is not None:

@@ -13,8 +13,9 @@ from __future__ import annotations
 import errno
 import sqlite3
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.store import columns, viewcodec
 from tpu_studio.store.curve import ColumnCurve, mapped
-from tpu_studio.store.database import Cursor, Database, Stored
+from tpu_studio.store.database import Cursor, Database, Stored, refused
 from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records, without_collecting
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
@@ -49,14 +50,27 @@ class _Part:
 class Follower:
     """Implements ``workflow.ports.Following``. Made by ``store.index``; may be polled and read on different threads."""
 
-    def __init__(self, folder: Path, plan: Plan, key: str, identity: str, database: Database) -> None:
-        self.folder, self.plan = folder, plan
+    def __init__(
+        self,
+        folder: Path,
+        plan: Plan,
+        key: str,
+        identity: str,
+        database: Database,
+        spare: Callable[[], Database] | None = None,
+    ) -> None:
+        """*spare*: an index elsewhere, for the moment when *database* has no room left."""
+        self.folder, self.plan, self._spare = folder, plan, spare
         self._key, self._identity, self._db = key, identity, database
         self._lock = threading.RLock()
         self._curves: dict[str, ColumnCurve] = {}
         self._dirty_lines, self._unsynced = 0, False
         self._view, self._cursor, self._generation, self._reader = RunView(), Cursor(), 0, Reader()
-        self._restore(database.begin(key, identity))
+        try:
+            self._restore(database.begin(key, identity))
+        except sqlite3.Error as error:
+            if not self._moved_aside(error):
+                raise
 
     @property
     def view(self) -> RunView:
@@ -77,8 +91,8 @@ class Follower:
         """Read what is new.
 
         Raises:
-            RunError: ``disk-full`` (the index needs room), ``run-unreadable``. The run itself goes on; poll again
-            later.
+            RunError: ``disk-full`` (there is no room for an index anywhere), ``run-unreadable``. The run itself goes
+            on; poll again later.
         """
         try:
             if self._has_read_all():
@@ -86,6 +100,8 @@ class Follower:
             with without_collecting():
                 return self._poll()
         except (OSError, sqlite3.Error) as error:
+            if self._moved_aside(error):
+                return replace(self.poll(), reset=True)
             full = "disk is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)
             raise RunError(
                 "disk-full" if full else "run-unreadable", folder=str(self.folder), raw=str(error)
@@ -133,7 +149,8 @@ class Follower:
                 columns.sync(self._columns)
                 self._unsynced = False
             if self._dirty_lines or whole:
-                self._save(synced=whole)
+                with suppress(sqlite3.Error):  # no room: then it is read again the next time
+                    self._save(synced=whole)
 
     def recent_logs(self, at_most: int = 200) -> tuple[Event, ...]:
         """The latest lines that the training program wrote, from the ends of its events files."""
@@ -166,6 +183,21 @@ class Follower:
         self._view, self._cursor, self._generation = view, cursor, stored.generation
         self._reader = Reader(view)
         self._show(stored, changed=True)
+
+    def _moved_aside(self, error: Exception) -> bool:
+        """After *error* of a full disk: whether the run is read into the spare index from here on."""
+        if self._spare is None or refused(self._db.columns.parent, error).id != "disk-full":
+            return False
+        spare, self._spare = self._spare, None
+        with self._lock:
+            try:
+                self._db = spare()
+                for curve in self._curves.values():
+                    curve.move(self._columns)
+                self._restore(self._db.begin(self._key, self._identity))
+            except (OSError, sqlite3.Error, RunError):
+                return False  # the caller tells of the first error
+        return True
 
     def _begin_anew(self) -> Stored:
         self._db.reset(self._key, self._identity)

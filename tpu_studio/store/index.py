@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import tempfile
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -47,9 +49,13 @@ class Index:
     def __init__(self, home: Path, *, at: Path | None = None) -> None:
         self._home = home.absolute()
         self._db = Database(at or self._home)
+        self._spare: PassingIndex | None = None
+        self._making_spare = threading.Lock()
 
     def close(self) -> None:
         self._db.close()
+        if self._spare is not None:
+            self._spare.close()
 
     def follow(self, folder: Path) -> Follower:
         """Watch the run in *folder*; poll once to know where it stands.
@@ -65,7 +71,7 @@ class Index:
             raise RunError("run-unknown", run=folder.name, raw=str(error)) from error
         plan, identity = loads(frozen), hashlib.sha256(frozen).hexdigest()
         try:
-            return Follower(folder, plan, self._key(folder), identity, self._db)
+            return Follower(folder, plan, self._key(folder), identity, self._db, self._elsewhere)
         except sqlite3.Error as error:
             raise refused(self._home, error) from error
 
@@ -83,13 +89,21 @@ class Index:
             follower.poll()
             row = replace(summarise(follower), learned=self._learned(follower))
             follower.close(sync=False)
-            self._db.save_summary(self._key(folder), stamp, _to_json(row))
+            with suppress(sqlite3.Error):  # a full disk: then it is made anew the next time
+                self._db.save_summary(self._key(folder), stamp, _to_json(row))
             return _timed(_alive(row, alive))
         except (StudioError, OSError, sqlite3.Error) as error:
             problem = error.id if isinstance(error, StudioError) else "run-unreadable"
             return RunSummary(
                 folder.name, folder.name, folder, _modified(folder), status="failed", over=True, problem=problem
             )
+
+    def _elsewhere(self) -> Database:
+        """For runs that go on being watched when this index has no room left. Raises RunError, OSError."""
+        with self._making_spare:
+            if self._spare is None:
+                self._spare = PassingIndex(self._home)
+            return self._spare._db
 
     def _learned(self, follower: Follower) -> Mapping[str, Any] | None:
         """Of a run of this installation, and of this computer where that did the work; a stranger's teaches nothing."""
@@ -120,10 +134,12 @@ class Index:
 
 
 class PassingIndex(Index):
-    """In a temporary folder that goes with it: for a *home* that cannot be written."""
+    """In a temporary folder that goes with it: for a *home* that cannot be written. In memory where that can be, for
+    the disk of temporary files may be the very one that is full."""
 
     def __init__(self, home: Path) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="tpu-studio-index-")
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self._folder = tempfile.TemporaryDirectory(prefix="tpu-studio-index-", dir=memory)
         super().__init__(home, at=Path(self._folder.name))
 
     def close(self) -> None:

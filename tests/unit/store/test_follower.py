@@ -263,6 +263,29 @@ def test_an_error_of_the_disk_with_no_room_left_is_a_full_disk(
     assert caught.value.id == id
 
 
+def test_where_the_index_has_no_room_a_run_is_watched_to_its_end_all_the_same(
+    index: Index, folder: Path, write: Write
+) -> None:
+    following = index.follow(folder)
+    write(metric(1.0, [1], loss=[3.0]))
+    following.poll()
+    watched = following.curve("loss")  # as a plot holds it
+    database = index._db._db
+    database.execute(f"PRAGMA max_page_count = {database.execute('PRAGMA page_count').fetchone()[0]}")  # as if full
+    ended = {"t": 3.0, "kind": "end", "status": "finished", "reason": "completed", "steps": 2}
+    many = {f"a metric with a long name, number {number}": [1.0] for number in range(200)}
+    write(metric(2.0, [2], loss=[2.0]), metric(2.0, [2], **many), ended)
+    assert following.poll().reset
+    assert points(following) == [(1, 3.0), (2, 2.0)]
+    assert len(watched) == 2
+    assert following.view.over
+    following.close()
+    again = index.follow(folder)
+    again.poll()
+    assert points(again) == [(1, 3.0), (2, 2.0)]
+    assert (index.summary(folder).problem, index.summary(folder).over) == ("", True)
+
+
 def test_an_opened_again_run_needs_not_to_be_read_again(
     home: Path, folder: Path, write: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
