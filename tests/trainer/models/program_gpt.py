@@ -32,13 +32,12 @@ def main() -> None:
     found["by_hand"] = float(np.abs(by_hand(model, x) - one).max())
     deviations = {weight.path: float(np.std(np.asarray(weight))) for weight in model.weights}
     found["deviations"] = deviations
-    for share in (0.0, 0.2):
-        kept, again = (
-            gradients(build(plan("gpt-nano", TEXT, options={**SMALL, "dropout": share}, rematerialize=remat), TEXT), x)
-            for remat in (False, True)
-        )
-        found[f"recomputed_{share}"] = max(float(np.abs(a - b).max()) for a, b in zip(kept, again, strict=True))
-        found[f"gradient_{share}"] = max(float(np.abs(a).max()) for a in kept)
+    kept, again = (
+        gradients(build(plan("gpt-nano", TEXT, options={**SMALL, "dropout": 0.2}, rematerialize=remat), TEXT), x)
+        for remat in (False, True)
+    )
+    found["recomputed"] = max(float(np.abs(a - b).max()) for a, b in zip(kept, again, strict=True))
+    found["gradient"] = max(float(np.abs(a).max()) for a in kept)
     if keras.backend.backend() == "jax":
         found |= quickened(x)
     print(json.dumps(found))

@@ -41,10 +41,9 @@ def test_initial_weights_spread_as_in_gpt2(found: Any) -> None:
         assert deviation == pytest.approx(wanted, rel=0.05), path
 
 
-@pytest.mark.parametrize("dropout", [0.0, 0.2])
-def test_recomputing_a_block_changes_no_gradient_not_even_with_dropout(found: Any, dropout: float) -> None:
-    assert found[f"gradient_{dropout}"] > 0
-    assert found[f"recomputed_{dropout}"] < 1e-6
+def test_recomputing_a_block_changes_no_gradient_not_even_with_dropout(found: Any) -> None:
+    assert found["gradient"] > 0
+    assert found["recomputed"] < 1e-6
 
 
 @pytest.mark.parametrize(("precision", "near"), [("float32", 1e-4), ("bfloat16", 0.05)])
