@@ -11,7 +11,8 @@ from tests.unit.viewmodels.test_engine import FakeEngine
 from tpu_studio.gui.engine.dialog import EngineDialog
 from tpu_studio.gui.engine.panel import EnginePanel
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.kit.card import Scroll
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.engine import EngineViewModel
 from tpu_studio.wire.errors import NotReady
 
@@ -72,6 +73,33 @@ def test_escape_is_not_now_and_creates_nothing(qtbot, window):
     dialog = EngineDialog.open_over(window, made(engine, LaterTasks()))
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
     assert window.findChild(Sheet) is None and engine.calls == []
+
+
+def test_enter_creates_it_and_only_removing_has_the_safe_focus(qtbot, window):
+    tasks = LaterTasks()
+    dialog = EngineDialog.open_over(window, made(FakeEngine(), tasks))
+    assert window.focusWidget() is dialog.go
+    qtbot.keyClick(dialog.go, Qt.Key.Key_Return)
+    assert "on its way" in dialog.title.text()
+    tasks.finish_all()
+
+
+def test_page_keys_scroll_a_sheet_while_its_buttons_have_the_focus(qtbot, window):
+    sheet = Sheet(window, "All that is known", "")
+    inside = QWidget()
+    inside.setMinimumHeight(3000)
+    area = Scroll(inside)
+    sheet.body.addWidget(Tall(area, lambda _: 3000), 1)
+    close = sheet.answer("Close", safe=True)
+    sheet.open()
+    bar = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    qtbot.keyClick(close, Qt.Key.Key_PageDown)
+    assert bar.value() == bar.pageStep()
+    qtbot.keyClick(close, Qt.Key.Key_End)
+    assert bar.value() == bar.maximum()
+    qtbot.keyClick(close, Qt.Key.Key_Home)
+    assert bar.value() == 0 and sheet.isVisible()
 
 
 def test_tab_stays_inside_the_dialog(qtbot, window):

@@ -1,7 +1,8 @@
 """Home as a person sees it: honest about what works, quick ways to a first run, and what goes on."""
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QScrollArea
 
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.viewmodels.home import CloudKnown
@@ -91,3 +92,27 @@ def test_pictures_and_words_stay_whole_when_the_window_is_small(studio):
     QApplication.processEvents()
     for card in studio.page.examples:
         assert card.height() >= card.heightForWidth(card.width()) - 1
+
+
+@pytest.mark.parametrize(("size", "width"), [(100, 1440), (150, 1100), (150, 1300), (150, 1600)])
+def test_the_ways_are_equally_wide_and_no_pill_touches_its_tile_at_any_size_of_text(studio, qtbot, size, width):
+    home = studio.page
+    run = studio.launch("first")
+    studio.wait_over(run)
+    qtbot.waitUntil(home._recent.isVisible, timeout=5000)
+    qtbot.waitUntil(lambda: home.cloud.pill.text().startswith("From about $"), timeout=10_000)
+    studio.window.resize(width, 700)
+    studio.studio.settings.set(text_size=size)
+    try:
+        QApplication.processEvents()
+        QApplication.processEvents()
+        cards = (home.computer, home.practice, home.cloud)
+        assert max(card.width() for card in cards) - min(card.width() for card in cards) <= 1
+        for card in cards:
+            tile, pill = card._tile.geometry(), card.pill.geometry()
+            assert pill.left() - tile.right() >= 8 or pill.top() - tile.bottom() >= 8
+            assert card.rect().contains(pill)
+        inside = home.findChild(QScrollArea)
+        assert inside.widget().width() == inside.viewport().width()
+    finally:
+        studio.studio.settings.set(text_size=100)

@@ -1,9 +1,10 @@
 """Rows, bars, timeline, sidebar, table, dialog, notices and explainer."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRect, Qt, QUrl
 from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
@@ -17,6 +18,7 @@ from tpu_studio.gui.kit.explainer import Explainer, Help
 from tpu_studio.gui.kit.nav import NavItem, Sidebar
 from tpu_studio.gui.kit.notice import Notices
 from tpu_studio.gui.kit.numbers import BigNumberRow
+from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.rail import Step, StepRail
 from tpu_studio.gui.kit.rows import Note, SummaryRow
 from tpu_studio.gui.kit.states import DropZone, EmptyState
@@ -363,6 +365,22 @@ def test_actions_of_a_page_stand_below_its_title_where_there_is_little_room(qtbo
     buttons[1].hide()
     buttons[2].hide()
     qtbot.waitUntil(lambda: buttons[0].mapTo(header, buttons[0].rect().topLeft()).x() > 200)
+
+
+def test_more_actions_than_a_line_holds_wrap_and_none_is_lost(qtbot):
+    theme.controller().set_text_scale(1.5)
+    names = ("Stopped by you", "Open folder", "Save a copy…", "Train longer…", "Change and start again", "Carry on")
+    buttons = [Pill(names[0]), *(Button(words) for words in names[1:])]
+    header = PageHeader("hands-that-count", "Small picture network · hands · this computer", *buttons)
+    qtbot.kept = window = shown(qtbot, header, width=960)
+    QApplication.processEvents()
+    assert window.width() == 960
+    boxes = [QRect(button.mapTo(header, QPoint(0, 0)), button.size()) for button in buttons]
+    middles = sorted(box.center().y() for box in boxes)
+    assert sum(lower - upper > 1 for upper, lower in pairwise(middles)) == 1  # two lines, each on its middle
+    assert all(header.rect().contains(box) and box.size() == button.sizeHint()
+               for box, button in zip(boxes, buttons, strict=True))  # fmt: skip
+    assert boxes[0].y() >= header.sentence.geometry().bottom()
 
 
 def test_a_limit_is_never_cut_off_its_number_grows_smaller_instead(qtbot):

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication, QWidget
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import ComboBox, LineEdit
+from tpu_studio.gui.kit.fields import ComboBox, DecimalBox, LineEdit
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
@@ -140,6 +141,36 @@ def test_a_run_that_is_over_is_trained_longer_from_its_page(
 
     qtbot.waitUntil(lambda: shown.model.state.value.view.step > 20 and shown.model.state.value.over, timeout=15_000)
     assert [step for step, _ in studio.points(run)] == list(range(1, shown.model.state.value.view.step + 1))
+
+
+def test_enter_in_the_number_trains_longer_and_first_corrects_what_cannot_be(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "20", "--save-every", "10"]
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    asked: list[float] = []
+    shown.model.extend = asked.append  # type: ignore[method-assign]
+
+    qtbot.mouseClick(shown.page.extend_button, Qt.MouseButton.LeftButton)
+    assert shown.sheet is not None
+    box = shown.sheet.findChild(DecimalBox)
+    assert shown.window.focusWidget() is box and box.selectedText() == box.text()
+    qtbot.keyClick(shown.sheet, Qt.Key.Key_Escape)
+    assert shown.sheet is None and not asked
+
+    qtbot.mouseClick(shown.page.extend_button, Qt.MouseButton.LeftButton)
+    box = shown.sheet.findChild(DecimalBox)
+    held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "", True)
+    QApplication.sendEvent(box, held)  # the Enter that opened the sheet is still down
+    qtbot.keyClicks(box, "0")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert shown.sheet is not None and not asked and box.text() == "0.1"
+    box.selectAll()
+    qtbot.keyClicks(box, "2.5")
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    assert shown.sheet is None and asked == [2.5]
 
 
 def test_a_failed_run_says_what_happened_and_can_be_carried_on(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +16,9 @@ from tests.unit.viewmodels.test_rented_words import ASKED, END, NAME, THERE, T, 
 from tpu_studio.domain.run import RunView
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.fields import DecimalBox
 from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.run.dialogs import ask_extend
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.run import RunViewModel
@@ -234,3 +236,25 @@ def test_a_deletion_that_fails_is_red_with_its_price_until_it_is_proved(show: An
     one.see(view_of(*THERE, END, failed, *GONE), T + 90)
     assert "removed and checked at" in one.page.removal.note.title.text()
     assert not one.page.removal.button.isHidden()
+
+
+def test_enter_never_makes_a_rented_run_longer(qtbot: QtBot, show: Any):
+    one = show("cloud", view_of(*TRAINS), T + 25)
+    asked: list[float] = []
+    one.model.extend = asked.append
+    ask_extend(one.page, one.model)
+    focus = one.window.focusWidget()
+    assert focus.text() == "Leave it"
+    qtbot.keyClick(one.sheet.findChild(DecimalBox), Qt.Key.Key_Return)
+    assert one.sheet.isVisible() and not asked
+    qtbot.keyClick(focus, Qt.Key.Key_Return)
+    assert not one.window.findChildren(Sheet) and not asked
+
+
+def test_what_stands_below_the_removal_begins_where_its_words_do(qtbot: QtBot, show: Any):
+    one = show("cloud", view_of(*THERE, END, *GONE), T + 90)
+    for scale in (1.5, 1.0):
+        theme.controller().set_text_scale(scale)
+        QApplication.processEvents()
+        card = one.page.removal
+        assert card._lines.mapTo(card, QPoint(0, 0)).x() == card.note.text.mapTo(card, QPoint(0, 0)).x()

@@ -1,15 +1,26 @@
 """The Runs page: finding, sorting, opening, choosing, deleting with undo."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
+from PySide6.QtWidgets import QApplication
 
 from tests.unit.viewmodels.test_runs import DONE
+from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
+from tpu_studio.gui.kit.fields import DecimalBox
+from tpu_studio.gui.kit.paint import text_width
 from tpu_studio.gui.kit.text import Text
-from tpu_studio.gui.runs.model import CHOOSE, LOSS, METRIC, NAME
+from tpu_studio.gui.kit.theme import controller
+from tpu_studio.gui.runs.model import CHOOSE, COST, LOSS, METRIC, NAME, TIME
+from tpu_studio.gui.runs.rowpainter import GAP
 from tpu_studio.gui.runs.spark import paint_spark
+from tpu_studio.gui.runs.table import RunTable
 from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.runrows import rows_of
 
 
 @pytest.fixture
@@ -153,3 +164,50 @@ def test_rows_that_only_change_keep_the_chosen_ones(page):
     kept = set(model.chosen)
     model.set_rows(tuple(model.rows))
     assert model.chosen == kept and DONE.run not in model.chosen
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.5])
+def test_a_cost_is_never_shortened_and_the_time_gives_way_first(qtbot, scale):
+    controller().set_text_scale(scale)
+    try:
+        table = RunTable(choosing=True)
+        qtbot.addWidget(table)
+        table.resize(970, 400)
+        table.show()
+        (done,) = rows_of([DONE])
+        table.set_rows([done, replace(done, run="b", place_id="practice", usd=1234.56, usd_most=1240.0)])
+        assert not table.isColumnHidden(COST)
+        room = table.columnWidth(COST) - GAP
+        assert room >= text_width(fonts.font("body-medium", numbers=True), "$1,240.00")
+        assert room >= text_width(fonts.font("caption"), "practice, at most")
+        assert table.isColumnHidden(TIME) is (scale > 1)
+        table.set_rows([done])
+        assert not table.isColumnHidden(TIME)
+    finally:
+        controller().set_text_scale(1.0)
+
+
+def test_what_can_be_done_to_a_run_lies_beside_the_search_at_150_percent(studio, page, qtbot):
+    for width in (1100, 1250):
+        studio.window.resize(width, 700)
+        studio.studio.settings.set(text_size=150)
+        click(qtbot, page.table, 0, CHOOSE)
+        try:
+            QApplication.processEvents()
+            places = [part.geometry() for part in (page.filter, page.chosen, page.extend, page.export, page.delete)]
+            assert all(one.right() < other.left() for one, other in pairwise(places))
+            assert places[-1].right() < page._bar.width()
+            click(qtbot, page.table, 0, CHOOSE)
+        finally:
+            studio.studio.settings.set(text_size=100)
+
+
+def test_enter_in_the_number_trains_longer(studio, page, qtbot):
+    run = page.table.runs.rows[0].run
+    page.table.runs.toggle(run)
+    qtbot.mouseClick(page.extend, Qt.MouseButton.LeftButton)
+    box = studio.window.findChild(Sheet).findChild(DecimalBox)
+    assert studio.window.focusWidget() is box and box.selectedText() == "1"
+    qtbot.keyClick(box, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: studio.shell.state.value.run == run, timeout=15_000)
+    studio.wait_over(run)

@@ -205,7 +205,8 @@ class AccountPage(QWidget):
             line.setSpacing(Space.m)
             how = {"oauth": "signed in here", "gcloud": "credentials of gcloud", "key": "key file"}[person.kind]
             name = person.email or "Google account"
-            line.addWidget(Text(f"{name} · {how}", "secondary", "text_2"), 1)
+            middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            line.addWidget(Text(f"{name} · {how}", "secondary", "text_2", align=middle), 1)
             if not person.active:
                 use = Button("Use it", "quiet", size="small", name=f"Use {name}")
                 use.clicked.connect(lambda _=False, id=person.id: self.model.use(id))

@@ -101,6 +101,7 @@ def ask_project(over: QWidget, model: AccountViewModel) -> Sheet:
         model.create_project(name.text().strip() or "Learning TPUs")
 
     make.clicked.connect(create)
+    name.returnPressed.connect(lambda: create() if name.text().strip() else None)
     sheet.body.addWidget(Field("Or a new one, called", name))
     sheet.body.addWidget(make)
 
@@ -177,7 +178,7 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
         model.fix("make-alert")
 
     sheet.answer("Not now", safe=True)
-    sheet.answer("Add alert", add, kind="primary")
+    sheet.ask(amount, sheet.answer("Add alert", add, kind="primary"))
     sheet.open()
     return sheet
 
@@ -227,7 +228,8 @@ def show_request(over: QWidget, model: AccountViewModel, text: str) -> Sheet:
     sheet.body.addWidget(box)
     sheet.closed = model.dismiss
     sheet.answer("Close", safe=True)
-    sheet.answer("Copy it", lambda: QGuiApplication.clipboard().setText(text), kind="primary", stays=True)
+    copy = QGuiApplication.clipboard().setText
+    sheet.answer("Copy it", lambda: copy(text), kind="primary", main=True, stays=True)
     sheet.open()
     return sheet
 

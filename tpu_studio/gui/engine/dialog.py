@@ -30,7 +30,7 @@ class EngineDialog(Sheet):
         self.body.addWidget(self.progress)
         self.stop = self.answer("Stop", model.cancel, left=True, stays=True)
         self.away = self.answer("Not now", safe=True)
-        self.go = self.answer("Create the engine", self._go, kind="primary", stays=True)
+        self.go = self.answer("Create the engine", self._go, kind="primary", main=True, stays=True)
         self._end = model.state.subscribe(self._draw)
         self.closed = self._end
         self._drain = Drain(self, model.tick, 200)

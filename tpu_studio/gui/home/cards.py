@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QEnterEvent, QPaintEvent
-from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QHBoxLayout, QSizePolicy, QWidget
 
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.button import Button
@@ -36,10 +36,12 @@ class WayCard(Card):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(margins=(20, 19, 20, 20), spacing=0, parent=parent)
-        head = QHBoxLayout()
+        self._head = head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        head.setSpacing(Space.m)
         self.pill = Pill(pill[0], pill[1])  # type: ignore[arg-type]
         self._pill_tone = pill[1]
-        head.addWidget(IconTile(icon, kind, side=44, icon_size=20))
+        self._tile = IconTile(icon, kind, side=44, icon_size=20)
+        head.addWidget(self._tile)
         head.addStretch(1)
         head.addWidget(self.pill, 0, Qt.AlignmentFlag.AlignVCenter)
         self._ready_icon = Icon("laptop", "text_2", size=16)
@@ -62,6 +64,22 @@ class WayCard(Card):
         self.body.addSpacing(12)
         self.body.addWidget(self.button)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+
+    @property
+    def head_width(self) -> int:
+        """How wide the card must be for its pill to stand beside its tile."""
+        margins = self.body.contentsMargins()
+        head = self._tile.width() + 2 * self._head.spacing() + self.pill.sizeHint().width()
+        return head + margins.left() + margins.right()
+
+    def set_stacked(self, stacked: bool) -> None:
+        """The pill stands under the tile."""
+        direction = QBoxLayout.Direction.TopToBottom if stacked else QBoxLayout.Direction.LeftToRight
+        if direction is not self._head.direction():
+            self._head.setDirection(direction)
+            self._head.setAlignment(self._tile, Qt.AlignmentFlag.AlignLeft)
+            side = Qt.AlignmentFlag.AlignLeft if stacked else Qt.AlignmentFlag.AlignVCenter
+            self._head.setAlignment(self.pill, side)
 
     def set_ready(self, icon: str, tone: str, words: str) -> None:
         self._ready_icon.set_icon(icon, {"neutral": "text_2"}.get(tone, tone))

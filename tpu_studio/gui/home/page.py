@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
@@ -17,7 +17,7 @@ from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader
 from tpu_studio.gui.kit.text import Line, Text
-from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.home import HomeView, HomeViewModel, Way
 from tpu_studio.viewmodels.shell import ShellViewModel
@@ -59,7 +59,8 @@ class HomePage(QWidget):
         self.cloud.pressed.connect(lambda: self._go("cloud", model.state.value.cloud))
         ways = QHBoxLayout()
         ways.setSpacing(Space.xl)
-        for card in (self.computer, self.practice, self.cloud):
+        self._cards = (self.computer, self.practice, self.cloud)
+        for card in self._cards:
             ways.addWidget(card, 1)
 
         self._examples_title = Line("Start with an example", "section")
@@ -124,7 +125,7 @@ class HomePage(QWidget):
         column.addWidget(self._examples_box)
         column.addWidget(self._recent_box)
         column.addStretch(1)
-        scroll = QScrollArea()
+        self._scroll = scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -134,6 +135,7 @@ class HomePage(QWidget):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addWidget(scroll)
         self._end = model.state.subscribe(self._draw)
+        controller().changed.connect(self._lay_later)
         self.destroyed.connect(lambda: self._end())
 
     def _go(self, place: str, way: Way) -> None:
@@ -179,6 +181,7 @@ class HomePage(QWidget):
         self.computer.set_ready(*view.ready_line)
         self.practice.set_way(view.practice)
         self.cloud.set_way(view.cloud)
+        self._lay_cards()
         self._live_box.setVisible(bool(view.live))
         if view.live or "strips" in self.__dict__:
             for place, strip in enumerate(self.strips):
@@ -210,6 +213,14 @@ class HomePage(QWidget):
         self._columns = 0
         self._lay_examples()
 
+    def _lay_cards(self) -> None:
+        """All pills beside their tiles, or all under them where one would not fit: the cards stay equally wide."""
+        scroll = self._scroll.verticalScrollBar().sizeHint().width()
+        room = (self.width() - scroll - 2 * Space.page - (len(self._cards) - 1) * Space.xl) // len(self._cards)
+        stacked = any(card.head_width > room for card in self._cards)
+        for card in self._cards:
+            card.set_stacked(stacked)
+
     def _lay_examples(self) -> None:
         """Four in a row, two by two where four would be too narrow for their words."""
         columns = 4 if self.width() >= soft_px(1080) else 2
@@ -223,4 +234,12 @@ class HomePage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._lay()
+
+    def _lay_later(self) -> None:
+        """Once every widget has taken the new size of text."""
+        QTimer.singleShot(0, self, self._lay)
+
+    def _lay(self) -> None:
+        self._lay_cards()
         self._lay_examples()

@@ -100,14 +100,18 @@ class MemoryPart:
 class MemoryBar(Themed, QLabel):
     """What fills the memory of a chip, in up to three steps of the accent, split by hairlines, with its legend.
 
-    *total* is in words ("9.8 of 16 GB") and is read to a screen reader with the parts.
+    *total* is in words ("9.8 of 16 GB") and is read to a screen reader with the parts. *beside* stands at the right end
+    of the legend, which leaves it its room.
     """
 
-    def __init__(self, *, parent: QWidget | None = None) -> None:
+    def __init__(self, *, beside: QWidget | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._beside = beside
         self._parts: tuple[MemoryPart, ...] = ()
         self._room_bytes = 1.0
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.follow_theme()
 
     def set_memory(self, parts: Sequence[MemoryPart], room_bytes: float, total: str) -> None:
@@ -118,8 +122,14 @@ class MemoryBar(Themed, QLabel):
         self.updateGeometry()
         self.update()
 
+    def _taken(self) -> QSize:
+        """What stands beside the legend takes."""
+        return QSize(0, 0) if self._beside is None or self._beside.isHidden() else self._beside.sizeHint()
+
     def _legend_lines(self, width: float) -> list[list[tuple[int, str, float]]]:
         font = fonts.font("caption-medium")
+        taken = self._taken().width()
+        width -= taken + Space.m if taken else 0
         lines: list[list[tuple[int, str, float]]] = [[]]
         x = 0.0
         for index, part in enumerate(self._parts):
@@ -141,7 +151,8 @@ class MemoryBar(Themed, QLabel):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return Height.bar_memory + Space.m + len(self._legend_lines(width)) * px(18)
+        legend = Space.m + len(self._legend_lines(width)) * px(18)
+        return Height.bar_memory + max(legend, Space.hair + self._taken().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = paint.open_painter(self)

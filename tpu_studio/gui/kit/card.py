@@ -7,12 +7,14 @@ from PySide6.QtGui import QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
+from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, soft_px
 from tpu_studio.gui.kit.tokens import Radius, Space
 
 Margins = tuple[int, int, int, int]
+QWIDGETSIZE_MAX = (1 << 24) - 1  # Qt's own: no limit
 LEAST_WORDS = 260  # room that a page's title and sentence keep beside its actions
 
 
@@ -94,7 +96,7 @@ class Divider(Themed, QWidget):
 class PageHeader(QWidget):
     """Title, one sentence saying what the page is for, actions top right (`add_action`, left to right).
 
-    Where the actions leave the words too little room they stand below them.
+    Where the actions leave the words too little room they stand below them, on several lines if need be.
     """
 
     def __init__(self, title: str, sentence: str = "", *actions: QWidget, parent: QWidget | None = None) -> None:
@@ -108,9 +110,7 @@ class PageHeader(QWidget):
         words.addWidget(self.title)
         words.addWidget(self.sentence)
         self._side = QWidget()
-        self._actions = QHBoxLayout(self._side)
-        self._actions.setContentsMargins(0, 0, 0, 0)
-        self._actions.setSpacing(Space.l)
+        self._actions = FlowLayout(self._side, gap=Space.l)
         self._below = False
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -137,13 +137,18 @@ class PageHeader(QWidget):
         return super().event(event)
 
     def _place(self) -> None:
-        below = self._side.sizeHint().width() + Space.xxl + soft_px(LEAST_WORDS) > self.width()
+        wide = self._actions.one_line()
+        below = wide + Space.xxl + soft_px(LEAST_WORDS) > self.width()
+        least, most = (0, QWIDGETSIZE_MAX) if below else (wide, wide)
+        if (self._side.minimumWidth(), self._side.maximumWidth()) != (least, most):
+            self._side.setMinimumWidth(least)
+            self._side.setMaximumWidth(most)
         if below != self._below:
             self._below = below
             direction = QBoxLayout.Direction.TopToBottom if below else QBoxLayout.Direction.LeftToRight
             self._row.setDirection(direction)
             self._row.setSpacing(Space.l if below else Space.xxl)
-            side = Qt.AlignmentFlag.AlignLeft if below else Qt.AlignmentFlag.AlignVCenter
+            side = Qt.AlignmentFlag(0) if below else Qt.AlignmentFlag.AlignVCenter
             self._row.setAlignment(self._side, side)
             self.updateGeometry()
 
@@ -155,7 +160,7 @@ class PageHeader(QWidget):
         self.sentence.setVisible(bool(sentence))
 
     def add_action(self, widget: QWidget) -> None:
-        self._actions.addWidget(widget, 0, Qt.AlignmentFlag.AlignVCenter)
+        self._actions.addWidget(widget)
 
 
 class FactRow(QWidget):

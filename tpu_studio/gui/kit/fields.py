@@ -69,6 +69,11 @@ class LineEdit(RingFocus, Themed, QLineEdit):
         left, _, right, _ = self._margins()
         return QSize(left + right + px(44), self.height())
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.isAutoRepeat() and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            return  # held down since the button that has led here: it confirms nothing
+        super().keyPressEvent(event)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = paint.open_painter(self)
         box = QRectF(self.rect())
@@ -155,9 +160,11 @@ class _NumberEdit(LineEdit):
         steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
         if steps and not self.isReadOnly():
             self.step_by(steps)
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
+            as_typed = self._read() is not None
             self._settle()
-            super().keyPressEvent(event)
+            if as_typed:  # else Enter only corrects the number: nobody has seen yet what it would confirm
+                super().keyPressEvent(event)
         else:
             super().keyPressEvent(event)
 
@@ -312,6 +319,16 @@ class ComboBox(RingFocus, Themed, QComboBox):
         paint.draw_text(painter, room, text, self.font(), ink(tone))
 
 
+class _FormColumn(QVBoxLayout):
+    """No wider than a form: Qt asks a layout how high it is at a width that its widget never gets."""
+
+    def heightForWidth(self, width: int) -> int:
+        return super().heightForWidth(min(width, FORM_WIDTH))
+
+    def minimumHeightForWidth(self, width: int) -> int:
+        return super().minimumHeightForWidth(min(width, FORM_WIDTH))
+
+
 class Field(QWidget):
     """Label, question mark, box, then help or error. `help_asked` when the question mark is pressed.
 
@@ -356,7 +373,7 @@ class Field(QWidget):
         below.setSpacing(Space.xs + 1)
         below.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         below.addWidget(self.note, 1)
-        column = QVBoxLayout(self)
+        column = _FormColumn(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.s - 1)
         column.addLayout(top)

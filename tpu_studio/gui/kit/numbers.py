@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetricsF, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, paint
@@ -11,7 +11,7 @@ from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.card import Card, Divider
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
-from tpu_studio.gui.kit.theme import Themed, ink
+from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Space
 
 
@@ -80,7 +80,7 @@ class BigNumber(QWidget):
     def __init__(self, label: str, *, medium: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._name = label
-        self.label = Line(label, "label", "text_2")
+        self.label = Line(label, "label", "text_2", fit=True)
         self._figure = _Figure("medium-number" if medium else "big-number")
         self.context = Text("", "caption-medium", "text_2", numbers=True)
         self.more = Text("", "caption-medium", "text_2", numbers=True)
@@ -105,7 +105,7 @@ class BigNumber(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(self.label)
+        column.addWidget(self.label, 0, Qt.AlignmentFlag.AlignLeft)
         column.addSpacing(1)
         column.addWidget(self._figure)
         column.addSpacing(Space.xs)
@@ -113,6 +113,10 @@ class BigNumber(QWidget):
         column.addWidget(self._more)
         column.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._bar.setFixedWidth(min(max(self.width() - px(150), 48), 100))  # the words beside it come first
 
     def set_label(self, label: str) -> None:
         """What the number is, where that changes with the state ("Time left", then "Time")."""
@@ -147,7 +151,6 @@ class BigNumber(QWidget):
         if gap != self._bar_gap.spacing():  # telling it the same lays the whole page out anew
             self._bar_gap.setSpacing(gap)
         if share is not None:
-            self._bar.setFixedWidth(100)
             self._bar.set_share(share)
             self._bar.set_tone("bad_bar" if share >= 1 else "warn_bar" if share >= 0.8 else "accent")
         self.context.setVisible(bool(context or stale))

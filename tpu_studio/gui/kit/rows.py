@@ -46,7 +46,7 @@ class SummaryRow(Card):
         super().__init__(margins=(15, 9, 15, 9), parent=parent)
         self._tile = IconTile(icon, side=40, icon_size=20)
         self._label = Line(label, "caption-medium", "text_2")
-        self._title = Line(title, "section")
+        self._title = Text(title, "section")
         self._facts = Text(facts, "secondary", "text_2", numbers=True)
         self.button = Button(action, size="small", name=f"{action} {label.lower()}")
         self.button.clicked.connect(self.change)

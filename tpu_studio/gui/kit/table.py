@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtGui import QFont, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -30,11 +30,13 @@ from tpu_studio.gui.kit.tokens import Height, Radius
 _Index = QModelIndex | QPersistentModelIndex
 _CELL = int(Qt.ItemDataRole.UserRole)
 _PAD = 18
+_LEAST = 120
 
 
 @dataclass(frozen=True)
 class Column:
-    """*width* 0 takes what is left (the least is 120). Numbers stand right and keep their places."""
+    """*width* 0 takes what is left; where that is less than 120, the others have only what they need. Numbers stand
+    right and keep their places."""
 
     title: str
     width: int = 0
@@ -161,6 +163,17 @@ class _Delegate(QStyledItemDelegate):
             paint.draw_text(painter, box, cell.text, face, ink(tone), align)
 
 
+def _width(cell: Cell, face: QFont) -> float:
+    """What *cell* takes whole."""
+    if cell.spark:
+        return px(104)
+    if cell.pill:
+        return pill_size(cell.text, dot=cell.dot, icon=cell.icon).width()
+    words = paint.text_width(fonts.font("row-title") if cell.strong else face, cell.text)
+    words = max(words, paint.text_width(fonts.font("caption"), cell.below))
+    return words + (24 if cell.swatch else 0) + (px(16) + 8 if cell.icon else 0)
+
+
 class _Header(Themed, QHeaderView):
     def __init__(self, table: Table) -> None:
         super().__init__(Qt.Orientation.Horizontal, table)
@@ -241,20 +254,31 @@ class Table(RingFocus, Themed, QTableView):
         for index, column in enumerate(self.columns):
             mode = QHeaderView.ResizeMode.Fixed if column.width else QHeaderView.ResizeMode.Stretch
             header.setSectionResizeMode(index, mode)
-            if column.width:
-                header.resizeSection(index, px(column.width))
         self._fit()
 
     def _fit(self) -> None:
-        header = self.horizontalHeader()
-        face = fonts.font("label", numbers=True)
-        for index, column in enumerate(self.columns):
-            if column.width and column.kind == "number":  # a number is never shortened
-                texts = [cells[index].text for _key, cells in self._model.rows]
-                widest = max((paint.text_width(face, text) for text in texts), default=0.0) + _PAD + 14
-                header.resizeSection(index, max(px(column.width), int(widest)))
+        widths = {index: px(column.width) for index, column in enumerate(self.columns) if column.width}
+        for index in widths:
+            if self.columns[index].kind == "number":  # a number is never shortened
+                widths[index] = max(widths[index], self._needs(index))
+        if len(widths) < len(self.columns) and self.viewport().width() - sum(widths.values()) < px(_LEAST):
+            widths = {index: min(width, self._needs(index)) for index, width in widths.items()}
+        for index, width in widths.items():
+            self.horizontalHeader().resizeSection(index, width)
         if self._all_rows:
             self.setFixedHeight(px(36) + self._model.rowCount() * px(Height.row) + 2)
+
+    def _needs(self, index: int) -> int:
+        """How wide a column is with all of its words."""
+        column = self.columns[index]
+        face = fonts.font("label" if column.kind == "number" else "secondary", numbers=column.kind == "number")
+        cells = [cells[index] for _key, cells in self._model.rows]
+        title = paint.text_width(fonts.font("caption-medium"), column.title)
+        return int(max([title, *(_width(cell, face) for cell in cells)])) + _PAD + 14
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def _open(self, row: int) -> None:
         if 0 <= row < len(self._model.rows):

@@ -61,7 +61,7 @@ class ColabSheet(Sheet):
             self.body.addWidget(widget)
         self.answer("Close", safe=True)
         self.run = self.answer("Show the run", lambda: show_run(model.state.value.run))
-        self.make = self.answer("Write the notebook", self._make, kind="primary", stays=True)
+        self.make = self.answer("Write the notebook", self._make, kind="primary", main=True, stays=True)
         self.go = self.answer("Open Colab", self._browse, kind="primary", stays=True)
         self.closed = leave
         self._end = model.state.subscribe(self._draw)

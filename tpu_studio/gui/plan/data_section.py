@@ -12,11 +12,11 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import clear_layout
 from tpu_studio.gui.kit.choose import ChoiceCard, ChoiceGroup
 from tpu_studio.gui.kit.fields import ComboBox, Field
+from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.plan.dropzone import DropZone
-from tpu_studio.gui.plan.flow import FlowLayout
 from tpu_studio.gui.plan.notes import note_of
 from tpu_studio.gui.plan.preview import Preview
 from tpu_studio.gui.plan.sections import FoldingSection

@@ -104,12 +104,12 @@ class Figures(QWidget):
         facts.setSpacing(Space.m - 1)
         for row in self.rows.values():
             facts.addWidget(row)
-        self.memory = MemoryBar()
+        self.fits = Pill("Fits", "ok", icon="check")
+        self.memory = MemoryBar(beside=self.fits)
         self.memory_row = AskedRow("Memory")
         self.how = Button("How is this worked out?", "link", size="small", icon="circle-question-mark")
         self.how.clicked.connect(lambda: open_explainer(self.how, self._headline_explained))
         self._headline_explained: Explained | None = None
-        self.fits = Pill("Fits", "ok", icon="check")
         fits = QGridLayout()
         fits.addWidget(self.memory, 0, 0)
         fits.addWidget(self.fits, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
@@ -178,6 +178,7 @@ class Figures(QWidget):
         self.memory.set_memory([MemoryPart(name, share) for name, share in memory.parts], 1.0, memory.words)
         self.fits.setVisible(not wrong)
         self.fits.set_pill(memory.fits, memory.tone, icon=FITS_ICON[memory.tone])  # type: ignore[arg-type]
+        self.memory.updateGeometry()  # its legend leaves room for that word
         self.check.draw(view)
         self._draw_notes(view.warnings)
 

@@ -11,9 +11,9 @@ from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import clear_layout
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented
 from tpu_studio.gui.kit.fields import ComboBox, Field
+from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.gui.plan.flow import FlowLayout
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planwhere import LENDER_WORDS, LENDERS, TIER_WORDS, TIERS, Option, SliceChoice, WhereView

@@ -72,7 +72,9 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     box.valueChanged.connect(tell)
     sheet.body.addWidget(field)
     sheet.answer("Leave it", safe=True)
-    sheet.answer("Train longer", lambda: model.extend(box.value()), kind="primary")
+    go = sheet.answer("Train longer", lambda: model.extend(box.value()), kind="primary")
+    if not facts.rented:
+        sheet.ask(box, go)
     sheet.open()
     return sheet
 

@@ -11,6 +11,7 @@ from tpu_studio.gui.kit.pill import IconTile
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.states import WayOut
 from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runrented import Removal, Waiting, Way
@@ -81,13 +82,22 @@ class RemovalCard(Card):
         self._lines = Text("", "caption", "text_2")
         self.button = Button("Show the receipt", "link", size="small", icon="file-text")
         self.button.clicked.connect(self.receipt)
-        row = QHBoxLayout()
-        row.setContentsMargins(Space.l + 28, 8, Space.l, 10)
+        self._row = row = QHBoxLayout()
         row.addWidget(self._lines, 1, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignVCenter)
         self._below = QWidget()
         self._below.setLayout(row)
         self.body.addWidget(self._below)
+        self._indent()
+
+    def restyle(self) -> None:
+        super().restyle()
+        if hasattr(self, "_row"):
+            self._indent()
+
+    def _indent(self) -> None:
+        """What stands below begins where the note's words begin, behind its icon."""
+        self._row.setContentsMargins(2 * Space.l + px(16), 8, Space.l, 10)
 
     def show_removal(self, removal: Removal) -> None:
         self.note.set_kind(removal.kind)

@@ -15,7 +15,7 @@ from tpu_studio.gui.kit.fields import DecimalBox, LineEdit
 from tpu_studio.gui.kit.pill import IconTile
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
-from tpu_studio.gui.kit.theme import soft_px
+from tpu_studio.gui.kit.theme import px, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.deleted import DeletedSheet
 from tpu_studio.gui.runs.skeleton import SkeletonRows
@@ -67,6 +67,7 @@ class RunsPage(QWidget):
         bar.addWidget(self.chosen)
         for button in (self.extend, self.export, self.delete):
             bar.addWidget(button)
+        self._beside = (self.count, self.chosen, self.extend, self.export, self.delete)
         self._bar = QWidget()
         bar.setContentsMargins(0, 0, 0, 0)
         self._bar.setLayout(bar)
@@ -158,6 +159,7 @@ class RunsPage(QWidget):
         self.delete.setToolTip("" if not busy else f"{busy[0].name} is still going on: stop it first.")
         self.extend.setVisible(len(chosen) == 1 and (chosen[0].may_extend or chosen[0].live))
         self.export.setVisible(len(chosen) == 1 and chosen[0].over and not chosen[0].problem)
+        self._fit_filter()
 
     def _chosen_rows(self) -> list[RunRow]:
         return [row for row in self._model.state.value.rows or () if row.run in self.table.runs.chosen]
@@ -190,10 +192,10 @@ class RunsPage(QWidget):
         sheet.body.addWidget(Text("More times through the data", "label"))
         sheet.body.addWidget(epochs)
         sheet.answer("Leave it as it is", safe=True)
-        sheet.answer("Train longer", lambda: self._model.extend(run, epochs.value()), kind="primary")
+        go = sheet.answer("Train longer", lambda: self._model.extend(run, epochs.value()), kind="primary")
+        if not row.rented:
+            sheet.ask(epochs, go)
         sheet.open()
-        epochs.setFocus(Qt.FocusReason.PopupFocusReason)
-        epochs.selectAll()
 
     def _export(self, run: str) -> None:
         dialog = QFileDialog(self, "Where shall the copy go?")
@@ -241,7 +243,14 @@ class RunsPage(QWidget):
 
     def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
         super().resizeEvent(event)
-        self.filter.setFixedWidth(min(soft_px(300), max(self.width() // 3, 160)))
+        self._fit_filter()
+
+    def _fit_filter(self) -> None:
+        """As wide as what stands beside it leaves room for."""
+        beside = [part for part in self._beside if not part.isHidden()]
+        taken = sum(part.sizeHint().width() + Space.m for part in beside) + 2 * Space.m
+        room = self.width() - 2 * Space.page - taken
+        self.filter.setFixedWidth(min(soft_px(300), max(room, px(120))))
 
 
 def _counted(shown: int, rows: tuple[RunRow, ...], going_on: tuple[RunRow, ...]) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
+from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.pill import draw_pill, pill_size
 from tpu_studio.gui.kit.theme import controller, ink, px
@@ -16,6 +18,7 @@ from tpu_studio.gui.runs.spark import paint_spark
 from tpu_studio.viewmodels.runrows import RunRow
 
 EDGE = 18
+GAP = 14  # at the right of each column
 RIGHT = (METRIC, TIME, COST)
 
 
@@ -33,6 +36,16 @@ class Painted(Protocol):
 def row_height() -> int:
     """Two lines of words and air."""
     return max(px(52), round(54 * controller().text_scale))
+
+
+def cost_width(rows: Sequence[RunRow]) -> int:
+    """What the costs of *rows* take, whole, with the room beside them; 0 without rows."""
+    if not rows:
+        return 0
+    figure, kind = fonts.font("body-medium", numbers=True), fonts.font("caption")
+    wide = [paint.text_width(kind, one) for one in {row.cost_kind for row in rows}]
+    wide.append(paint.text_width(figure, figures.money(max(row.most for row in rows))))
+    return int(max(wide) + 1) + GAP
 
 
 class RowPainter(QStyledItemDelegate):
@@ -53,7 +66,7 @@ class RowPainter(QStyledItemDelegate):
             painter.fillRect(box, ink("hover"))
         if not last:
             painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), ink("border"))
-        inner = box.adjusted(self._table.edge_of(index.column()), 0, -14, -1)
+        inner = box.adjusted(self._table.edge_of(index.column()), 0, -GAP, -1)
         match index.column():
             case 0:
                 self._box(painter, box, self._table.is_chosen(row.run))
@@ -166,7 +179,7 @@ class Header(QHeaderView):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(rect)
         painter.fillRect(QRectF(box.x(), box.bottom() - 1, box.width(), 1), ink("border"))
-        inner = box.adjusted(self._table.edge_of(section), 0, -14, 0)
+        inner = box.adjusted(self._table.edge_of(section), 0, -GAP, 0)
         font = fonts.font("caption-medium")
         title = TITLES[section]
         right = section in RIGHT

@@ -17,12 +17,12 @@ from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius
 from tpu_studio.gui.runs.model import CHOOSE, COST, KEYS, LOSS, METRIC, NAME, OPEN, PLACE, STATUS, TIME, RunModel
-from tpu_studio.gui.runs.rowpainter import EDGE, RIGHT, Header, RowPainter, row_height
+from tpu_studio.gui.runs.rowpainter import EDGE, RIGHT, Header, RowPainter, cost_width, row_height
 from tpu_studio.viewmodels.runrows import RunRow
 
 _WIDTHS = {CHOOSE: 44, STATUS: 152, PLACE: 160, LOSS: 132, METRIC: 128, TIME: 92, COST: 78, OPEN: 40}
-_NAME_AT_LEAST = 190
-_GIVE_UP_FIRST = (LOSS, PLACE, COST, TIME)
+_NAME_AT_LEAST = 170
+_GIVE_UP_FIRST = (LOSS, PLACE, TIME, COST)
 
 
 class RunTable(Themed, QTableView):
@@ -81,6 +81,7 @@ class RunTable(Themed, QTableView):
             for place, row in enumerate(self.runs.rows):
                 if row.run == run:
                     self.setCurrentIndex(self.runs.index(place, NAME))
+        self._share_width()
         self._take_height()
 
     def show_sorting(self, column: str, descending: bool) -> None:
@@ -120,9 +121,8 @@ class RunTable(Themed, QTableView):
         return QSize(px(640), px(36) + row_height() * max(len(self.runs.rows), 1) + 1)
 
     def minimumSizeHint(self) -> QSize:
-        return (
-            self.sizeHint() if self._fit else QSize(px(320), min(self.sizeHint().height(), px(36) + 2 * row_height()))
-        )
+        height = self.sizeHint().height()
+        return QSize(px(320), height if self._fit else min(height, px(36) + 2 * row_height()))
 
     def _take_height(self) -> None:
         if self._fit:
@@ -134,6 +134,7 @@ class RunTable(Themed, QTableView):
     def _share_width(self) -> None:
         room = self.viewport().width()
         widths = {column: soft_px(width) for column, width in _WIDTHS.items() if column != CHOOSE or self._choosing}
+        widths[COST] = max(widths[COST], cost_width(self.runs.rows))  # money is never shortened
         gone = []
         for column in _GIVE_UP_FIRST:
             if room - sum(widths.values()) >= soft_px(_NAME_AT_LEAST):

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.theme import px
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.wire.resources import resource_path
 
 _PACKAGES = (
@@ -38,9 +38,8 @@ def open_licences(over: QWidget) -> Sheet:
     text.setFont(fonts.font("mono"))
     text.setPlainText(licence_text())
     text.setAccessibleName("Licence texts")
-    text.setFixedHeight(px(340))
     text.setTabStopDistance(QFontMetricsF(text.font()).horizontalAdvance(" ") * 4)
-    sheet.body.addWidget(text)
+    sheet.body.addWidget(Tall(text, lambda _: px(340)), 1)
     sheet.answer("Close", kind="primary", safe=True)
     sheet.open()
     return sheet

@@ -1,7 +1,8 @@
 """A dialog inside the window: a question as title, what will happen, and buttons that are the answers.
 
 Not a second window and never `exec()`: the page behind stays alive. Tab stays inside, Esc takes the safe answer, which
-also has the focus. Fill `body`; give the buttons with `answer`.
+also has the focus where the others cost or last; where they do not, Enter takes the main one (`answer`, `ask`). Fill
+`body`; give the buttons with `answer`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QScrollBar, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button, Kind
@@ -20,6 +21,13 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller, ink, soft_px
 from tpu_studio.gui.kit.tokens import Space
+
+_SCROLLS = {
+    Qt.Key.Key_PageUp: QScrollBar.SliderAction.SliderPageStepSub,
+    Qt.Key.Key_PageDown: QScrollBar.SliderAction.SliderPageStepAdd,
+    Qt.Key.Key_Home: QScrollBar.SliderAction.SliderToMinimum,
+    Qt.Key.Key_End: QScrollBar.SliderAction.SliderToMaximum,
+}
 
 
 class Tall(QWidget):
@@ -57,6 +65,7 @@ class Sheet(QWidget):
         self._host, self._wanted = host, width
         self._before = _with_ancestors(host.focusWidget())
         self._safe: Button | None = None
+        self._first: QWidget | None = None
         self._gone = False
         self.closed: Callable[[], None] = lambda: None
         self.card = Card(margins=(24, 20, 24, 20), spacing=Space.l, strong=True, parent=self)
@@ -105,12 +114,16 @@ class Sheet(QWidget):
         kind: Kind = "secondary",
         left: bool = False,
         safe: bool = False,
+        main: bool = False,
         stays: bool = False,
     ) -> Button:
-        """A button. It closes the sheet, then acts; *safe* is what Esc takes; *stays* leaves the sheet open."""
+        """A button. It closes the sheet, then acts; *safe* is what Esc takes; *stays* leaves the sheet open. *main* has
+        the focus, so Enter takes it: never what costs money, deletes, or cannot be taken back."""
         button = Button(text, kind)
         if safe:
             self._safe = button
+        if main:
+            self._first = button
 
         def pressed() -> None:
             if not stays:
@@ -122,13 +135,20 @@ class Sheet(QWidget):
         (self._left if left else self._right).addWidget(button)
         return button
 
+    def ask(self, field: QLineEdit, main: Button) -> None:
+        """*field* has the focus, to be typed over, and Enter in it presses *main*: what `answer` says of that holds."""
+        self._first = field
+        field.returnPressed.connect(main.click)
+
     def open(self) -> None:
         self.place()
         self.show()
         self.raise_()
-        buttons = [self._safe] if self._safe is not None else self.findChildren(Button)
-        if buttons:
-            buttons[0].setFocus(Qt.FocusReason.PopupFocusReason)
+        first = self._first or self._safe or next(iter(self.findChildren(Button)), None)
+        if first is not None:
+            first.setFocus(Qt.FocusReason.PopupFocusReason)
+        if isinstance(first, QLineEdit):
+            first.selectAll()
 
     def close(self) -> bool:
         if self._gone:
@@ -172,11 +192,16 @@ class Sheet(QWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
+        key = Qt.Key(event.key())
+        if key == Qt.Key.Key_Escape:
             if self._safe is not None:
                 self._safe.click()
             else:
                 self.close()
+        elif key in _SCROLLS:
+            areas = (area for area in self.findChildren(QScrollArea) if area.isVisible())
+            for area in areas:  # the focus is on the buttons below
+                area.verticalScrollBar().triggerAction(_SCROLLS[key])
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes round among the controls of the sheet."""

@@ -9,8 +9,9 @@ from tpu_studio.gui.kit.tokens import Space
 
 
 class FlowLayout(QLayout):
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, gap: int = Space.xs) -> None:
         super().__init__(parent)
+        self._gap = gap
         self._items: list[QLayoutItem] = []
         self.setContentsMargins(0, 0, 0, 0)
 
@@ -42,19 +43,35 @@ class FlowLayout(QLayout):
         widest = max((item.minimumSize().width() for item in self._items), default=0)
         return QSize(widest, max((item.sizeHint().height() for item in self._items), default=0))
 
+    def one_line(self) -> int:
+        """How wide all of them are beside one another."""
+        wide = [item.sizeHint().width() + self._gap for item in self._items if not item.isEmpty()]
+        return max(sum(wide) - self._gap, 0)
+
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
         self._place(rect, move=True)
 
     def _place(self, rect: QRect, *, move: bool) -> int:
         """Height that the items take in *rect*'s width; each line's items stand on its middle."""
-        x, y, line = rect.x(), rect.y(), 0
-        for item in self._items:
-            size = item.sizeHint()
-            if x > rect.x() and x + size.width() > rect.right() + 1:
-                x, y, line = rect.x(), y + line + Space.xs, 0
-            line = max(line, size.height())
-            if move:
-                item.setGeometry(QRect(QPoint(x, y + (line - size.height()) // 2), size))
-            x += size.width() + Space.xs
-        return y + line - rect.y()
+        y = rect.y()
+        for line in self._lines(rect.width()):
+            x, high = rect.x(), max(item.sizeHint().height() for item in line)
+            for item in line if move else ():
+                size = item.sizeHint().boundedTo(QSize(rect.width(), high))
+                item.setGeometry(QRect(QPoint(x, y + (high - size.height()) // 2), size))
+                x += size.width() + self._gap
+            y += high + self._gap
+        return max(y - self._gap - rect.y(), 0)
+
+    def _lines(self, width: int) -> list[list[QLayoutItem]]:
+        lines: list[list[QLayoutItem]] = []
+        x = 0
+        for item in (item for item in self._items if not item.isEmpty()):
+            wide = item.sizeHint().width()
+            if not lines or x + wide > width:
+                lines.append([])
+                x = 0
+            lines[-1].append(item)
+            x += wide + self._gap
+        return lines
