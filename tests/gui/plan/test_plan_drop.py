@@ -13,8 +13,11 @@ from pytestqt.qtbot import QtBot
 from tpu_studio.gui.plan.dropzone import DropZone
 
 
-@pytest.mark.parametrize(("name", "taken"), [("pictures", True), ("run-k3f7", False), ("hands.tpujob", False)])
-def test_only_data_is_taken_as_data(qtbot: QtBot, tmp_path: Path, name: str, taken: bool) -> None:
+@pytest.mark.parametrize(
+    ("names", "taken"),
+    [(["pictures"], True), (["run-k3f7"], False), (["hands.tpujob"], False), (["pictures", "pictures"], False)],
+)
+def test_only_data_is_taken_as_data(qtbot: QtBot, tmp_path: Path, names: list[str], taken: bool) -> None:
     (tmp_path / "pictures").mkdir()
     (tmp_path / "run-k3f7").mkdir()
     (tmp_path / "run-k3f7" / "plan.json").write_text("{}")
@@ -22,7 +25,7 @@ def test_only_data_is_taken_as_data(qtbot: QtBot, tmp_path: Path, name: str, tak
     zone = DropZone()
     qtbot.addWidget(zone)
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / name)) for name in names])
     entering = QDragEnterEvent(
         QPoint(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     )

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tests.fakes.plans import plan
@@ -265,6 +265,29 @@ def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
     assert panel.answers.head.text() == "This is seven"
     panel.show_trial(replace(shown.model.state.value.trial, classes=(("seven", 0.6), ("one", 0.4))))
     assert panel.answers.head.text() == "Probably seven"
+
+
+def test_a_picture_held_over_the_panel_is_shown_where_it_lands_and_what_is_none_is_left_to_the_window(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio, tmp_path: Path
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    oracle = Oracle({"classes": [{"name": "7", "probability": 0.9}]})
+    panel = PicturePanel(open_page(run, oracle).model, [])
+    qtbot.addWidget(panel)
+    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
+    seven = next(resource_path("samples", "digits", "preview").glob("7-*.png"))
+    for path, taken in ((tmp_path / "rows.csv", False), (tmp_path, False), (seven, True)):
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(path))])
+        held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+        entering = QDragEnterEvent(QPoint(5, 5), *held)
+        QApplication.sendEvent(panel, entering)
+        assert (entering.isAccepted(), panel.shown.marked) == (taken, taken)
+    QApplication.sendEvent(panel, QDropEvent(QPointF(5, 5), *held))
+    assert oracle.asked == [{"image": str(seven)}]
+    assert not panel.shown.marked
 
 
 def test_pictures_that_were_kept_aside_are_offered_and_say_what_they_are(

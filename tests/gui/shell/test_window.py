@@ -116,9 +116,9 @@ def test_no_page_makes_the_window_grow_at_150_percent(studio):
     controller().set_text_scale(1.0)
 
 
-def dropped(window, path):
+def dropped(window, *paths):
     data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path))])
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     held = (Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
     QApplication.sendEvent(window, QDragEnterEvent(QPoint(400, 400), *held))
     event = QDropEvent(QPointF(400, 400), *held)
@@ -132,6 +132,14 @@ def test_a_job_dropped_anywhere_opens_the_plan(studio, tmp_path):
     assert dropped(studio.window, job)
     assert studio.shell.state.value.page == "plan"
     assert studio.shell.state.value.request.job == job
+
+
+def test_of_two_things_dropped_the_first_is_opened_and_the_window_says_so(studio, tmp_path):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("a,b\n1,2\n")
+    assert dropped(studio.window, tmp_path / "one.csv", tmp_path / "two.csv")
+    assert studio.shell.state.value.request.data == tmp_path / "one.csv"
+    assert "only “one.csv” was taken" in studio.window.notices.cards[-1].accessibleName()
 
 
 def test_something_unknown_that_is_dropped_is_said_in_a_notice(studio, tmp_path):

@@ -83,7 +83,8 @@ class DropZone(Themed, QWidget):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         paths = _local(event)
-        if paths and what_is(paths[0]).kind not in ("run", "job"):  # those are opened by the window around it
+        # runs, jobs and several things are for the window around it
+        if len(paths) == 1 and what_is(paths[0]).kind not in ("run", "job"):
             self._over = True
             self.update()
             event.acceptProposedAction()

@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImageReader, QPainter, QPainterPath, QPaintEvent, QPixmap
+from PySide6.QtGui import (
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QImageReader,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPixmap,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QFileDialog,
@@ -150,7 +159,7 @@ class Picture(Themed, QAbstractButton):
     def __init__(self, path: str, name: str, side: int = 56) -> None:
         super().__init__()
         self.path, self._side = path, side
-        self._pixmap = QPixmap()
+        self._pixmap, self.marked = QPixmap(), False
         self.setAccessibleName(name)
         self.setToolTip(name)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -168,6 +177,11 @@ class Picture(Themed, QAbstractButton):
         if reader.size().width() > 512 and wanted.isValid():
             reader.setScaledSize(wanted)
         self._pixmap = QPixmap.fromImage(reader.read())
+        self.update()
+
+    def mark(self, on: bool) -> None:
+        """Show that what is held over it lands here."""
+        self.marked = on
         self.update()
 
     @property
@@ -195,7 +209,7 @@ class Picture(Themed, QAbstractButton):
             target.moveCenter(box.center())
             painter.drawPixmap(target, self._pixmap, QRectF(self._pixmap.rect()))
             painter.restore()
-        strong = self.hasFocus() or (self.underMouse() and self.isEnabled())
+        strong = self.marked or self.hasFocus() or (self.underMouse() and self.isEnabled())
         paint.outlined(painter, box, Radius.inner, None, ink("accent" if strong else "border"))
 
 
@@ -249,15 +263,18 @@ class PicturePanel(TryPanel):
         dialog.open()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if any(url.isLocalFile() and Path(url.toLocalFile()).is_file() for url in event.mimeData().urls()):
-            event.acceptProposedAction()
+        """Anything but a picture is for the window around it: a run, data, or what it knows nothing of."""
+        self.shown.mark(bool(_picture_in(event)))
+        event.setAccepted(self.shown.marked)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self.shown.mark(False)
 
     def dropEvent(self, event: QDropEvent) -> None:
-        for url in event.mimeData().urls():
-            if url.isLocalFile():
-                event.acceptProposedAction()
-                self.ask(url.toLocalFile())
-                return
+        self.shown.mark(False)
+        if path := _picture_in(event):
+            event.acceptProposedAction()
+            self.ask(path)
 
     def draw(self, trial: Trial) -> None:
         self.answers.show_answer(trial, "This is ")
@@ -382,3 +399,10 @@ class Written(QPlainTextEdit):
         self.setPlainText(text)
         bar = self.verticalScrollBar()
         bar.setValue(bar.maximum())
+
+
+def _picture_in(event: QDropEvent) -> str:
+    """Path of the first picture that is dragged; "" where there is none."""
+    paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+    pictures = (path for path in paths if Path(path).is_file() and not QImageReader.imageFormat(path).isEmpty())
+    return next(pictures, "")

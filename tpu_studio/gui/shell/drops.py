@@ -71,13 +71,16 @@ class DropArea(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QDropEvent):  # a drag that enters or moves is one too
-            path = local_path(event.mimeData())
-            if path is None:
+            paths = local_paths(event.mimeData())
+            if not paths:
                 return False
+            path = paths[0]
             if event.type() == QEvent.Type.Drop:
                 self._veil.hide()
                 event.acceptProposedAction()
                 self._shell.open_path(path)
+                if len(paths) > 1:
+                    self._shell.notify("One at a time", f"Of {len(paths)} things only “{path.name}” was taken.")
             else:
                 if isinstance(event, QDragEnterEvent):
                     from tpu_studio.viewmodels.opening import what_is
@@ -93,9 +96,6 @@ class DropArea(QObject):
         return False
 
 
-def local_path(data: QMimeData) -> Path | None:
-    """The first local file or folder in *data*."""
-    for url in data.urls():
-        if url.isLocalFile():
-            return Path(url.toLocalFile())
-    return None
+def local_paths(data: QMimeData) -> list[Path]:
+    """The local files and folders in *data*."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
