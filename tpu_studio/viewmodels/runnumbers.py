@@ -11,6 +11,7 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runchips, runpace
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.reasons import Reason
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,9 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
 
 def _quality(facts: RunFacts, view: RunView) -> Number:
     name, label = main_metric(facts)
-    value = view.last.get(name)
+    end = view.end
+    kept = end.final.get(name) if end and end.reason != Reason.DISCARDED and end.facts.get("result", True) else None
+    value = view.last.get(name) if kept is None else kept  # with early stopping the model of the best check is kept
     if value is None:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
     best = view.best.get(name)
@@ -102,8 +105,13 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
         return Number(
             label, figures.figure(math.exp(min(value, 50))), "characters", "perplexity; less is better", "award"
         )
-    context = f"best {figures.metric(name, best[0])} at step {figures.count(best[1])}" if best else "on unseen data"
-    return Number(label, figures.metric(name, value), "", context, "award")
+    said, context = figures.metric(name, value), "on unseen data"
+    if best:
+        context = f"best {figures.metric(name, best[0])} at step {figures.count(best[1])}"
+    if kept is not None:
+        better = best and figures.metric(name, best[0]) != said
+        context = f"the model you have; {context}" if better else "the model you have"
+    return Number(label, said, "", context, "award")
 
 
 def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) -> Number:

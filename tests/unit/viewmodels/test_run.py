@@ -11,17 +11,17 @@ import pytest
 
 from tests.fakes.tasks import InlineTasks
 from tpu_studio.domain.folding import apply
-from tpu_studio.domain.run import RunView
+from tpu_studio.domain.run import End, RunView
 from tpu_studio.domain.sentences import say_notice
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runfacts import facts_of
-from tpu_studio.viewmodels.runnumbers import extension_s, extension_words
+from tpu_studio.viewmodels.runnumbers import extension_s, extension_words, numbers
 from tpu_studio.viewmodels.runstages import stages
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse
-from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.ports import Changes, Curve
 
@@ -240,6 +240,25 @@ def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watche
     assert state.over and state.pill == ("Finished", "ok")
     assert "98.7% of unseen pictures" in state.finding
     assert state.may_extend and not state.may_stop and not state.may_resume
+
+
+@pytest.mark.parametrize(
+    ("kept", "reason", "value", "context"),
+    [
+        (0.94, "completed", "94%", "the model you have; best 98.7% at step 64"),
+        (0.987, "early-stopped", "98.7%", "the model you have"),
+        (0.94, "discarded", "94%", "best 98.7% at step 64"),
+    ],
+)
+def test_the_report_says_which_model_was_kept(kept: float, reason: str, value: str, context: str):
+    view = RunView(
+        last={"val_accuracy": 0.94},
+        best={"val_accuracy": (0.987, 64)},
+        end=End(t=1.0, status=Status.FINISHED, reason=reason, steps=100, final={"val_accuracy": kept}, facts={}),
+    )
+    facts = facts_of(PLAN)
+    quality = numbers(facts, view, 2.0)[2]
+    assert (quality.value, quality.context) == (value, context)
 
 
 def test_a_resumed_run_that_wrote_no_model_says_that_the_one_from_before_is_there(
