@@ -360,3 +360,24 @@ def test_tab_goes_down_the_list_before_it_goes_to_the_quota(qtbot: QtBot, page: 
         qtbot.keyClick(now, Qt.Key.Key_Tab)
     assert passed[:2] == ["head", "list"] and passed.index("quota") > passed.index("list")
     assert "list" not in passed[passed.index("quota") : passed.index("head", 1) if "head" in passed[1:] else None]
+
+
+def test_enter_makes_the_alert_and_a_new_project_only_with_a_name(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    asked = sheets.ask_project(page, page.model)
+    name = asked.findChildren(LineEdit)[1]
+    made: list[str] = []
+    page.model.create_project = made.append  # type: ignore[method-assign, assignment]
+    qtbot.keyClick(name, Qt.Key.Key_Return)
+    assert asked.isVisible() and not made
+    qtbot.keyClicks(name, "Roses")
+    qtbot.keyClick(name, Qt.Key.Key_Return)
+    assert made == ["Roses"] and not asked.isVisible()
+
+    alert = sheets.ask_alert(page, page.model)
+    amount = alert.findChildren(LineEdit)[0]
+    assert page.window().focusWidget() is amount and amount.selectedText() == amount.text()
+    fixed: list[str] = []
+    page.model.fix = lambda fix, **given: fixed.append(fix)  # type: ignore[method-assign, assignment]
+    qtbot.keyClick(amount, Qt.Key.Key_Return)
+    assert fixed == ["make-alert"]

@@ -116,3 +116,15 @@ def test_the_ways_are_equally_wide_and_no_pill_touches_its_tile_at_any_size_of_t
         assert inside.widget().width() == inside.viewport().width()
     finally:
         studio.studio.settings.set(text_size=100)
+
+
+def test_tab_leads_down_home_also_where_the_latest_runs_stand_before_the_examples(studio, qtbot):
+    home = studio.page
+    run = studio.launch("first")
+    studio.wait_over(run)
+    qtbot.waitUntil(home._recent.isVisible, timeout=5000)
+    found, widget = [], home.cloud.button
+    while (widget := widget.nextInFocusChain()) is not home.cloud.button:
+        if widget in (home.table, home.examples[0], home.examples[-1]):
+            found.append(widget)
+    assert found == [home.table, home.examples[0], home.examples[-1]]

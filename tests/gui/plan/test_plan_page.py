@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -267,3 +268,17 @@ def test_the_page_lets_go_of_its_model_when_it_is_gone(qtbot: QtBot, world: Worl
     page.deleteLater()
     qtbot.waitUntil(lambda: not shiboken6.isValid(page))
     assert world.model.state.listeners == before
+
+
+def test_tab_leads_down_the_page_also_through_what_was_made_late(page: PlanPage, world: World):
+    world.model.choose_data("digits", None)
+    page.settings_section.more.unfold(True)
+    page.where_section.place.segment("practice").click()
+    QApplication.processEvents()
+    places = []
+    widget = page.save
+    while (widget := widget.nextInFocusChain()) is not page.save:
+        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus and page._sheet.isAncestorOf(widget):
+            places.append(widget.mapTo(page._sheet, QPoint(0, widget.height() // 2)).y())
+    assert len(places) > 25
+    assert all(after > before - 60 for before, after in pairwise(places))  # down, or along a row

@@ -367,3 +367,14 @@ def test_a_problem_with_an_answer_is_told_in_words(
     qtbot.mouseClick(made.button, Qt.MouseButton.LeftButton)
     made.show_trial(shown.model.state.value.trial)
     assert made.problem.isVisible() and made.problem.title.text()
+
+
+def test_tab_brings_a_whole_plot_into_view(qtbot: Any, open_page: Callable[..., Shown], studio: Studio):
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    shown.page.resize(1200, 500)
+    shown.page.area.verticalScrollBar().setValue(0)
+    plot = shown.page.charts.speed.canvas
+    shown.page.area.ensureWidgetVisible(plot)  # what Qt does on Tab
+    assert plot.visibleRegion().boundingRect().height() == plot.height()

@@ -201,6 +201,7 @@ class HomePage(QWidget):
         if self._column.itemAt(self._boxes_at).widget() is not first:  # type: ignore[union-attr]
             self._column.removeWidget(first)
             self._column.insertWidget(self._boxes_at, first)
+            self._order_tabs()
 
     def _make_examples(self, view: HomeView) -> None:
         for card in self.examples:

@@ -207,7 +207,8 @@ def stops(layout: QLayout) -> Iterator[QWidget]:
         if (widget := item.widget()) is not None:
             if widget.focusPolicy() != Qt.FocusPolicy.NoFocus:
                 yield widget
-            inside = widget.layout()
+            scrolled = widget.widget() if isinstance(widget, QScrollArea) else widget
+            inside = scrolled.layout() if scrolled is not None else None
         else:
             inside = item.layout()
         if inside is not None:

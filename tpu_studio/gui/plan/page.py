@@ -16,6 +16,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.bridge import Drain
+from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.card import PageHeader, Scroll
 from tpu_studio.gui.kit.rail import Step as RailStep
@@ -119,6 +120,8 @@ class PlanPage(QWidget):
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)
         controller().changed.connect(self._lay_out)
+        self._stops: list[QWidget] = []
+        self.settings_section.more.unfolded.connect(lambda _open: self._order_tabs())
         self._drain = Drain(self, model.tick)
         self._end = model.state.subscribe(self._draw)
         end = self._end
@@ -240,6 +243,14 @@ class PlanPage(QWidget):
                 self.go_to(section)
         self._ask(view)
         self._lay_out()
+        self._order_tabs()
+
+    def _order_tabs(self) -> None:
+        """Tab leads down the page, also through what has been made since."""
+        stops = list(focus.stops(self._outer))
+        if stops != self._stops:
+            self._stops = stops
+            focus.tab_through(stops[0], stops[1:])
 
     def _ask(self, view: PlanView) -> None:
         if view.asking_consent and self._dialog is None and view.own is not None:

@@ -73,6 +73,10 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
 
     # ------------------------------------------------------------------------------------------------- what is shown
 
+    def inputMethodQuery(self, query: Qt.InputMethodQuery) -> Any:
+        """The whole plot is what a page scrolls to, not the text cursor that a graphics view may have."""
+        return QWidget.inputMethodQuery(self, query)
+
     def set_curves(self, curves: Sequence[Curve]) -> None:
         kept = {drawn.curve.key: drawn for drawn in self.drawn}
         new: list[Drawn] = []

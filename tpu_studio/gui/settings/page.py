@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 
 from tpu_studio import __version__
 from tpu_studio.gui.engine.panel import EnginePanel
+from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.brand import BrandMark
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, Divider, PageHeader, clear_layout
@@ -108,7 +109,8 @@ class SettingsPage(QWidget):
         ):  # fmt: skip
             column.addWidget(widget)
         column.addStretch(1)
-        self._inside = inside
+        self._inside, self._column = inside, column
+        self._stops: list[QWidget] = []
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
@@ -152,6 +154,10 @@ class SettingsPage(QWidget):
             self._drawn_consents = view.agreed
             self._draw_consents(view.agreed or ())
         self._consent_card.setVisible(bool(view.agreed))
+        stops = list(focus.stops(self._column))
+        if stops != self._stops:
+            self._stops = stops
+            focus.tab_through(stops[0], stops[1:])
 
     def _draw_folders(self, folders: tuple[Folder, ...]) -> None:
         clear_layout(self._folders)
