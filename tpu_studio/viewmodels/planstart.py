@@ -117,6 +117,10 @@ class Starting(PlanBase):
         else:
             self._engine.install(then=self._engine_made)
 
+    def cancel_engine(self) -> None:
+        """Stop creating the engine; nothing is started then, and what was downloaded stays for the next try."""
+        self._engine.cancel()
+
     def _engine_made(self) -> None:
         if self.state.value.rented:
             self.start()

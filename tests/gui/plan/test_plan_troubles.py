@@ -16,6 +16,7 @@ from tpu_studio.data.looked import Finding
 from tpu_studio.gui.plan.consent import AGREE, DECLINE, ConsentDialog
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.viewmodels.engine import Bar, EngineView
 from tpu_studio.wire.errors import DataError, RunError, SignedOut
 
 
@@ -95,6 +96,22 @@ def test_without_an_engine_start_offers_to_create_it(qtbot: QtBot):
     assert page.card.start.engine.isVisible()
     assert "470 MB" in page.card.start.engine.text.text()
     assert not world.launched
+
+
+def test_creating_the_engine_can_be_cancelled_where_it_was_begun(qtbot: QtBot, page: PlanPage, world: World):
+    page.show()
+    world.model.choose_data("digits", None)
+    for width in (1300, 900):
+        as_wide_as(page, width)
+        world.engine.state.set(EngineView("missing", doing="install", bar=Bar(0.3, "Downloading", "3 of 9 packages")))
+        cancel = page.card.start.cancel if width == 1300 else page.bar.engine.button
+        assert cancel is not None and cancel.isVisible() and cancel.text() == "Cancel"
+        qtbot.mouseClick(cancel, Qt.MouseButton.LeftButton)
+        assert world.engine.state.value.cancelling
+        assert (cancel.text(), cancel.isEnabled()) == ("Stopping…", False)
+        world.engine.state.set(EngineView("missing"))
+        start = page.card.start.button if width == 1300 else page.bar.button
+        assert start.isEnabled() and not cancel.isVisible()
 
 
 def test_a_launch_that_fails_is_told_above_the_button(qtbot: QtBot, page: PlanPage, world: World):

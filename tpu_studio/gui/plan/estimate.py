@@ -19,12 +19,14 @@ from tpu_studio.gui.plan.notes import TallNote, note_of
 from tpu_studio.gui.plan.slider import LimitSlider
 from tpu_studio.planner.broken import broken
 from tpu_studio.viewmodels import planwords
+from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planexplain import Explained, explained
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.wire.plan import Check
 
+CANCEL_HOVER = "What was downloaded is kept for the next try."
 FITS_ICON = {"ok": "check", "warn": "triangle-alert", "bad": "circle-x"}
 
 
@@ -32,6 +34,11 @@ def _tell(note: TallNote, problem: Problem) -> None:
     note.set_words(problem.title, problem.text)
     if note.button is not None:
         note.button.setText("Sign in" if problem.signing_in_helps else "Close")
+
+
+def _draw_cancel(button: Button, engine: EngineView) -> None:
+    button.setText("Stopping…" if engine.cancelling else "Cancel")
+    button.setEnabled(not engine.cancelling)
 
 
 class StartBox(QWidget):
@@ -44,6 +51,12 @@ class StartBox(QWidget):
         self.engine.acted.connect(model.create_engine)
         self.bar = ProgressBar(name="Training engine")
         self.bar_words = Text("", "caption", "text_2", numbers=True)
+        self.cancel = Button("Cancel", "quiet", size="small", hover=CANCEL_HOVER)
+        self.cancel.clicked.connect(model.cancel_engine)
+        making = QHBoxLayout()
+        making.setSpacing(Space.m)
+        making.addWidget(self.bar_words, 1)
+        making.addWidget(self.cancel)
         self.problem = TallNote("", "", "bad", "Close")
         self.problem.acted.connect(model.answer_problem)
         self.button = Button("Start training", "primary", size="main", icon="play", hover="Ctrl+Enter")
@@ -53,8 +66,11 @@ class StartBox(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.m + 2)
-        for widget in (self.problem, self.engine, self.bar, self.bar_words, self.button, self.note):
+        for widget in (self.problem, self.engine, self.bar):
             column.addWidget(widget)
+        column.addLayout(making)
+        column.addWidget(self.button)
+        column.addWidget(self.note)
 
     def draw(self, view: PlanView) -> None:
         engine = view.engine
@@ -68,6 +84,8 @@ class StartBox(QWidget):
                 self.engine.button.setText("Repair it & start" if broken else "Create it & start")
         self.bar.setVisible(engine.bar is not None)
         self.bar_words.setVisible(engine.bar is not None)
+        self.cancel.setVisible(engine.bar is not None)
+        _draw_cancel(self.cancel, engine)
         if engine.bar is not None:
             words = " · ".join(part for part in (engine.bar.title, engine.bar.detail) if part)
             self.bar.set_share(engine.bar.share, words)
@@ -233,6 +251,7 @@ class EstimateBar(Card):
 
     def __init__(self, model: PlanViewModel, parent: QWidget | None = None) -> None:
         super().__init__(margins=(20, 11, 14, 11), spacing=Space.l, parent=parent)
+        self._model = model
         self.figures = Figures(model)
         self.scroller = Scroll(self.figures)
         self.scroller.setMinimumHeight(280)
@@ -241,7 +260,7 @@ class EstimateBar(Card):
         self.problem.acted.connect(model.answer_problem)
         self.problem.hide()
         self.engine = TallNote("", "", "accent", "Create it & start")
-        self.engine.acted.connect(model.create_engine)
+        self.engine.acted.connect(self._make_or_cancel)
         self.headline = Line("–", "medium-number", numbers=True)
         self.note = Text("", "caption", "text_2")
         self.details = Button("Details", "quiet", size="small", icon="chevron-up")
@@ -280,7 +299,17 @@ class EstimateBar(Card):
         elif view.asking_engine:
             self.engine.set_words("Training needs its engine", engine.sentence)
         if self.engine.button is not None:
-            self.engine.button.setVisible(engine.bar is None)
+            if engine.bar is None:
+                self.engine.button.setText("Repair it & start" if engine.status == "broken" else "Create it & start")
+                self.engine.button.setEnabled(True)
+            else:
+                _draw_cancel(self.engine.button, engine)
+
+    def _make_or_cancel(self) -> None:
+        if self._model.state.value.engine.bar is None:
+            self._model.create_engine()
+        else:
+            self._model.cancel_engine()
 
     def _toggle(self) -> None:
         open = self.scroller.isHidden()
