@@ -248,7 +248,7 @@ def _way(sheet: Sheet, title: str, words: str, act: Any) -> None:
 
 
 def _choose(over: QWidget, title: str, then: Any) -> None:
-    dialog = QFileDialog(over, title)
+    dialog = QFileDialog(over, title, str(Path.home()))
     dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
     dialog.setNameFilter("JSON (*.json)")
     dialog.fileSelected.connect(lambda path: then(Path(path)))

@@ -264,7 +264,7 @@ class Plot(QWidget):
         PlotTable(self._name, *self.rows(), parent=self.window()).open()
 
     def _ask_where(self) -> None:
-        dialog = QFileDialog(self, "Save picture", f"{self._name}.png", "Pictures (*.png)")
+        dialog = QFileDialog(self, "Save picture", str(Path.home() / f"{self._name}.png"), "Pictures (*.png)")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setDefaultSuffix("png")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
