@@ -104,16 +104,15 @@ def test_the_ways_are_equally_wide_and_no_pill_touches_its_tile_at_any_size_of_t
     studio.window.resize(width, 700)
     studio.studio.settings.set(text_size=size)
     try:
-        QApplication.processEvents()
-        QApplication.processEvents()
         cards = (home.computer, home.practice, home.cloud)
-        assert max(card.width() for card in cards) - min(card.width() for card in cards) <= 1
+        qtbot.waitUntil(lambda: max(card.width() for card in cards) - min(card.width() for card in cards) <= 1)
         for card in cards:
-            tile, pill = card._tile.geometry(), card.pill.geometry()
-            assert pill.left() - tile.right() >= 8 or pill.top() - tile.bottom() >= 8
-            assert card.rect().contains(pill)
+            tile, pill = card._tile, card.pill
+            apart = lambda t=tile, p=pill: p.x() >= t.geometry().right() + 8 or p.y() >= t.geometry().bottom() + 8  # noqa: E731
+            qtbot.waitUntil(apart)
+            assert card.rect().contains(pill.geometry())
         inside = home.findChild(QScrollArea)
-        assert inside.widget().width() == inside.viewport().width()
+        qtbot.waitUntil(lambda: inside.widget().width() == inside.viewport().width())
     finally:
         studio.studio.settings.set(text_size=100)
 
@@ -128,3 +127,24 @@ def test_tab_leads_down_home_also_where_the_latest_runs_stand_before_the_example
         if widget in (home.table, home.examples[0], home.examples[-1]):
             found.append(widget)
     assert found == [home.table, home.examples[0], home.examples[-1]]
+
+
+def test_arrows_in_the_latest_runs_scroll_the_page_to_the_row(studio, qtbot):
+    home = studio.page
+    for name in ("first", "second", "third"):
+        studio.wait_over(studio.launch(name, steps=2))
+    qtbot.waitUntil(lambda: home._recent.isVisible() and len(home.table.runs.rows) == 3, timeout=5000)
+    studio.window.resize(1100, 700)
+    studio.studio.settings.set(text_size=150)
+    try:
+        QApplication.processEvents()
+        home.table.setFocus(Qt.FocusReason.TabFocusReason)
+        for _ in range(2):
+            qtbot.keyClick(home.table, Qt.Key.Key_Down)
+        assert home.table.currentIndex().row() == 2
+        view = home.table.viewport()
+        qtbot.waitUntil(
+            lambda: view.visibleRegion().contains(home.table.visualRect(home.table.currentIndex()).center())
+        )
+    finally:
+        studio.studio.settings.set(text_size=100)

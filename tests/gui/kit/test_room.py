@@ -142,11 +142,12 @@ def test_where_a_table_has_little_room_its_first_column_keeps_its_names(qtbot, k
     kit.set_text_scale(1.5)
     columns = (Column("What"), Column("Area", 150), Column("Whose", 190), Column("$ an hour", 140, "number"))
     table = Table(columns, name="What may cost money")
-    table.set_rows([("a", [Cell("Bucket", "tpu-studio-012"), "us-west4-a", "Ours", Cell("$1,234.56")])])
-    qtbot.kept = window = held(qtbot, table, width=760)
+    cost = Cell("under $1,234.56", strong=True)
+    table.set_rows([("a", [Cell("Bucket", "tpu-studio-012"), "us-west4-a", "Ours", cost])])
+    qtbot.kept = window = held(qtbot, table, width=860)
     assert table.columnWidth(0) >= 180
     assert table.columnWidth(1) >= paint.text_width(fonts.font("secondary"), "us-west4-a") + 20
-    assert table.columnWidth(3) >= paint.text_width(fonts.font("label", numbers=True), "$1,234.56") + 28
+    assert table.columnWidth(3) >= paint.text_width(fonts.font("row-title", numbers=True), "under $1,234.56") + 28
     window.resize(1400, 600)
     QApplication.processEvents()
     assert table.columnWidth(1) == px(150)

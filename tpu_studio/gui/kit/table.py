@@ -151,7 +151,7 @@ class _Delegate(QStyledItemDelegate):
             icons.paint(painter, cell.icon, QRectF(box.x(), box.y(), side, box.height()), cell.tone or "text_2", side)
             box.setLeft(box.x() + side + 8)
         align = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
-        face = fonts.font("row-title" if cell.strong else "label" if right else "secondary", numbers=right)
+        face = _face(cell, column)
         tone = cell.tone if cell.tone and not cell.icon else "text" if cell.strong or right else "text_2"
         if cell.below:
             half = px(18)
@@ -163,14 +163,19 @@ class _Delegate(QStyledItemDelegate):
             paint.draw_text(painter, box, cell.text, face, ink(tone), align)
 
 
-def _width(cell: Cell, face: QFont) -> float:
+def _face(cell: Cell, column: Column) -> QFont:
+    right = column.kind == "number"
+    return fonts.font("row-title" if cell.strong else "label" if right else "secondary", numbers=right)
+
+
+def _width(cell: Cell, column: Column) -> float:
     """What *cell* takes whole."""
     if cell.spark:
         return px(104)
     if cell.pill:
         return pill_size(cell.text, dot=cell.dot, icon=cell.icon).width()
-    words = paint.text_width(fonts.font("row-title") if cell.strong else face, cell.text)
-    words = max(words, paint.text_width(fonts.font("caption"), cell.below))
+    words = paint.text_width(_face(cell, column), cell.text)
+    words = max(words, paint.text_width(fonts.font("caption", numbers=column.kind == "number"), cell.below))
     return words + (24 if cell.swatch else 0) + (px(16) + 8 if cell.icon else 0)
 
 
@@ -271,10 +276,9 @@ class Table(RingFocus, Themed, QTableView):
     def _needs(self, index: int) -> int:
         """How wide a column is with all of its words."""
         column = self.columns[index]
-        face = fonts.font("label" if column.kind == "number" else "secondary", numbers=column.kind == "number")
         cells = [cells[index] for _key, cells in self._model.rows]
         title = paint.text_width(fonts.font("caption-medium"), column.title)
-        return int(max([title, *(_width(cell, face) for cell in cells)])) + _PAD + 14
+        return int(max([title, *(_width(cell, column) for cell in cells)])) + _PAD + 14
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

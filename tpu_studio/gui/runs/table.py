@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QScrollArea, QTableView, QWidget
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
@@ -193,6 +193,18 @@ class RunTable(Themed, QTableView):
         else:
             super().keyPressEvent(event)
             self.viewport().update()
+            self._bring_row_into_view()
+
+    def _bring_row_into_view(self) -> None:
+        """Where the page scrolls, not the table."""
+        area = self.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        page = area.widget() if area is not None else None
+        if self._fit and area is not None and page is not None and self.currentIndex().isValid():
+            row = self.visualRect(self.currentIndex())
+            middle = self.viewport().mapTo(page, row.center())
+            area.ensureVisible(0, middle.y(), 0, row.height())
 
     def focusInEvent(self, event: Any) -> None:
         super().focusInEvent(event)
