@@ -284,6 +284,8 @@ class RunViewModel:
         self._polling = False
         if self._follower is not None and not self._closed:
             before, view = self.state.value, self._follower.view
+            if view is before.view and view.settled and not before.busy:
+                return  # over, and nothing is drawn anew
             if before.over and not view.over and not before.loading:
                 self._forget_model()
             error = self.trouble() if before.facts.rented and not view.settled else None

@@ -10,7 +10,7 @@ from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runchips, runpace
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
-from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
 
 
@@ -96,7 +96,8 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
 def _quality(facts: RunFacts, view: RunView) -> Number:
     name, label = main_metric(facts)
     end = view.end
-    kept = end.final.get(name) if end and end.reason != Reason.DISCARDED and end.facts.get("result", True) else None
+    has_model = end and end.status is not Status.FAILED and end.reason != Reason.DISCARDED
+    kept = end.final.get(name) if end and has_model and end.facts.get("result", True) else None
     value = view.last.get(name) if kept is None else kept  # with early stopping the model of the best check is kept
     if value is None:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")

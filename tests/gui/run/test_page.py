@@ -249,6 +249,19 @@ def test_the_full_log_is_shown(qtbot: Any, open_page: Callable[..., Shown], stud
     shown.answer(qtbot, "Close")
 
 
+def test_a_run_that_is_over_and_is_carried_on_by_another_window_goes_on_in_this_one(
+    qtbot: Any, open_page: Callable[..., Shown], studio: Studio
+):
+    studio.trainer[:] = ["--steps", "5"]
+    run = studio.runs.launch(plan(steps=5))
+    studio.wait(run)
+    state = open_page(run).model.state
+    qtbot.waitUntil(lambda: state.value.over, timeout=30_000)
+    studio.runs.extend(run, 1)
+    qtbot.waitUntil(lambda: state.value.view.attempt == 2, timeout=30_000)
+    studio.wait(run)
+
+
 def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
     qtbot: Any, open_page: Callable[..., Shown], studio: Studio
 ):

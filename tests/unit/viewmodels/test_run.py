@@ -21,8 +21,9 @@ from tpu_studio.viewmodels.runstages import stages
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.job import parse
-from tpu_studio.wire.phases import Phase, Status
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.ports import Changes, Curve
 
 PLAN = Plan(
@@ -248,13 +249,14 @@ def test_a_tick_shows_what_was_written_since(page: RunViewModel, watched: Watche
         (0.94, "completed", "94%", "the model you have; best 98.7% at step 64"),
         (0.987, "early-stopped", "98.7%", "the model you have"),
         (0.94, "discarded", "94%", "best 98.7% at step 64"),
+        (0.94, "disk-full", "94%", "best 98.7% at step 64"),
     ],
 )
 def test_the_report_says_which_model_was_kept(kept: float, reason: str, value: str, context: str):
     view = RunView(
         last={"val_accuracy": 0.94},
         best={"val_accuracy": (0.987, 64)},
-        end=End(t=1.0, status=Status.FINISHED, reason=reason, steps=100, final={"val_accuracy": kept}, facts={}),
+        end=End(1.0, Reason(reason).status, reason, steps=100, final={"val_accuracy": kept}, facts={}),
     )
     facts = facts_of(PLAN)
     quality = numbers(facts, view, 2.0)[2]

@@ -207,10 +207,8 @@ class RunPage(QWidget):
             self.ending.set_words(title, f"{ending.meaning} {ending.action}".strip())
 
     def _second(self) -> None:
-        """Times go on while nothing happens."""
-        state = self.model.state.value
-        if not state.over or (state.facts.rented and not state.view.settled):
-            self.model.refresh()
+        """Times go on while nothing happens; and a run that is over may be carried on by another window or command."""
+        self.model.refresh()
 
     # ------------------------------------------------------------------------------------------------------- commands
 
