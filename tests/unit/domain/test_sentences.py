@@ -163,6 +163,12 @@ def test_where_every_copy_is_damaged_no_older_one_is_promised():
     assert "from an older one, or from the beginning where there is none" in told
 
 
+def test_a_disk_that_fills_up_while_it_is_written_names_no_need_that_nobody_knows():
+    told = say(DataError("data-disk-full", path="/data/out"))
+    assert told.meaning.startswith("More is needed in")
+    assert say(DataError("data-disk-full", path="/data/out", needed=2_000_000)).meaning.startswith("About 2.0 MB is")
+
+
 def test_broken_items_are_named_with_what_is_wrong_with_each():
     one = say_finding("broken-items", {"count": 1, "items": [["two/a.jpg", "empty-file"]]})
     assert str(one).startswith("1 broken item is left out. It is two/a.jpg: it is empty. Your data is untouched.")

@@ -188,7 +188,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "data-disk-full": lambda f: Sentence(
         "There is not enough room on the disk for the data",
-        f"About {f.bytes('needed')} are needed in {f.text('path', 'the temporary folder')}. {DATA_UNTOUCHED}",
+        f"{'About ' + f.bytes('needed') if f.raw('needed') else 'More'} is needed in "
+        f"{f.text('path', 'the temporary folder')}. {DATA_UNTOUCHED}",
         "Free some space and try again.",
     ),
     "data-too-big": lambda f: Sentence(
