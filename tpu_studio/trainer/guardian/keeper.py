@@ -154,7 +154,10 @@ class Keeper:
 
     def _folder_is_gone(self) -> bool:
         """Whether the run was removed or moved under our hands; a rented machine's folder is its own."""
-        there = (self._run / PLAN).exists() or claim_file(self._run, self._attempt).exists()
+        try:
+            there = (self._run / PLAN).exists() or claim_file(self._run, self._attempt).exists()
+        except OSError:  # it cannot be looked into: that is another trouble
+            return False
         return self._side is None and not there
 
     def _told_to_stop(self) -> bool:
