@@ -72,7 +72,7 @@ def have_engine(driver: Driver) -> None:
     driver.wait(lambda: engine.state.value.status != "unknown", 30, "The training engine could not be looked at.")
     if engine.state.value.ready:
         return
-    say("Creating the training engine (about 350 MB to download) …")
+    say("Creating the training engine (about 470 MB to download) …")
     told = [0.0]
 
     def tell() -> None:

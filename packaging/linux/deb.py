@@ -50,7 +50,7 @@ Description: train models on this computer or a rented TPU, in a window
  At the end the model is yours, in open formats.
  .
  The training engine (TensorFlow, JAX, Keras) is created in your home folder
- when it is first needed; it takes about 350 MB of download and 2.1 GB of disk.
+ when it is first needed; it takes about 470 MB of download and 2.1 GB of disk.
 """
 
 

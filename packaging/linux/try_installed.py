@@ -8,7 +8,7 @@
 Needs the system's Python (for its accessibility library) and no display: it brings a screen of its own. The home folder
 is a temporary one with spaces and letters beyond ASCII in its name. What is clicked is found by the name that a screen
 reader would say, and clicked where the screen shows it. Without --create-engine the training engine that this user
-has is used; with it, one is created by the window, which downloads 350 MB.
+has is used; with it, one is created by the window, which downloads 470 MB.
 """
 
 from __future__ import annotations

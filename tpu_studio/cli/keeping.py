@@ -98,9 +98,7 @@ def resume(arguments: Arguments, output: Output) -> int:
 def delete(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         if arguments.undo:
-            found = [one.run for one in services.runs.deleted() if one.run.startswith(arguments.run)]
-            run_id = found[0] if len(found) == 1 else arguments.run
-            services.runs.undo_delete(run_id)
+            run_id = services.runs.undo_delete(arguments.run)
             output.say(f"{run_id} is back.")
         else:
             run_id = services.runs.folder(arguments.run).name

@@ -220,12 +220,18 @@ class Runs:
         self._index.forget(folder.name)
         self._journal.close(intent, "done", self._clock.now())
 
-    def undo_delete(self, run: str) -> None:
-        """Raises RunError ``run-not-in-trash``."""
+    def undo_delete(self, run: str) -> str:
+        """*run*: an id or the beginning of one. The id; raises RunError ``run-not-in-trash``, ``run-ambiguous``."""
+        names = [one.run for one in self.deleted()]
+        found = [run] if run in names else [name for name in names if name.startswith(run)]
+        if len(found) > 1:
+            raise RunError("run-ambiguous", run=run, found=sorted(found))
+        run = found[0] if found else run
         try:
             trash.take_back(run, self.home / "trash", self.runs_folder)
         except OSError as error:
             raise desk.disk_error(error, self.runs_folder) from error
+        return run
 
     def deleted(self) -> Sequence[trash.Deleted]:
         """What `undo_delete` can bring back, deleted last first."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QFileDialog, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.tasks import InlineTasks
-from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.shell.commands import open_commands
@@ -30,16 +28,6 @@ class Maker:
         if self.error is not None:
             raise self.error
         return SCRIPT
-
-
-@pytest.fixture
-def window(qtbot: QtBot, qapp: QApplication) -> QWidget:
-    theme.install(qapp, mode="light")
-    window = QWidget()
-    window.resize(1100, 700)
-    qtbot.addWidget(window)
-    window.show()
-    return window
 
 
 def opened(window: QWidget, make: Maker) -> Sheet:

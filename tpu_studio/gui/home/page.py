@@ -105,6 +105,7 @@ class HomePage(QWidget):
         inside = QWidget()
         inside.setObjectName("scrolled")
         self._column = column = QVBoxLayout(inside)
+        self._tabs = focus.TabOrder(column)
         column.setContentsMargins(Space.page, 26, Space.page, Space.page)
         column.setSpacing(0)
         column.addWidget(
@@ -155,7 +156,7 @@ class HomePage(QWidget):
         for strip in made:
             strip.watch.connect(self._open_run)
             box.addWidget(strip)
-        self._order_tabs()
+        self._tabs.follow()
         return made
 
     @functools.cached_property
@@ -166,12 +167,8 @@ class HomePage(QWidget):
         made = RunTable(fit=True)
         made.opened.connect(self._open_run)
         self._recent.body.addWidget(made)
-        self._order_tabs()
+        self._tabs.follow()
         return made
-
-    def _order_tabs(self) -> None:
-        first, *others = focus.stops(self._column)
-        focus.tab_through(first, others)
 
     def _open_run(self, run: str) -> None:
         row = self._model.state.value.runs.row(run)
@@ -201,7 +198,7 @@ class HomePage(QWidget):
         if self._column.itemAt(self._boxes_at).widget() is not first:  # type: ignore[union-attr]
             self._column.removeWidget(first)
             self._column.insertWidget(self._boxes_at, first)
-            self._order_tabs()
+            self._tabs.follow()
 
     def _make_examples(self, view: HomeView) -> None:
         for card in self.examples:

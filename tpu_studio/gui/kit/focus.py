@@ -215,6 +215,20 @@ def stops(layout: QLayout) -> Iterator[QWidget]:
             yield from stops(inside)
 
 
+class TabOrder:
+    """Tab leads down *layout*, also through what is made in it late: `follow` after each change."""
+
+    def __init__(self, layout: QLayout) -> None:
+        self._layout = layout
+        self._stops: list[QWidget] = []
+
+    def follow(self) -> None:
+        found = list(stops(self._layout))
+        if found and found != self._stops:
+            self._stops = found
+            tab_through(found[0], found[1:])
+
+
 def tab_through(before: QWidget, parts: Iterable[QWidget]) -> None:
     """Let Tab lead from *before* through *parts*: what is made late stands at the end of Qt's own order."""
     for part in parts:

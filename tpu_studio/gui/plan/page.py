@@ -120,8 +120,8 @@ class PlanPage(QWidget):
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(act)
         controller().changed.connect(self._lay_out)
-        self._stops: list[QWidget] = []
-        self.settings_section.more.unfolded.connect(lambda _open: self._order_tabs())
+        self._tabs = focus.TabOrder(self._outer)
+        self.settings_section.more.unfolded.connect(lambda _open: self._tabs.follow())
         self._drain = Drain(self, model.tick)
         self._end = model.state.subscribe(self._draw)
         end = self._end
@@ -243,14 +243,7 @@ class PlanPage(QWidget):
                 self.go_to(section)
         self._ask(view)
         self._lay_out()
-        self._order_tabs()
-
-    def _order_tabs(self) -> None:
-        """Tab leads down the page, also through what has been made since."""
-        stops = list(focus.stops(self._outer))
-        if stops != self._stops:
-            self._stops = stops
-            focus.tab_through(stops[0], stops[1:])
+        self._tabs.follow()
 
     def _ask(self, view: PlanView) -> None:
         if view.asking_consent and self._dialog is None and view.own is not None:

@@ -109,8 +109,7 @@ class SettingsPage(QWidget):
         ):  # fmt: skip
             column.addWidget(widget)
         column.addStretch(1)
-        self._inside, self._column = inside, column
-        self._stops: list[QWidget] = []
+        self._inside, self._tabs = inside, focus.TabOrder(column)
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
@@ -154,10 +153,7 @@ class SettingsPage(QWidget):
             self._drawn_consents = view.agreed
             self._draw_consents(view.agreed or ())
         self._consent_card.setVisible(bool(view.agreed))
-        stops = list(focus.stops(self._column))
-        if stops != self._stops:
-            self._stops = stops
-            focus.tab_through(stops[0], stops[1:])
+        self._tabs.follow()
 
     def _draw_folders(self, folders: tuple[Folder, ...]) -> None:
         clear_layout(self._folders)

@@ -5,7 +5,6 @@ Its machine may be charged for all the while, so it stays known, driven and dele
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import json
 import os
@@ -14,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, trains
+from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, killed_at, trains
 from tests.fakes.skies import Sky
 from tpu_studio.store.index import Index
 from tpu_studio.wire import controls
@@ -230,6 +229,7 @@ def test_on_a_full_disk_a_person_can_stop_it(
 ) -> None:
     trains(desk)
     disk.full = True
+
     def no_room(*arguments: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -325,17 +325,8 @@ def test_an_extension_that_is_killed_anywhere_leaves_stops_and_a_run_that_ends(
     desk: CloudDesk, sky: Sky, at: int
 ) -> None:
     trains(desk)
-    left = [at]
-
-    def die(call: str, done: bool) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise Killed
-
-    sky.hook = die
-    with contextlib.suppress(Killed):
+    with killed_at(sky, at):
         extend(desk)
-    sky.hook = lambda call, done: None
     assert len(sky.tasks) >= 3  # whatever was done, a machine that hangs now is deleted from outside
     desk.die()
     desk.start()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, trains
+from tests.fakes.clouddesk import RUN, CloudDesk, ends, killed_at, trains
 from tests.fakes.skies import Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import RunError
@@ -32,12 +33,19 @@ def settle(driver: Driver, sky: Sky) -> None:
     raise AssertionError(driver.state(RUN))
 
 
-def test_after_a_take_over_the_first_computer_stops_driving_at_its_next_turn(
-    tmp_path: Path, desk: CloudDesk, sky: Sky
-) -> None:
+@pytest.fixture
+def taken(tmp_path: Path, desk: CloudDesk, sky: Sky) -> Iterator[Driver]:
+    """The driver of a second computer, which has taken the training run over."""
     trains(desk)
     verbs, driver, journal = second(tmp_path, sky)
     verbs.take_over(cloud_plan(), RUN)
+    yield driver
+    journal.disconnect()
+
+
+def test_after_a_take_over_the_first_computer_stops_driving_at_its_next_turn(
+    taken: Driver, desk: CloudDesk, sky: Sky
+) -> None:
     said = desk.said("phase")
     desk.turn()
     told = desk.driver.problems[RUN]
@@ -52,38 +60,29 @@ def test_after_a_take_over_the_first_computer_stops_driving_at_its_next_turn(
     assert set(sky.objects) == set(before) and desk.said("phase")[: len(said)] == said
     with pytest.raises(RunError, match="run-taken-over"):
         CloudVerbs(desk.home, desk.driver, desk.journal).stop(desk.folder, True)
-    settle(driver, sky)
+    settle(taken, sky)
     assert sky.nodes == {} and sky.tasks == {}
     desk.until()  # and it follows to the end
     assert desk.said("deleted")
     assert RUN not in desk.driver.problems
-    journal.disconnect()
 
 
-def test_taken_back_the_first_drives_again(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
-    trains(desk)
-    verbs, driver, journal = second(tmp_path, sky)
-    verbs.take_over(cloud_plan(), RUN)
+def test_taken_back_the_first_drives_again(taken: Driver, desk: CloudDesk) -> None:
     desk.turn()
     CloudVerbs(desk.home, desk.driver, desk.journal).take_over(cloud_plan(), RUN)
-    driver.turn(RUN)
-    assert driver.problems[RUN].id == "run-taken-over"
+    taken.turn(RUN)
+    assert taken.problems[RUN].id == "run-taken-over"
     ends(desk)
-    journal.disconnect()
 
 
 def test_a_stop_asked_for_before_the_take_over_was_known_reaches_the_machine(
-    tmp_path: Path, desk: CloudDesk, sky: Sky
+    taken: Driver, desk: CloudDesk, sky: Sky
 ) -> None:
-    trains(desk)
-    verbs, driver, journal = second(tmp_path, sky)
-    verbs.take_over(cloud_plan(), RUN)
     desk.stop()
     desk.turn()
-    settle(driver, sky)
-    end = driver.state(RUN).end
+    settle(taken, sky)
+    end = taken.state(RUN).end
     assert end is not None and end.get("reason") == "stopped-by-user"
-    journal.disconnect()
 
 
 @pytest.mark.parametrize("at", range(1, 30))
@@ -93,19 +92,8 @@ def test_a_take_over_that_is_killed_anywhere_leaves_one_machine_and_one_driver(
     trains(desk)
     desk.die()
     verbs, driver, journal = second(tmp_path, sky)
-    left = [at]
-
-    def die(call: str, done: bool) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            raise Killed
-
-    sky.hook = die
-    try:
+    with killed_at(sky, at):
         verbs.take_over(cloud_plan(), RUN)
-    except Killed:
-        pass
-    sky.hook = lambda call, done: None
     journal.disconnect()
     verbs, driver, journal = second(tmp_path, sky)
     desk.start()
