@@ -176,6 +176,18 @@ def test_delete_can_be_undone_until_the_trash_is_emptied(studio: Studio) -> None
     assert caught.value.id == "run-not-in-trash"
 
 
+def test_undo_takes_the_beginning_of_an_id_unless_that_can_mean_two(studio: Studio) -> None:
+    runs = [studio.runs.launch(plan(), beside=True) for _ in range(2)]
+    for run in runs:
+        studio.wait(run)
+        studio.runs.delete(run)
+    with pytest.raises(RunError) as caught:
+        studio.runs.undo_delete(runs[0].rpartition("-")[0])
+    assert (caught.value.id, caught.value.facts["found"]) == ("run-ambiguous", sorted(runs))
+    assert studio.runs.undo_delete(runs[0]) == runs[0]
+    assert studio.runs.undo_delete(runs[1].rpartition("-")[0]) == runs[1]
+
+
 def test_reconcile_gives_a_lost_run_its_end_once(studio: Studio) -> None:
     run = studio.runs.launch(plan())
     studio.wait(run)
