@@ -49,9 +49,10 @@ def make(id: str, facts: Mapping[str, Any]) -> StudioError:
 def of_reply(status: int, body: bytes | str | Mapping[str, Any], **about: Any) -> StudioError:
     """An HTTP reply with an error status. *about*: facts known here (zone, accelerator …)."""
     tree = _tree(body)
-    if not tree and 400 <= status < 500 and _is_page(body):
-        # A web page where Google answers JSON: a portal or proxy on the way. It proves nothing, least of all absence.
-        return make("unreadable-reply", {**about, "code": status, "raw": "a web page instead of an answer"})
+    if 400 <= status < 500 and status not in _BY_CODE and not _is_googles(tree, body):
+        # Something on the way has answered: a portal, a proxy, a filter. It proves nothing, least of all absence.
+        raw = "a web page instead of an answer" if _is_page(body) else "an answer that is not Google's"
+        return make("unreadable-reply", {**about, "code": status, "raw": raw})
     error: Any = tree.get("error", tree)
     if isinstance(error, str):  # the token endpoint: {"error": "invalid_grant", "error_description": …}
         return _of_oauth(tree, status, about)
@@ -399,6 +400,24 @@ def _tree(body: bytes | str | Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(tree, list) and tree:  # some services answer a list of one
         tree = tree[0]
     return tree if isinstance(tree, Mapping) else {}
+
+
+_BY_CODE = (401, 408, 416, 429)
+"""Asked again, or signed in again, whoever says it: nothing is concluded from them."""
+_STORAGE_TEXT = re.compile(
+    r"No such object|The specified bucket does not exist|(\S+|Anonymous caller) does not have storage\."
+)
+
+
+def _is_googles(tree: Mapping[str, Any], body: bytes | str | Mapping[str, Any]) -> bool:
+    """Whether a refusal has Google's shape: JSON with its error, or Cloud Storage's text for an object's bytes."""
+    error = tree.get("error")
+    if isinstance(error, str):  # the token endpoint
+        return True
+    if isinstance(error, Mapping):
+        return any(error.get(key) for key in ("code", "status", "message"))
+    text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
+    return isinstance(text, str) and _STORAGE_TEXT.match(text.strip()) is not None
 
 
 def _is_page(body: bytes | str | Mapping[str, Any]) -> bool:

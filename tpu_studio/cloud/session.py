@@ -248,6 +248,8 @@ class Api:
         if reply.status_code >= 400:
             raise errors.of_reply(reply.status_code, reply.content, **about)
         if not reply.content.strip():
+            if method == "GET":  # Google's "nothing" is {}: an empty page of something on the way is no empty list
+                raise errors.make("unreadable-reply", {**about, "code": reply.status_code, "raw": "an empty answer"})
             return {}
         tree = reply.json()
         if not isinstance(tree, dict):

@@ -366,6 +366,26 @@ def test_no_credential_is_kept_in_facts_or_text() -> None:
 
 def test_what_cannot_be_read_at_all_is_still_judged_by_its_code() -> None:
     assert errors.of_reply(502, b"<html>Bad Gateway</html>").id == "server-error"
-    assert errors.of_reply(404, b"").id == "not-found"
-    assert errors.of_reply(404, b"<!DOCTYPE html><title>Hotel WiFi</title>").id == "unreadable-reply"
-    assert errors.of_reply(400, b"[1]").id == "bad-request"
+    assert errors.of_reply(401, b"").id == "signed-out"
+    assert errors.of_reply(429, b"slow down").id == "create-rate"
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 409, 410, 412])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"[1]", b"null", b"Not Found", b"404 page not found", b'{"error": {"code": 404, "mess',
+        b'{"message": "no Route matched with those values"}', b'{"detail": "Not Found"}', b'{"error": {}}',
+        b"<!DOCTYPE html><title>Hotel WiFi</title>",
+    ],
+)  # fmt: skip
+def test_a_refusal_that_is_not_googles_proves_nothing(status: int, body: bytes) -> None:
+    """Taken for a 404 of Google's it would close a bill and take the stops away while the machine goes on."""
+    told = errors.of_reply(status, body)
+    assert isinstance(told, CloudUnclear) and (told.id, told.facts["code"]) == ("unreadable-reply", status)
+
+
+def test_the_words_of_cloud_storage_for_the_bytes_of_an_object_are_googles() -> None:
+    assert errors.of_reply(404, b"No such object: bucket/runs/x/plan.json").id == "not-found"
+    text = b"mina@example.com does not have storage.objects.get access to the Google Cloud Storage object."
+    assert errors.of_reply(403, text).id == "permission-missing"

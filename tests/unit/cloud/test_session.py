@@ -53,6 +53,15 @@ def test_a_question_is_asked_again_while_the_answer_is_unclear() -> None:
     assert waits == [0.5, 1.0]
 
 
+def test_an_empty_answer_is_no_empty_list() -> None:
+    """A sweep would tell from it that nothing costs money."""
+    with pytest.raises(CloudUnclear) as raised:
+        api_on(Server((200, b""))).pages("/v2/nodes", "nodes")
+    assert raised.value.id == "unreadable-reply"
+    assert api_on(Server((200, {}))).pages("/v2/nodes", "nodes") == []
+    assert api_on(Server((204, b""))).delete("/v2/nodes/x") == {}
+
+
 def test_patience_has_an_end() -> None:
     server, waits = Server((503, {})), list[float]()
     with pytest.raises(CloudUnclear) as raised:
