@@ -18,7 +18,7 @@ from tpu_studio.wire.reasons import Reason
 class Number:
     """One of the four numbers: label, the number itself, its unit beside it, one line of context with an icon.
 
-    *more*: a second line, where there is something to tell; *hover* explains it.
+    *more*: a second line, where there is something to tell; *hover* explains it. *counts*: what the number is of.
     """
 
     label: str
@@ -30,6 +30,7 @@ class Number:
     share: float | None = None
     more: str = ""
     hover: str = ""
+    counts: str = ""
 
 
 def numbers(facts: RunFacts, view: RunView, now: float, found: Forecast | None = None) -> tuple[Number, ...]:
@@ -66,6 +67,10 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
     if rate is None:
         return Number(label, "–", f"{facts.noun}/s", _yet(view, "measured after the first steps"), "gauge")
     more, hover = runchips.words(view, facts.place, "\n"), runchips.explained(view, facts.place)
+    counts = (
+        f"Counts training steps alone, {'those of the whole run' if view.over else 'the latest ones'}. "
+        "Checks on unseen data and saved copies come on top."
+    )
     waiting = view.waiting_share
     if waiting is not None and waiting >= 0.15 and not view.over:
         return Number(
@@ -77,6 +82,7 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
             "warn",
             more=more,
             hover=hover,
+            counts=counts,
         )
     pace = view.steps_per_s
     slower = found is not None and found.compared == "slower" and not view.over
@@ -85,11 +91,12 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
         label,
         figures.figure(rate),
         f"{facts.noun}/s",
-        context if found is None else runpace.beside_plan(found),
+        context if found is None else runpace.beside_plan(found, 1 / pace if pace else None),
         "gauge",
         "warn" if slower else "neutral",
         more=more,
         hover=hover,
+        counts=counts,
     )
 
 

@@ -13,9 +13,9 @@ from tpu_studio.wire.plan import Plan, Range
 REAL = "cloud"  # only there is the money anybody's
 
 
-def seconds(value: float) -> str:
+def seconds(value: float, digits: int = 2) -> str:
     """`1.1 s`, `38 ms`."""
-    return f"{figures.figure(value * 1000, 2)} ms" if value < 1 else f"{figures.figure(value, 2)} s"
+    return f"{figures.figure(value * 1000, digits)} ms" if value < 1 else f"{figures.figure(value, digits)} s"
 
 
 def seconds_between(found: Range) -> str:
@@ -25,10 +25,11 @@ def seconds_between(found: Range) -> str:
     return f"{low} {unit}" if low == high else f"{low}–{high} {unit}"
 
 
-def beside_plan(found: Forecast) -> str:
-    """`1.1 s a step, planned 0.9–1.4 s`."""
+def beside_plan(found: Forecast, step_s: float | None = None) -> str:
+    """`1.1 s a step, planned 0.9–1.4 s`; of a usual step, or of *step_s*: the one that belongs to a speed beside it."""
     planned = f", planned {seconds_between(found.planned_step_s)}" if found.planned_step_s else ""
-    return f"{seconds(found.step_s.expected)} a step{planned}"
+    told = seconds(step_s, 3) if step_s else seconds(found.step_s.expected)
+    return f"{told} a step{planned}"
 
 
 def time_between(found: Range) -> str:
@@ -57,7 +58,7 @@ def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None
     ratio = found.ratio
     times = f"{figures.figure(ratio if ratio > 1 else 1 / ratio, 2)} times as {'slow' if ratio > 1 else 'fast'}"
     title = f"Training is {found.compared} than planned"
-    step = f"A step takes {seconds(found.step_s.expected)}; the plan said {_planned(found)}"
+    step = f"A usual step takes {seconds(found.step_s.expected)}; the plan said {_planned(found)}"
     step = f"{step}. It is {times} as expected."
     left = f"It has {time_between(found.left_s)} to go{_money(plan, found)}."
     if found.compared == "faster":

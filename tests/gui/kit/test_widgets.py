@@ -110,6 +110,8 @@ def test_a_big_number_may_have_a_second_line_that_the_hover_explains(qtbot):
     assert tile.more.isVisible()
     assert (tile._more.toolTip(), tile.accessibleDescription()) == ("As it tells.",) * 2
     assert "TPU busy 71%" in tile.accessibleName()
+    tile.set_number("128", "pictures/s", "4 steps a second", counts="Of steps alone.")
+    assert (tile.toolTip(), tile._figure.toolTip(), tile.accessibleDescription()) == ("Of steps alone.",) * 3
     tile.set_number("128", "pictures/s", "4 steps a second", more="TPU busy 71%", stale="40 s ago")
     assert not tile.more.isVisible()  # of then, not of now
 

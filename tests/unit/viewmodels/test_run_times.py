@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.tasks import InlineTasks
+from tests.unit.domain.test_forecast import STEPS, planned, run
 from tests.unit.viewmodels.test_run import PLAN, Oracle, Verbs, Watched, training
+from tpu_studio.domain.forecast import forecast
+from tpu_studio.domain.run import End
 from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runfacts import facts_of
+from tpu_studio.viewmodels.runnumbers import numbers
 from tpu_studio.wire.controls import send
 from tpu_studio.wire.events import event
+from tpu_studio.wire.phases import Status
 
 
 def page_of(watched: Watched, folder: Path, now: float) -> RunViewModel:
@@ -72,3 +81,14 @@ def test_a_run_that_waits_says_for_what_and_says_it_once(tmp_path: Path):
     )
     lines = [line.text for line in page_of(watched, tmp_path, 95.0).state.value.happened]
     assert lines == ["Waiting until the run before it is over", "Started"]
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_speed_and_the_time_of_a_step_beside_it_multiply_to_what_a_step_takes(over: bool):
+    plan, view = planned(), run(*[0.1] * 20, 0.9, *[0.2] * 5)  # 32 digits a step; usual ones take 0.1 s
+    if over:
+        view = replace(view, end=End(900.0, Status.FINISHED, "completed", steps=STEPS, final={}, facts={}))
+    speed = numbers(facts_of(plan), view, 900.0, forecast(plan, view))[1]
+    step_ms = float(speed.context.split(" ms a step, planned ")[0])
+    assert float(speed.value.replace(",", "")) * step_ms / 1000 == pytest.approx(32, rel=0.01)
+    assert speed.counts.startswith(f"Counts training steps alone, {'those of the whole run' if over else 'the latest'}")

@@ -28,7 +28,6 @@ class _Figure(Themed, QLabel):
         if (number, unit, tone) != (self._number, self._unit, self._tone):
             self._number, self._unit, self._tone = number, unit, tone
             self.setAccessibleName(f"{number} {unit}".strip())
-            self.setToolTip(unit)
             self.updateGeometry()
             self.update()
 
@@ -136,10 +135,12 @@ class BigNumber(QWidget):
         stale: str = "",
         more: str = "",
         hover: str = "",
+        counts: str = "",
     ) -> None:
         """*icon* and *tone* go before the context; *share* draws a thin bar there instead (cost of the limit).
 
-        *more*: what the chips say, below the context; *hover* explains it, to the mouse and to screen readers.
+        *more*: what the chips say, below the context; *hover* explains it, *counts* the number
+        itself, to the mouse and to screen readers.
         """
         self._figure.set_figure(number, unit, "text_3" if stale else "text")
         self.context.setText(stale or context)
@@ -160,7 +161,9 @@ class BigNumber(QWidget):
         self._more.setToolTip(hover)
         said = (f"{self._name}:", number, unit, context, more.replace("\n", ", "), stale)
         self.setAccessibleName(" ".join(part for part in said if part))
-        self.setAccessibleDescription(hover if more else "")
+        self.setToolTip(counts)
+        self._figure.setToolTip(counts or unit)
+        self.setAccessibleDescription(" ".join(part for part in (counts, hover if more else "") if part))
 
 
 class BigNumberRow(Card):

@@ -112,9 +112,9 @@ def _numbers(card: Mapping[str, Any], points: Points, happened: Happenings) -> l
         )
     trained = happened.phases.get("training", 0.0) or happened.training_s
     steps = int(card["trained"]["steps"])
-    found.append(("Training time", duration(trained), f"{steps:,} steps"))
+    found.append(("Training time", duration(trained), f"{steps:,} steps, and the checks between them"))
     if len(found) < 4 and happened.examples_per_s:
-        found.append(("Speed", f"{_short(happened.examples_per_s)} /s", "examples a second"))
+        found.append(("Speed", f"{_short(happened.examples_per_s)} /s", "examples a second, checks not counted"))
     return found[:4]
 
 
