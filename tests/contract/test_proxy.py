@@ -110,6 +110,18 @@ def test_one_that_is_not_there_is_named(practice: Practice, proxy: Proxy, monkey
     assert SECRET not in repr(raised.value)
 
 
+@pytest.mark.parametrize("sign", ["/", "#", "?", "@", " ", ":"])
+def test_a_password_that_tears_the_address_apart_is_not_told_either(
+    practice: Practice, proxy: Proxy, monkeypatch: pytest.MonkeyPatch, sign: str
+):
+    monkeypatch.setenv("HTTPS_PROXY", f"http://mina:{SECRET}{sign}other-half@127.0.0.1:9")
+    with pytest.raises(CloudUnclear) as raised:
+        side_of(practice)
+    assert (raised.value.id, raised.value.facts["proxy"]) == ("proxy-down", "127.0.0.1:9")
+    told = repr(raised.value) + str(say(raised.value))
+    assert SECRET not in told and "other-half" not in told
+
+
 def test_a_certificate_that_nobody_here_knows_is_not_trusted(
     practice: Practice, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
 ):

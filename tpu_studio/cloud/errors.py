@@ -114,6 +114,8 @@ def of_exception(error: BaseException, **about: Any) -> StudioError:
         refused = _TUNNEL.search(str(error))
         facts = {**about, **raw, "proxy": proxy_address()}
         return make("proxy-refused", {**facts, "code": int(refused[1])}) if refused else make("proxy-down", facts)
+    if isinstance(error, requests.exceptions.InvalidURL) and _proxy_url():  # Google's addresses are no one's to type
+        return make("proxy-down", {**about, **raw, "proxy": proxy_address()})
     if isinstance(error, requests.exceptions.SSLError) and "CERTIFICATE_VERIFY_FAILED" in str(error):
         return make("certificate-unknown", {**about, **raw})
     unread = (requests.exceptions.InvalidJSONError, requests.exceptions.ContentDecodingError, ParseError)
@@ -126,17 +128,24 @@ def of_exception(error: BaseException, **about: Any) -> StudioError:
 
 def proxy_address() -> str:
     """``host:port`` of the proxy on the way to Google, without name and password; "" where none is set."""
-    from urllib.parse import urlsplit
+    return re.split(r"[/?#]", _proxy_url().rpartition("@")[2])[0]
+
+
+def _proxy_url() -> str:
+    """Without its scheme."""
     from urllib.request import getproxies
 
     url = getproxies().get("https") or getproxies().get("all") or ""
-    return urlsplit(url if "//" in url else f"//{url}").netloc.rpartition("@")[2]
+    return url.partition("//")[2] or url
 
 
 def without_secrets(text: str) -> str:
     """*text* with everything that looks like a credential cut out, and not endless."""
     for pattern, put in _SECRETS:
         text = pattern.sub(put, text)
+    # A proxy's password with a "/", "#" or "?" in it is no URL any more: libraries tell what stands before that.
+    for piece in re.split(r"[/#?@\s]", _proxy_url().rpartition("@")[0].partition(":")[2]):
+        text = text.replace(piece, "…") if len(piece) > 2 else text
     return text if len(text) <= _MOST_RAW else text[:_MOST_RAW] + "…"
 
 
