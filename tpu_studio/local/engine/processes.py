@@ -7,6 +7,7 @@ caller's `on_line` and `idle` run in the calling thread.
 from __future__ import annotations
 
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from tpu_studio.wire.errors import StudioError
 _LOOK_EVERY_S = 0.1
 _TERM_GRACE_S = 3.0
 _TAIL_LINES = 60
+_LOGIN = re.compile(rb"(?<=://)[^\s'\"]*:[^\s'\"]*@")
 
 # Variables of a person's pip setup that would send packages elsewhere; index, proxy and certificate are kept.
 _PIP_ELSEWHERE = {
@@ -89,16 +91,23 @@ def run(
                     if selector.select(_LOOK_EVERY_S):
                         chunk = pipe.read(65536)
                         open_end = chunk != b""
-                        record.write(chunk or b"")
                         *lines, pending = (pending + (chunk or b"")).split(b"\n")
-                        for line in lines:
+                        for line in map(_without_logins, lines):
+                            record.write(line + b"\n")
                             _tell(line, tail, on_line)
                     idle()
             if pending:
+                pending = _without_logins(pending)
+                record.write(pending)
                 _tell(pending, tail, on_line)
             return process.wait(), "\n".join(tail)
         finally:
             _end_group(process)
+
+
+def _without_logins(line: bytes) -> bytes:
+    """pip says the whole address of a proxy or an index that it cannot parse: what stands before its last @ is cut."""
+    return _LOGIN.sub(b"", line)
 
 
 def _tell(line: bytes, tail: deque[str], on_line: Callable[[str], None]) -> None:
