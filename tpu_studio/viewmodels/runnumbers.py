@@ -54,11 +54,14 @@ def _loss(view: RunView) -> Number:
     if not math.isfinite(value):
         return Number("Loss", figures.figure(value), "", "the numbers have run away", "triangle-alert", "bad")
     before = view.loss_before(math.inf if view.over else 600.0)
+    newest = "last" if view.over else "newest"
+    counts = f"Of the {newest} step. In the curve below, the thin line shows every step; the thick one is smoothed."
     if before is None or before[0] < 10:
-        return Number("Loss", figures.figure(value), "", f"after {figures.count(view.step)} steps", "trending-down")
+        then = f"after {figures.count(view.step)} steps"
+        return Number("Loss", figures.figure(value), "", then, "trending-down", counts=counts)
     icon = "trending-down" if value <= before[1] else "trending-up"
     then = " at the start" if view.over else f", {figures.duration(before[0])} ago"
-    return Number("Loss", figures.figure(value), "", f"was {figures.figure(before[1])}{then}", icon)
+    return Number("Loss", figures.figure(value), "", f"was {figures.figure(before[1])}{then}", icon, counts=counts)
 
 
 def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:

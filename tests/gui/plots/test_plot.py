@@ -44,6 +44,19 @@ def test_the_legend_carries_the_current_values(qtbot):
     assert plot.legend.accessibleName() == "training 1.00, on unseen 0.540"
 
 
+def test_what_the_page_says_elsewhere_the_legend_says_too_and_a_value_off_a_smoothed_line_is_called_so(qtbot):
+    x = np.arange(100.0)
+    plot = loss(qtbot, Curve("loss", "training", curve_of(x, 2.0 + (-1.0) ** x), kind="noisy"))
+    plot.set_values({"loss": 1.0})
+    assert plot.legend.accessibleName() == "training 1.00"
+    assert plot.summary().endswith("lowest 1.00, highest 3.00.")
+    assert [line.name for line in plot.canvas.reading(50.0)[0]] == ["training, smoothed"]
+    assert plot.rows()[0] == ["Time", "training, smoothed"]
+    plot.set_smoothing(0.0)
+    plot.canvas.refresh()
+    assert [line.name for line in plot.canvas.reading(50.0)[0]] == ["training"]
+
+
 def test_arrow_keys_move_the_crosshair_and_its_card_reads_every_line(qtbot):
     plot = loss(
         qtbot,

@@ -118,6 +118,20 @@ def test_a_live_run_moves_and_is_stopped_and_kept_after_asking(
     assert shown.page.ending.isVisible()
 
 
+def test_loss_and_speed_are_the_same_in_the_big_numbers_and_beside_their_curves(
+    qtbot: Any, studio: Studio, open_page: Callable[..., Shown]
+):
+    studio.trainer[:] = ["--steps", "20", "--at", "10:speed"]
+    run = studio.runs.launch(plan(steps=20))
+    studio.wait(run)
+    shown = open_page(run)
+    loss, speed, *_ = shown.model.state.value.numbers
+    charts = shown.page.charts
+    qtbot.waitUntil(lambda: charts.loss.legend.accessibleName() == f"training {loss.value}", timeout=10_000)
+    assert loss.value == "0.0500"  # 1 of 20
+    qtbot.waitUntil(lambda: charts.speed.legend.accessibleName().endswith(f" {speed.value}"), timeout=10_000)
+
+
 def test_keep_training_is_the_safe_answer(qtbot: Any, studio: Studio, open_page: Callable[..., Shown]):
     shown = open_page(studio.runs.launch(plan(steps=400)))
     shown.page.stop_asked()

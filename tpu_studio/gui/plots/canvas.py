@@ -273,7 +273,7 @@ class PlotCanvas(RingFocus, _GraphicsView):  # type: ignore[misc]
                 words = f"done, {self.y_scale.value(value)}"
             else:
                 words = self.y_scale.value(value)
-            lines.append(marks.CardLine(drawn.curve.tone, drawn.curve.name, words))
+            lines.append(marks.CardLine(drawn.curve.tone, drawn.name, words))
         near = (
             0.0 if self.frame is None else 8 / self.frame.box.width() * (self.frame.view.x_high - self.frame.view.x_low)
         )

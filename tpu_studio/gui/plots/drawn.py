@@ -32,8 +32,14 @@ class Drawn:
         self.high: Floats = _NONE
         self.end: tuple[float, float] | None = None
         self._raw_x: Floats = _NONE
+        self._averaged = False
         self._raw = self._item() if curve.kind == "noisy" else None
         self._line = self._item()
+
+    @property
+    def name(self) -> str:
+        """The curve's, for values read off its line: that of many steps is not what a single one had."""
+        return f"{self.curve.name}, smoothed" if self._averaged else self.curve.name
 
     def _item(self) -> Any:
         item = pg.PlotCurveItem(skipFiniteCheck=False)
@@ -64,6 +70,7 @@ class Drawn:
         if self.curve.kind == "noisy":
             self._raw_x, self.low, self.high = source.window(x_min, x_max, max(pixels, 50))
             x, y = smooth.smoothed(x, y, sigma, most)
+            self._averaged = not (len(y) == len(self.low) and np.array_equal(y, self.low, equal_nan=True))
         else:
             self.low = self.high = y
         self.x, self.y = x, y

@@ -6,9 +6,11 @@ New points: tell it with `touch()`; it reads its sources at most 4 times a secon
 from __future__ import annotations
 
 import errno
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSlider, QVBoxLayout, QWidget, QWidgetAction
@@ -20,6 +22,7 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.plots.canvas import PlotCanvas
+from tpu_studio.gui.plots.drawn import Drawn
 from tpu_studio.gui.plots.legend import Entry, Legend
 from tpu_studio.gui.plots.scale import Scale
 from tpu_studio.gui.plots.source import Curve, Forecast, Gap, Limit
@@ -54,6 +57,7 @@ class Plot(QWidget):
         self._name = title
         self._log_offered = log
         self._noisy = False
+        self._values: Mapping[str, float] = {}
         self.canvas = PlotCanvas(x, y, waits_for=waits_for, y_top=y_top, include_zero=include_zero)
         self.legend = Legend()
         self.title = Line(title, "plot-title", fit=True)
@@ -101,6 +105,14 @@ class Plot(QWidget):
         self._noisy = any(curve.kind == "noisy" for curve in curves)
         self.canvas.set_curves(curves)
 
+    def set_values(self, values: Mapping[str, float]) -> None:
+        """What legend and summary say of the curves of these keys, as the page does elsewhere; of others, and where
+        it is no number, they say the value at the end of the line."""
+        values = {key: value for key, value in values.items() if math.isfinite(value)}
+        if values != self._values:
+            self._values = values
+            self._retell()
+
     def touch(self) -> None:
         """Points have come (or gone)."""
         self.canvas.touch()
@@ -136,6 +148,9 @@ class Plot(QWidget):
         if badge is not None:
             self._head.insertWidget(self._head.count() - 1, badge, 0, Qt.AlignmentFlag.AlignVCenter)
 
+    def _newest(self, drawn: Drawn) -> float | None:
+        return None if drawn.end is None else self._values.get(drawn.curve.key, drawn.end[1])
+
     _badge: QWidget | None = None
     _notices: Notices | None = None
 
@@ -160,20 +175,22 @@ class Plot(QWidget):
         parts = []
         scale = self.canvas.y_scale
         for drawn in self.canvas.drawn:
-            if drawn.end is None:
+            newest = self._newest(drawn)
+            if drawn.end is None or newest is None:
                 continue
-            words = f"{drawn.curve.name} {scale.value(drawn.end[1])} at {self.canvas.x_scale.value(drawn.end[0])}"
+            words = f"{drawn.curve.name} {scale.value(newest)} at {self.canvas.x_scale.value(drawn.end[0])}"
             numbers = drawn.y[drawn.y == drawn.y]
             if len(numbers) > 1:
                 words += f", from {scale.value(float(numbers[0]))}"
-                words += f", lowest {scale.value(float(numbers.min()))}, highest {scale.value(float(numbers.max()))}"
+                low, high = np.nanmin(drawn.low), np.nanmax(drawn.high)
+                words += f", lowest {scale.value(float(low))}, highest {scale.value(float(high))}"
             parts.append(words)
         parts.extend(limit.words for limit in self.canvas.limits if parts)
         return f"{self._name}: {'; '.join(parts)}." if parts else f"{self._name}. {self.canvas.waits_for}"
 
     def rows(self, most: int = 200) -> tuple[list[str], list[list[str]]]:
         """Heads and rows of "Show as table": what is visible, at up to *most* places."""
-        heads = [self.canvas.x_scale.name.capitalize(), *(drawn.curve.name for drawn in self.canvas.drawn)]
+        heads = [self.canvas.x_scale.name.capitalize(), *(drawn.name for drawn in self.canvas.drawn)]
         places = sorted({float(x) for drawn in self.canvas.drawn for x in drawn.x})
         frame = self.canvas.frame
         if frame is not None:
@@ -195,7 +212,8 @@ class Plot(QWidget):
         for drawn in self.canvas.drawn:
             if drawn.curve.end_label:
                 continue
-            value = self.canvas.y_scale.value(drawn.end[1]) if drawn.end is not None else ""
+            newest = self._newest(drawn)
+            value = self.canvas.y_scale.value(newest) if newest is not None else ""
             entries.append(Entry(drawn.curve.name, value, drawn.curve.tone))
         if self.canvas.forecast is not None and entries:
             entries.append(Entry("forecast", "", self.canvas.forecast.tone, dashed=True))

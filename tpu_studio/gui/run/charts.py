@@ -126,6 +126,9 @@ class Charts:
                 (one, curve) for one in wanted if (curve := self._model.curve(one.metric)) is not None and len(curve)
             ]
             self._set(plot, curves, axis, origin, state.over)
+        view = state.view
+        self.loss.set_values({"loss": view.last["loss"]} if "loss" in view.last else {})  # as the big numbers say it
+        self.speed.set_values({"examples_per_s": view.examples_per_s} if view.examples_per_s else {})
         self._badge(state)
         self._forecast(state, axis, origin)
         self._mark_resumes(state, axis)
