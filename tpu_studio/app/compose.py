@@ -67,10 +67,11 @@ def compose(home: Path) -> Services:
     except RunError as error:
         index, why = PassingIndex(home), why or error
     driver = Driver(home, places=rented_places(home, lambda: daemon.start_or_join(home)), journal=journal)
+    places = {"computer": Computer(home, engine)}
     runs = (
-        ReadingRuns(home, why, index)
+        ReadingRuns(home, why, index, places=places, driver=driver)
         if why is not None
-        else Runs(home, places={"computer": Computer(home, engine)}, journal=journal, index=index, driver=driver)
+        else Runs(home, places=places, journal=journal, index=index, driver=driver)
     )
     steward = Steward(driver, lambda: unsettled(runs))
     return Services(

@@ -15,6 +15,7 @@ from tpu_studio.workflow.ports import RunSummary
 if TYPE_CHECKING:
     from tpu_studio.domain.run import RunView
     from tpu_studio.wire.plan import Plan
+    from tpu_studio.workflow.runs import Runs
     from tpu_studio.workflow.trash import Deleted
 
 
@@ -23,6 +24,8 @@ def runs(arguments: Arguments, output: Output) -> int:
         reading = services.reading
         if arguments.forget_taught:
             return _forget(services, arguments, output)
+        if arguments.empty_trash:
+            return _empty(reading, arguments, output)
         if arguments.deleted:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
@@ -97,15 +100,26 @@ def resume(arguments: Arguments, output: Output) -> int:
 
 def delete(arguments: Arguments, output: Output) -> int:
     with studio() as services:
-        if arguments.undo:
-            run_id = services.runs.undo_delete(arguments.run)
-            output.say(f"{run_id} is back.")
-        else:
-            run_id = services.runs.folder(arguments.run).name
-            services.runs.delete(run_id)
-            output.say(f"{run_id} is in the trash. Take it back: tpu-studio delete --undo {run_id}")
+        run_id = _deleting(services.reading, arguments, output)
+        if services.only_reading is not None and not arguments.undo:
+            output.say("The disk is full. What is in the trash takes room still: tpu-studio runs --empty-trash")
     output.answer({"run": run_id})
     return 0
+
+
+def _deleting(runs: Runs, arguments: Arguments, output: Output) -> str:
+    if arguments.undo and arguments.for_good:
+        raise BadInput("command-line", raw="--undo or --for-good, not both", help="tpu-studio delete --help")
+    if arguments.undo:
+        run_id = runs.undo_delete(arguments.run)
+        output.say(f"{run_id} is back.")
+    elif arguments.for_good:
+        run_id = runs.remove_for_good(arguments.run)
+        output.say(f"{run_id} is gone for good.")
+    else:
+        run_id = runs.delete(arguments.run)
+        output.say(f"{run_id} is in the trash. Take it back: tpu-studio delete --undo {run_id}")
+    return run_id
 
 
 def export(arguments: Arguments, output: Output) -> int:
@@ -134,6 +148,17 @@ def _forget(services: Studio, arguments: Arguments, output: Output) -> int:
         raise BadInput("needs-yes-to-forget")
     services.reading.forget_taught()
     output.answer({"forgotten": count}, "Forgotten.")
+    return 0
+
+
+def _empty(runs: Runs, arguments: Arguments, output: Output) -> int:
+    names = [one.run for one in runs.deleted()]
+    if names:
+        output.say(f"In the trash: {', '.join(names)}. Removed from there, nothing brings them back.")
+        if not arguments.yes and not output.ask("Remove them for good?"):
+            raise BadInput("needs-yes-to-empty")
+    count = runs.empty_trash()
+    output.answer({"removed": count}, f"{count} removed for good." if count else "The trash is empty.")
     return 0
 
 

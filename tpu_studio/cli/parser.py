@@ -105,6 +105,7 @@ def parser() -> argparse.ArgumentParser:
     runs.add_argument(
         "--forget-taught", action="store_true", help="let what they taught the estimate count no more; they stay"
     )
+    runs.add_argument("--empty-trash", action="store_true", help="remove for good what is in the trash, to make room")
     runs.add_argument("--yes", action="store_true", help="do not ask")
 
     show = verb(
@@ -151,6 +152,9 @@ def parser() -> argparse.ArgumentParser:
     delete = verb("delete", "Move a run to the trash, or take it back.", "tpu-studio delete digits-k3f7")
     _run(delete)
     delete.add_argument("--undo", action="store_true", help="take it back from the trash")
+    delete.add_argument(
+        "--for-good", action="store_true", help="remove it at once, also from the trash; nothing brings it back"
+    )
 
     export = verb(
         "export",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tpu_studio.store.journal import JournalFile
     from tpu_studio.wire.errors import StudioError
     from tpu_studio.workflow.cloudruns.driver import Driver
+    from tpu_studio.workflow.ports import Journal
     from tpu_studio.workflow.runs import Runs
 
 
@@ -96,6 +97,9 @@ class Studio:
     @cached_property
     def driver(self) -> Driver:
         """Drives runs on rented machines."""
+        return self._driver(self.journal)
+
+    def _driver(self, journal: Journal) -> Driver:
         from tpu_studio.cloud.places import rented_places
         from tpu_studio.workflow.cloudruns.driver import Driver
 
@@ -104,7 +108,7 @@ class Studio:
 
             return daemon.start_or_join(self.home)
 
-        return Driver(self.home, places=rented_places(self.home, start_practice), journal=self.journal)
+        return Driver(self.home, places=rented_places(self.home, start_practice), journal=journal)
 
     @cached_property
     def runs(self) -> Runs:
@@ -124,18 +128,21 @@ class Studio:
 
     @cached_property
     def reading(self) -> Runs:
-        """`runs` to look at only: also in a home that cannot be written, or whose journal cannot be read.
+        """`runs` to look at: also in a home that cannot be written, is full, or has a journal that cannot be read.
 
-        `only_reading` then says why.
+        `only_reading` then says why; what frees a full disk can be done.
         """
+        from tpu_studio.local.computer import Computer
         from tpu_studio.wire.errors import NotReady, RunError
-        from tpu_studio.workflow.readingruns import ReadingRuns
+        from tpu_studio.workflow.readingruns import ClosedJournal, ReadingRuns
 
         try:
             return self.runs
         except (NotReady, RunError) as error:
             self.only_reading = error
-            return ReadingRuns(self.home, error, self._reading_index())
+            places = {"computer": Computer(self.home, self.engine)}
+            driver = self._driver(ClosedJournal(error))
+            return ReadingRuns(self.home, error, self._reading_index(), places=places, driver=driver)
 
     def own_runs(self) -> OwnRuns:
         """What this person's runs of before teach the estimate; nothing where they cannot be read."""

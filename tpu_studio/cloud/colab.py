@@ -11,7 +11,6 @@ import errno
 import gzip
 import hashlib
 import json
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from tpu_studio.domain.sentences import colab as words
 from tpu_studio.planner.colab import known
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.wire.runfolder import beside, write_atomically
 
 DATA_BYTES = 20_000_000
 OPEN_URL = "https://colab.research.google.com/#create=true"
@@ -83,7 +82,7 @@ def _remove(path: Path | None) -> None:
 
 def _written(piece: Piece, target: Path) -> dict[str, Any]:
     """Write the data to *target*, whole or not at all; ``data`` of the notebook's config."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
+    temporary = beside(target, "new")
     try:
         with open(temporary, "wb") as out:
             sha256 = piece.write(out)

@@ -148,10 +148,14 @@ class Database:
             db.execute("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?)", (key, stamp, row))
 
     def forget(self, key: str) -> None:
-        with self.transaction() as db:
-            for table in ("runs", "columns", "summaries"):
-                db.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
-        shutil.rmtree(self.columns / key, ignore_errors=True)
+        """Raises sqlite3.Error when the disk is full; the columns are gone all the same, and are missed by whoever
+        follows the run again."""
+        try:
+            with self.transaction() as db:
+                for table in ("runs", "columns", "summaries"):
+                    db.execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        finally:
+            shutil.rmtree(self.columns / key, ignore_errors=True)
 
     def _open(self) -> sqlite3.Connection:
         try:

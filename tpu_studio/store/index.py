@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 import tempfile
 import threading
@@ -141,6 +142,10 @@ class PassingIndex(Index):
         memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self._folder = tempfile.TemporaryDirectory(prefix="tpu-studio-index-", dir=memory)
         super().__init__(home, at=Path(self._folder.name))
+
+    def forget(self, run: str) -> None:
+        super().forget(run)
+        shutil.rmtree(self._home / "columns" / run, ignore_errors=True)  # whose index has no room to say so
 
     def close(self) -> None:
         super().close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -76,10 +77,15 @@ def model_from_before(run: Path) -> dict[str, Any]:
         return {}
 
 
+def beside(path: Path, ending: str) -> Path:
+    """A hidden name beside *path* that no other thread of any program on this computer uses."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.{ending}")
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write *data* beside *path*, sync it, and put it in place: after a crash either the old or the new is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = beside(path, "tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(data)
@@ -94,7 +100,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 def create_once(path: Path, data: bytes) -> bool:
     """Create *path* with *data* unless it is there; True when this call created it, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    temporary = beside(path, "new")
     with open(temporary, "wb") as file:
         file.write(data)
         file.flush()

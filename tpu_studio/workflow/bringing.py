@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import secrets
 import shutil
 import stat
 from dataclasses import dataclass
@@ -64,7 +65,7 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
             return Imported(run, already=True)
         run, number = f"{wanted}-{number}", number + 1
     files = _regular_files(path)
-    target, temporary = runs / run, runs / f".importing-{run}-{os.getpid()}"
+    target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
     try:
         runs.mkdir(parents=True, exist_ok=True)
         need = sum(size for _, size in files)
@@ -75,6 +76,8 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         desk.write_owner(temporary, install, t=now, imported=True)
         os.rename(temporary, target)
     except OSError as error:
+        if _same_plan(target, frozen):  # another program has just brought it
+            return Imported(run, already=True)
         raise _failed(error, target) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

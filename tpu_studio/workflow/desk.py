@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import secrets
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_LENGTH = 8
+_LOOK_AGAIN_S = 0.05
 
 
 def install_id(home: Path) -> str:
@@ -71,9 +73,43 @@ def disk_error(error: OSError, folder: Path) -> RunError:
 
 
 @contextmanager
-def driving(folder: Path) -> Iterator[bool]:
-    """Alone among desktops in starting an attempt or declaring a run lost; False when another is at it now."""
-    fd = os.open(folder / PLAN, os.O_RDONLY | os.O_CLOEXEC)
+def driving(folder: Path, wait_s: float = 0.0) -> Iterator[bool]:
+    """Alone among desktops in starting an attempt, declaring a run lost or moving it away.
+
+    False when another is at it now, and for *wait_s* seconds from now. Raises OSError; FileNotFoundError when the run
+    is not there, also when it was moved away while this waited.
+    """
+    give_up = time.monotonic() + wait_s
+    while (fd := _alone_in(folder / PLAN)) is None and time.monotonic() < give_up:
+        time.sleep(_LOOK_AGAIN_S)
+    try:
+        yield fd is not None
+    finally:
+        if fd is not None:
+            os.close(fd)
+
+
+def _alone_in(path: Path) -> int | None:
+    """A descriptor that holds the lock of the file that is at *path* now; None when another holds it."""
+    while True:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            alone = try_lock(fd)
+            current = os.path.samestat(os.fstat(fd), os.stat(path))  # not moved away, nor replaced, before it was ours
+        except BaseException:
+            os.close(fd)
+            raise
+        if alone and current:
+            return fd
+        os.close(fd)
+        if current:
+            return None
+
+
+@contextmanager
+def making(folder: Path) -> Iterator[bool]:
+    """Alone in filling the new *folder* of a run; False when another program is at it now. Raises OSError."""
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         yield try_lock(fd)
     finally:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tpu_studio.wire.errors import StudioError
-from tpu_studio.workflow.ports import Intent, RunIndex
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.ports import Intent, Place, RunIndex
 from tpu_studio.workflow.runs import Runs
 
 
@@ -37,17 +38,46 @@ class ClosedJournal:
 
 
 class ReadingRuns(Runs):
-    """Lists, follows and exports; every verb that would change something raises *error* before it touches anything."""
+    """Lists, follows and exports; every verb that would change something raises *error* before it touches anything.
 
-    def __init__(self, home: Path, error: StudioError, index: RunIndex) -> None:
-        super().__init__(home, places={}, journal=ClosedJournal(error), index=index)
+    Where *error* is a full disk, runs can be deleted, removed for good and brought back: that needs no room.
+
+    Args:
+        places, driver: As of `Runs`; they tell whether a run goes on.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        error: StudioError,
+        index: RunIndex,
+        *,
+        places: Mapping[str, Place] | None = None,
+        driver: Driver | None = None,
+    ) -> None:
+        super().__init__(home, places=places or {}, journal=ClosedJournal(error), index=index, driver=driver)
         self.error = error
 
     def _refuse(self, *arguments: Any, **more: Any) -> NoReturn:
         raise self.error
 
-    launch = stop = extend = resume = delete = undo_delete = import_folder = take_over = take_over_from = _refuse
-    forget_taught = _refuse
+    launch = stop = extend = resume = import_folder = take_over = take_over_from = forget_taught = _refuse
+
+    def delete(self, run: str) -> str:
+        self._needs_only_names()
+        return super().delete(run)
+
+    def remove_for_good(self, run: str) -> str:
+        self._needs_only_names()
+        return super().remove_for_good(run)
+
+    def undo_delete(self, run: str) -> str:
+        self._needs_only_names()
+        return super().undo_delete(run)
+
+    def empty_trash(self, older_than_s: float = 0.0) -> int:
+        self._needs_only_names()
+        return super().empty_trash(older_than_s)
 
     def reconcile(self) -> Sequence[str]:
         return ()
@@ -55,5 +85,6 @@ class ReadingRuns(Runs):
     def settle(self, run: str) -> bool:
         return False
 
-    def empty_trash(self, older_than_s: float = 0.0) -> int:
-        return 0
+    def _needs_only_names(self) -> None:
+        if self.error.id != "disk-full":
+            raise self.error

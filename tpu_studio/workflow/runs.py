@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tpu_studio import __version__
 from tpu_studio.planner.colab import PLACE as COLAB
 from tpu_studio.wire import controls
-from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import BadInput, ModelError, NotReady, RunError
 from tpu_studio.wire.limits import limits_of, used_before
 from tpu_studio.wire.phases import Phase
@@ -25,12 +25,12 @@ from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is
 from tpu_studio.workflow import bringing, decide, desk, forgetting, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.mirror import Words, desk_events
+from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
-from tpu_studio.workflow.cloudruns.state import fold
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.colabruns import WAITING_FOR_COLAB, NotebookRuns
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
+from tpu_studio.workflow.deleting import BUSY_S, Deleting
 from tpu_studio.workflow.folders import RunFolders
 from tpu_studio.workflow.ports import Clock, Following, Journal, Place, Progress, RunIndex, RunSummary
 from tpu_studio.workflow.systemclock import SystemClock
@@ -39,7 +39,6 @@ CLOUD_INTENTS = ("stops", "lease-stops", "create", "delete")
 ANSWERS_WITHIN_S = 10.0
 BEFORE_TRAINING = tuple(one.value for one in (Phase.PLANNED, Phase.QUEUED, Phase.SETTING_UP, Phase.COMPILING))
 """In these a guardian need not say that it heard of an extension: the training program counts it as it begins."""
-LONGEST_LOAN_S = 30 * 86_400.0  # no stop from outside is set later
 
 
 class Runs:
@@ -67,6 +66,7 @@ class Runs:
         self._places, self._journal, self._index = dict(places), journal, index
         self._clock = clock or SystemClock()
         self._folders = RunFolders(self.runs_folder, driver.plans.mend if driver is not None else lambda folder: False)
+        self._deleting = Deleting(self._folders, home / "trash", journal, index, self._clock, self._seen)
         self._notebooks = NotebookRuns(
             self.runs_folder, index, self._say, lambda: desk.install_id(home), lambda: self._clock.now()
         )
@@ -113,18 +113,19 @@ class Runs:
         run = folder.name
         plan = plan.launched(run, round(now, 3), __version__)
         told = {"plan": plan.to_json()} if rents else {}  # with which a damaged plan of a rented run is put back
-        try:
-            intent = self._journal.open("launch", run, {"attempt": 1, "beside": beside, **told}, now)
-        except NotReady:
-            trash.remove(folder)
-            raise
-        try:
-            create_once(folder / PLAN, dumps(plan))
-            desk.write_owner(folder, self._install, t=now)
-        except OSError as error:
-            trash.remove(folder)
-            self._journal.close(intent, "failed", self._clock.now())
-            raise desk.disk_error(error, folder) from error
+        with desk.making(folder):  # `reconcile` of another program leaves it alone
+            try:
+                intent = self._journal.open("launch", run, {"attempt": 1, "beside": beside, **told}, now)
+            except NotReady:
+                trash.remove(folder)
+                raise
+            try:
+                create_once(folder / PLAN, dumps(plan))
+                desk.write_owner(folder, self._install, t=now)
+            except OSError as error:
+                trash.remove(folder)
+                self._journal.close(intent, "failed", self._clock.now())
+                raise desk.disk_error(error, folder) from error
         if place is None:
             desk.write_event(folder, self._install, "target", t=now, steps=plan.steps)
             detail = WAITING_FOR_COLAB if waits else "submitted"
@@ -197,54 +198,30 @@ class Runs:
 
     # -------------------------------------------------------------------------------------------- delete and bring in
 
-    def delete(self, run: str) -> None:
-        """Move the run to the trash; `undo_delete` brings it back. Raises RunError while it goes on."""
-        folder = self.folder(run, damaged=True)
-        try:
-            if not has_plan(folder):
-                raise RunError("plan-missing", run=folder.name)
-            decide.delete(self._seen(folder))
-        except RunError as error:
-            if error.id not in ("plan-unreadable", "plan-newer", "plan-missing"):
-                raise
-            if any(is_guarded(path) for path in (folder / "claims").glob("a[0-9]*.json")):
-                raise RunError("run-goes-on", run=folder.name) from error
-            since = self._clock.now() - LONGEST_LOAN_S
-            if any((one.asked or 0.0) > since for one in fold(desk_events(folder)).there):
-                raise  # its machine may be there still: put away, nobody would look after it
-        intent = self._journal.open("delete", folder.name, {}, self._clock.now())
-        try:
-            trash.put(folder, self.home / "trash")
-        except OSError as error:
-            raise desk.disk_error(error, folder) from error
-        self._index.forget(folder.name)
-        self._journal.close(intent, "done", self._clock.now())
+    def delete(self, run: str) -> str:
+        """Move the run to the trash, where `undo_delete` finds it; its id. Needs no room on the disk.
+
+        Raises:
+            RunError: ``run-goes-on``, ``run-elsewhere``, ``run-busy``, ``run-unknown``, ``run-ambiguous``;
+                ``trash-no-room`` when only `remove_for_good` is possible.
+        """
+        return self._deleting.delete(run)
+
+    def remove_for_good(self, run: str) -> str:
+        """Remove a run that is in the list or in the trash, at once and for ever; its id. RunErrors as `delete`."""
+        return self._deleting.remove(run)
 
     def undo_delete(self, run: str) -> str:
         """*run*: an id or the beginning of one. The id; raises RunError ``run-not-in-trash``, ``run-ambiguous``."""
-        names = [one.run for one in self.deleted()]
-        found = [run] if run in names else [name for name in names if name.startswith(run)]
-        if len(found) > 1:
-            raise RunError("run-ambiguous", run=run, found=sorted(found))
-        run = found[0] if found else run
-        try:
-            trash.take_back(run, self.home / "trash", self.runs_folder)
-        except OSError as error:
-            raise desk.disk_error(error, self.runs_folder) from error
-        return run
+        return self._deleting.undo(run)
 
     def deleted(self) -> Sequence[trash.Deleted]:
         """What `undo_delete` can bring back, deleted last first."""
-        return trash.listed(self.home / "trash")
+        return self._deleting.deleted()
 
     def empty_trash(self, older_than_s: float = 0.0) -> int:
-        """Delete for good what has been in the trash for so long; how many runs that were."""
-        names = trash.older_than(self.home / "trash", older_than_s, self._clock.now())
-        for name in names:
-            intent = self._journal.open("empty-trash", name, {}, self._clock.now())
-            trash.remove(self.home / "trash" / name)
-            self._journal.close(intent, "done", self._clock.now())
-        return len(names)
+        """Delete for good what has been in the trash for so long; how many runs that were. Raises RunError."""
+        return self._deleting.empty(older_than_s)
 
     def import_folder(self, path: Path, progress: Progress | None = None, *, run: str = "") -> bringing.Imported:
         """Copy a run folder, or a zip of one, from elsewhere into ours; one that waits for its zip is completed by it.
@@ -333,8 +310,8 @@ class Runs:
         for intent in self._journal.open_intents():
             if intent.action in CLOUD_INTENTS:
                 continue  # the driver closes them when the cloud has been looked at
-            self._close_intent(intent.action, intent.run)
-            self._journal.close(intent.number, "reconciled", self._clock.now())
+            if self._settle_intent(intent.action, intent.run):
+                self._journal.close(intent.number, "reconciled", self._clock.now())
         return [folder.name for folder in self._folders.all() if has_plan(folder) and self._declare(folder)]
 
     def settle(self, run: str) -> bool:
@@ -431,19 +408,21 @@ class Runs:
         place = self._place(plan.place)
         place.check_ready()
         intent = self._journal.open(verb, folder.name, {"attempt": action.attempt}, self._clock.now())
-        with desk.driving(folder) as alone:
-            if not alone:
-                self._journal.close(intent, "busy", self._clock.now())
-                raise RunError("run-busy", run=folder.name)
-            try:
+        try:
+            with desk.driving(folder, BUSY_S) as alone:
+                if not alone or self._seen(folder).attempt >= action.attempt:  # another was quicker to go on with it
+                    self._journal.close(intent, "busy", self._clock.now())
+                    raise RunError("run-busy", run=folder.name)
                 for record in action.controls:
                     controls.send(folder, record)
                 added = sum(float(record.get("epochs", 0.0)) for record in action.controls)
                 planned = self._index.summary(folder).steps_planned
                 steps = planned + max(1, round(added * plan.steps_per_epoch)) if added else None
                 outcome = self._start(place, folder, action.attempt, beside=False, steps=steps)
-            except OSError as error:
-                raise desk.disk_error(error, folder) from error
+        except FileNotFoundError as error:
+            raise RunError("run-unknown", run=folder.name) from error  # another has just deleted it
+        except OSError as error:
+            raise desk.disk_error(error, folder) from error
         self._journal.close(intent, outcome, self._clock.now())
 
     def _is_heard(self, folder: Path, attempt: int, number: int) -> bool:
@@ -496,11 +475,18 @@ class Runs:
         t = max(self._clock.now(), latest_event_s(folder))  # the clock may have been set back meanwhile
         desk.write_event(folder, self._install, kind, t=t, **fields)
 
-    def _close_intent(self, action: str, run: str) -> None:
-        """Finish or take back what a crash left half done. Launches and lost runs are seen to by `_declare`."""
-        if action == "launch" and not (self.runs_folder / run / PLAN).exists():
-            trash.remove(self.runs_folder / run)
-        elif action == "empty-trash":
-            trash.remove(self.home / "trash" / run)
-        elif action == "delete" and not (self.runs_folder / run).exists():
+    def _settle_intent(self, action: str, run: str) -> bool:
+        """Finish or take back what a crash left half done; False while another program is still at it.
+
+        Launches that got their plan and lost runs are seen to by `_declare`.
+        """
+        folder = self.runs_folder / run
+        if action == "launch" and not (folder / PLAN).exists():
+            with suppress(FileNotFoundError), desk.making(folder) as alone:
+                if not alone:
+                    return False
+                if not (folder / PLAN).exists():
+                    trash.remove(folder)
+        elif action == "delete" and not folder.exists():
             self._index.forget(run)
+        return True

@@ -1,15 +1,27 @@
-"""Deleted runs: moved aside, brought back, and in the end removed for good."""
+"""Deleted runs: moved aside, brought back, and in the end removed for good.
+
+Moving is a rename: it needs no room, and a crash leaves the run here or there. Who moves something holds the lock of
+the trash. What is removed for good gets a hidden name first: nobody brings back what a crash left half removed, and
+whoever uses the trash next removes the rest.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.runfolder import PLAN
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True)
@@ -38,34 +50,87 @@ def _name(folder: Path) -> str:
         return folder.name  # damaged before it was deleted
 
 
-def put(folder: Path, trash: Path) -> Path:
-    """Move *folder* into *trash*; one that lies there under the same name, deleted longer ago, is removed for good."""
-    trash.mkdir(parents=True, exist_ok=True)
-    target = trash / folder.name
-    remove(target)
-    os.rename(folder, target)
-    os.utime(target)  # when it was deleted
-    return target
+def put(folder: Path, trash: Path) -> None:
+    """Move *folder* into *trash*; one that lies there under the same name, deleted longer ago, is removed for good.
+
+    Raises OSError, FileNotFoundError when it is not there any more.
+    """
+    with _alone(trash):
+        os.utime(folder)  # when it was deleted; before it lies where old ones are removed
+        _hide(trash / folder.name, trash)
+        os.rename(folder, trash / folder.name)
+        os.utime(trash / folder.name)
+    with suppress(OSError):  # the run itself is where it shall be
+        finish(trash)
 
 
 def take_back(run: str, trash: Path, runs: Path) -> None:
-    """Raises RunError: ``run-not-in-trash``, ``run-exists``."""
-    source = trash / run
-    if run != Path(run).name or not source.is_dir():
-        raise RunError("run-not-in-trash", run=run)
-    if (runs / run).exists():
-        raise RunError("run-exists", run=run)
-    runs.mkdir(parents=True, exist_ok=True)
-    os.rename(source, runs / run)
+    """Raises RunError: ``run-not-in-trash``, ``run-exists``; OSError."""
+    with _alone(trash):
+        source = trash / run
+        if run != Path(run).name or run.startswith(".") or not source.is_dir():
+            raise RunError("run-not-in-trash", run=run)
+        if (runs / run).exists():
+            raise RunError("run-exists", run=run)
+        runs.mkdir(parents=True, exist_ok=True)
+        os.rename(source, runs / run)
 
 
-def older_than(trash: Path, seconds: float, now: float) -> list[str]:
+def remove_older(trash: Path, seconds: float, now: float) -> list[str]:
+    """Remove for good what was deleted so long ago; the ids. Raises OSError."""
     if not trash.is_dir():
         return []
-    return sorted(path.name for path in trash.iterdir() if path.is_dir() and now - path.stat().st_mtime >= seconds)
+    with _alone(trash):
+        gone = [one.run for one in listed(trash) if now - one.at >= seconds]
+        for run in gone:
+            _hide(trash / run, trash)
+    finish(trash)
+    return sorted(gone)
+
+
+def remove_now(folder: Path, trash: Path) -> None:
+    """Remove *folder*, a run's or one in *trash*, for good. Raises OSError; FileNotFoundError: it is not there."""
+    try:
+        with _alone(trash):
+            os.stat(folder)
+            _hide(folder, trash)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        (folder / PLAN).unlink(missing_ok=True)  # a name needs room, too: what a crash leaves is seen to be torn
+        remove(folder)
+        return
+    finish(trash)
+
+
+def finish(trash: Path) -> None:
+    """Remove what was to be removed for good."""
+    for path in trash.iterdir():
+        if path.name.startswith("."):
+            remove(path)
 
 
 def remove(folder: Path) -> None:
     """Delete *folder* for good, if it is there. Symlinks in it are removed, not followed."""
-    if folder.is_dir() and not folder.is_symlink():
-        shutil.rmtree(folder)
+    while folder.is_dir() and not folder.is_symlink():
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            continue  # another removes it as well
+
+
+def _hide(folder: Path, trash: Path) -> None:
+    if folder.is_dir():
+        os.rename(folder, trash / f".{folder.name}-{secrets.token_hex(4)}")
+
+
+@contextmanager
+def _alone(trash: Path) -> Iterator[None]:
+    """Raises OSError."""
+    trash.mkdir(parents=True, exist_ok=True)
+    fd = os.open(trash, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        wait_for_lock(fd)
+        yield
+    finally:
+        os.close(fd)

@@ -210,6 +210,17 @@ ERRORS: dict[str, Entry] = {
         "Nothing was changed: your runs and what they taught are untouched.",
         "To forget it, add --yes.",
     ),
+    "needs-yes-to-empty": Sentence(
+        "The trash is emptied only after a yes",
+        "Nothing was changed: what is in it can still be brought back.",
+        "To remove it for good, add --yes.",
+    ),
+    "trash-no-room": lambda f: Sentence(
+        f"The disk is too full even to move {_run(f)} to the trash",
+        _UNCHANGED,
+        "Empty the trash first. Or remove the run at once, which needs no room and cannot be undone: "
+        f"tpu-studio delete --for-good {f.text('run')}",
+    ),
     "run-complete": lambda f: Sentence(
         f"{_run(f)} has done all its steps",
         f"There is nothing left to resume. {_UNCHANGED}",

@@ -1,0 +1,70 @@
+"""A disk filled to the last byte: room is made there by delete, undo and removing for good, by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.test_verbs import JOB, Terminal
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if os.getuid() != 0 or not shutil.which("mount"):
+        pytest.skip("a small disk can be mounted by root only")
+    mounting = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)]
+    if (mounted := subprocess.run(mounting, capture_output=True, text=True)).returncode:
+        pytest.skip(f"no small disk could be mounted: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def fill(disk: Path) -> None:
+    with pytest.raises(OSError, match="No space left"), open(disk / "filler", "ab", buffering=0) as file:
+        while True:
+            file.write(b"x" * 512)
+
+
+def free(disk: Path) -> int:
+    return shutil.disk_usage(disk).free
+
+
+@pytest.mark.parametrize("for_good", [False, True])
+def test_room_is_made_on_a_disk_without_any(disk: Path, for_good: bool):
+    terminal = Terminal(disk / "home")
+    code, told = terminal.json("run", JOB)
+    assert code == 0
+    run = told["run"]
+    (disk / "home" / "runs" / run / "result" / "big").write_bytes(b"x" * (1 << 20))
+    fill(disk)
+    if for_good:
+        assert terminal.json("delete", "digits", "--for-good") == (0, {"run": run})
+    else:
+        done = terminal.run("delete", "digits")
+        assert done.returncode == 0 and "--empty-trash" in done.stderr, done.stderr
+        fill(disk)
+        assert terminal.json("delete", "--undo", run) == (0, {"run": run})
+        assert (disk / "home" / "runs" / run / "result" / "big").stat().st_size == 1 << 20
+        assert terminal.json("delete", run) == (0, {"run": run})
+        fill(disk)
+        code, told = terminal.json("runs", "--empty-trash")
+        assert (code, told["error"]["id"]) == (2, "needs-yes-to-empty")
+        assert terminal.json("runs", "--empty-trash", "--yes") == (0, {"removed": 1})
+    assert free(disk) > 1 << 20
+    assert terminal.json("runs") == (0, {"runs": []})
+
+
+def test_what_takes_room_is_still_refused_there_by_its_reason(disk: Path):
+    terminal = Terminal(disk / "home")
+    code, told = terminal.json("run", JOB)
+    fill(disk)
+    code, told = terminal.json("extend", told["run"], "--epochs", "1")
+    assert (code, told["error"]["id"]) == (1, "disk-full"), json.dumps(told)
