@@ -54,6 +54,8 @@ def _phase(view: RunView, event: Event) -> RunView:
     before = spans.get(phase)
     if before is None or before.end is not None:
         spans[phase] = Span(event.t, None, before.seconds(event.t) if before else 0.0)
+        if phase is Phase.TRAINING:
+            view = replace(view, begun=(*view.begun, event.t))
     attempt = int(event.get("attempt") or view.attempt or 0)
     happened = view.happened
     if phase != view.phase or phase is Phase.QUEUED:

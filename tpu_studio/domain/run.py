@@ -64,6 +64,7 @@ class RunView:
         seen_t: Time of the latest event of any kind.
         devices: The latest ``device`` event of each worker of the present attempt.
         busy: Sum and number of the duty cycles told; `memory_most`: used and total bytes of the fullest chip ever seen.
+        begun: Times at which training began, and began again when the run was taken up.
         rented: It runs on a rented machine.
         machine: What was last seen of it: name, zone, state, created; empty while there is none.
         waiting: Zones asked, since when, why there is no machine yet; empty while there is one.
@@ -100,6 +101,7 @@ class RunView:
     log_lines: int = 0
     stopping: bool = False
     end: End | None = None
+    begun: tuple[float, ...] = ()
     rented: bool = False
     machine: Mapping[str, Any] = field(default_factory=dict)
     waiting: Mapping[str, Any] = field(default_factory=dict)

@@ -54,6 +54,7 @@ def loads(text: str) -> RunView | None:
                 "best": {name: (found[0], int(found[1])) for name, found in tree["best"].items()},
                 "loss_history": tuple((t, loss) for t, loss in tree["loss_history"]),
                 "attempts": tuple((int(a), t, int(step)) for a, t, step in tree["attempts"]),
+                "begun": tuple(tree["begun"]),
                 "unproved": tuple(tree["unproved"]),
                 "deleting": tuple(tree["deleting"]),
                 "uploaded": tuple(tree["uploaded"]),

@@ -317,6 +317,25 @@ def test_a_run_curve_is_seen_by_step_or_by_time_since_its_start():
     assert by_time.window(0, 100, 10)[0].tolist() == [0.0, 10.0]
 
 
+def test_what_is_cut_out_of_the_axis_leaves_no_hole_in_a_run_curve():
+    class Stored:
+        def window(self, x_min, x_max, buckets, axis="step"):
+            t = np.array([100.0, 110.0, 3715.0, 3720.0])
+            seen = (t >= x_min) & (t <= x_max)
+            return t[seen], t[seen], t[seen]
+
+        def last(self):
+            return 4, 3720.0, 0.5
+
+        def bounds(self, axis="step"):
+            return 100.0, 3720.0
+
+    along = RunCurve(Stored(), "time", 100.0, cuts=((110.0, 3710.0),))  # an hour in which nothing was trained
+    assert along.window(0, 30, 100)[0].tolist() == [0, 10, 15, 20]
+    assert along.window(12, 16, 100)[0].tolist() == [15]
+    assert (along.start(), along.last()) == (0, (20, 0.5))
+
+
 def test_a_million_points_are_drawn_about_as_fast_as_a_thousand(qtbot):
     """Target 30 ms on a quiet machine; the best of five on a shared one, with room."""
     chance = np.random.default_rng(2)

@@ -24,7 +24,7 @@ from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME
         (COUNT, [0, 2000, 4000], ["0", "2k", "4k"]),
         (COUNT, [0, 500_000, 1_000_000], ["0", "500k", "1.0M"]),
         (PLAIN, [0, 0.5, 1.0], ["0", "0.5", "1.0"]),
-        (STEPS, [0, 5000, 10_000], ["0", "5k", "10k"]),
+        (STEPS, [0, 5000, 10_000], ["0", "5k steps", "10k steps"]),
     ],
 )
 def test_ticks_are_spelled_as_people_read_them(scale, ticks, words):

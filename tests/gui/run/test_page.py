@@ -19,11 +19,13 @@ from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.fields import ComboBox, DecimalBox, LineEdit
 from tpu_studio.gui.kit.text import Text
+from tpu_studio.gui.plots.scale import TIME
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.samples import Sample
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.workflow.background import BackgroundLoop
 
@@ -155,6 +157,11 @@ def test_a_run_that_is_over_is_trained_longer_from_its_page(
 
     qtbot.waitUntil(lambda: shown.model.state.value.view.step > 20 and shown.model.state.value.over, timeout=15_000)
     assert [step for step, _ in studio.points(run)] == list(range(1, shown.model.state.value.view.step + 1))
+    charts = shown.page.charts  # the axis is still of time, and shows where the run was carried on
+    qtbot.waitUntil(lambda: [gap.words for gap in charts.loss.canvas.gaps] == ["carried on"], timeout=10_000)
+    assert {plot.canvas.x_scale for plot in (charts.loss, charts.quality, charts.speed, charts.split)} == {TIME}
+    end, view = charts.loss.canvas.drawn[0].curve.source.last(), shown.model.state.value.view
+    assert end is not None and 0 < end[0] <= view.spans[Phase.TRAINING].seconds(0) + 0.1
 
 
 def test_enter_in_the_number_trains_longer_and_first_corrects_what_cannot_be(

@@ -64,6 +64,17 @@ def test_an_end_declared_by_the_desktop_outlasts_older_events_of_the_attempt():
     assert view.end is not None and view.end.reason == "guardian-gone"
 
 
+def test_each_time_at_which_training_began_is_known():
+    view = fold(
+        event("phase", t=10, phase="training", attempt=1),
+        event("phase", t=11, phase="training"),  # the same stage, told again
+        event("end", t=20, status="finished", reason="completed"),
+        event("phase", t=900, phase="setting-up", attempt=2),
+        event("phase", t=905, phase="training"),
+    )
+    assert view.begun == (10, 905)
+
+
 def test_the_night_after_the_computer_went_off_is_no_time_of_the_run():
     view = fold(
         event("phase", t=100, phase="training", attempt=1),

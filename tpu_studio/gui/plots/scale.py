@@ -85,6 +85,10 @@ def _count(value: float, distance: float) -> str:
     return f"{value:,.{_decimals(distance)}f}" if value else "0"
 
 
+def _steps(value: float, distance: float) -> str:
+    return f"{_count(value, distance)} steps" if value else "0"
+
+
 def _percent(value: float, distance: float) -> str:
     return f"{value * 100:.{_decimals(round(distance * 100, 9))}f}%"
 
@@ -126,7 +130,7 @@ _TIME_STEPS: Final = (
 )  # fmt: skip
 
 TIME: Final = Scale("time", _TIME_STEPS, _time, figures.duration, smallest=10)
-STEPS: Final = Scale("step", _decades(0, 12), _count, lambda value: f"step {value:,.0f}", smallest=10)
+STEPS: Final = Scale("step", _decades(0, 12), _steps, lambda value: f"step {value:,.0f}", smallest=10)
 PLAIN: Final = Scale("value", _decades(-9, 12), _plain, _figure)
 COUNT: Final = Scale("count", _decades(-3, 12), _count, _figure)
 PERCENT: Final = Scale("share", (*_decades(-6, -1), 0.1, 0.25, 0.5, 1.0), _percent, figures.share)

@@ -52,16 +52,33 @@ class SteppedCurve(Protocol):
 
 @dataclass(frozen=True)
 class RunCurve:
-    """A store's curve seen along one axis. *origin* is subtracted from x (the run's start, for time)."""
+    """A store's curve seen along one axis.
+
+    Attributes:
+        origin: Subtracted from x (the run's start, for time).
+        cuts: (from, to), in order, of what is left out of the axis: times in which nothing was trained.
+    """
 
     curve: SteppedCurve
     axis: Literal["step", "time"] = "step"
     origin: float = 0.0
     y_factor: float = 1.0
+    cuts: tuple[tuple[float, float], ...] = ()
 
     def window(self, x_min: float, x_max: float, buckets: int) -> tuple[Floats, Floats, Floats]:
-        x, low, high = self.curve.window(x_min + self.origin, x_max + self.origin, buckets, self.axis)
-        return x - self.origin, low * self.y_factor, high * self.y_factor
+        x, low, high = self.curve.window(self._outside(x_min), self._outside(x_max), buckets, self.axis)
+        return np.asarray(self.along(x)), low * self.y_factor, high * self.y_factor
+
+    def along(self, x: Floats | float) -> Floats | float:
+        """The place on the axis of the curve's own *x*."""
+        return x - self.origin - sum(np.clip(x - start, 0.0, end - start) for start, end in self.cuts)
+
+    def _outside(self, x: float) -> float:
+        """The curve's own x of a place on the axis."""
+        x += self.origin
+        for start, end in self.cuts:
+            x += end - start if x >= start else 0.0
+        return x
 
     def last(self) -> tuple[float, float] | None:
         found = self.curve.last()
@@ -69,11 +86,11 @@ class RunCurve:
             return None
         step, t, value = found
         x = float(step) if self.axis == "step" else t
-        return (x - self.origin, value * self.y_factor) if np.isfinite(value) else None
+        return (float(self.along(x)), value * self.y_factor) if np.isfinite(value) else None
 
     def start(self) -> float:
         found = self.curve.bounds(self.axis)
-        return found[0] - self.origin if found is not None else 0.0
+        return float(self.along(found[0])) if found is not None else 0.0
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """The curves of the Run page: loss, quality on unseen data, speed, where a step's time goes, and cost where time has
 a price.
 
-Which curve stands where depends on what is learnt. Time runs across while the run is one stretch; once it has been
-taken up again, steps do, because hours in which nothing ran would push the curve into a corner.
+Which curve stands where depends on what is learnt. Time of training runs across: where a run has been taken up again,
+the hours in between, and the steps that were done anew, are left out, for they would push the curve into a corner.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,14 +17,13 @@ from tpu_studio.domain import figures
 from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.plots.plot import Plot
-from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, STEPS, TIME
+from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, TIME
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
-from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.ports import Curve as StoredCurve
 
-Axis = Literal["step", "time"]
+Cuts = tuple[tuple[float, float], ...]
 INPUT_BOUND_FROM = 0.15
 
 
@@ -109,50 +109,56 @@ class Charts:
             card.setMinimumHeight(250)
             card.body.addWidget(plot, 1)
             self.cards.append(card)
-        self._shown: dict[Plot, tuple[tuple[str, ...], Axis, float, bool]] = {}
+        self._shown: dict[Plot, tuple[tuple[str, ...], float, Cuts, bool]] = {}
         self._versions: dict[Plot, tuple[int, ...]] = {}
         self._waiting = (-1, "")
         self._over = False
         self._waits = (soon, later)
-        self._gaps: tuple[tuple[float, int], ...] = ()
+        self._gaps: tuple[Gap, ...] = ()
 
     def draw(self, state: RunPageState) -> None:
         """Only what has changed is touched; a plot paints at most four times a second by itself."""
-        axis: Axis = "step" if state.view.attempt > 1 else "time"
-        training = state.view.spans.get(Phase.TRAINING)
-        origin = training.start if axis == "time" and training is not None else 0.0
+        origin = state.view.begun[0] if state.view.begun else 0.0
+        cuts = self._cuts(state.view.begun)
         for plot, wanted in self._wanted.items():
             curves = [
                 (one, curve) for one in wanted if (curve := self._model.curve(one.metric)) is not None and len(curve)
             ]
-            self._set(plot, curves, axis, origin, state.over)
+            self._set(plot, curves, origin, cuts, state.over)
         view = state.view
         self.loss.set_values({"loss": view.last["loss"]} if "loss" in view.last else {})  # as the big numbers say it
         self.speed.set_values({"examples_per_s": view.examples_per_s} if view.examples_per_s else {})
         self._badge(state)
-        self._forecast(state, axis, origin)
-        self._mark_resumes(state, axis)
+        self._forecast(state, origin, cuts)
+        self._mark_resumes(state, origin, cuts)
         if state.over != self._over:
             self._over = state.over
             for plot in self._wanted:
                 words = self._waits[plot is self.quality]
                 plot.set_waits_for("The run ended before there was anything to draw." if state.over else words)
 
-    def _set(self, plot: Plot, curves: list[tuple[Wanted, StoredCurve]], axis: Axis, origin: float, over: bool) -> None:
-        shown = (tuple(one.metric for one, _ in curves), axis, origin, over)
+    def _cuts(self, begun: tuple[float, ...]) -> Cuts:
+        """From the last point that was kept to when training began again."""
+        found = []
+        losses = [curve for one in self._wanted[self.loss] if (curve := self._model.curve(one.metric)) is not None]
+        for before, again in itertools.pairwise(begun):
+            points = [float(curve.window(again, again, 1, "time")[0][0]) for curve in losses if len(curve)]
+            found.append((max([before, *(t for t in points if t < again)]), again))
+        return tuple(found)
+
+    def _set(self, plot: Plot, curves: list[tuple[Wanted, StoredCurve]], origin: float, cuts: Cuts, over: bool) -> None:
+        shown = (tuple(one.metric for one, _ in curves), origin, cuts, over)
         versions = tuple(curve.version for _, curve in curves)
         if shown != self._shown.get(plot):
-            if axis != self._shown.get(plot, ((), "time", 0.0, False))[1]:
-                plot.canvas.x_scale = STEPS if axis == "step" else TIME
             self._shown[plot] = shown
-            plot.set_curves([self._curve(one, curve, axis, origin, over) for one, curve in curves])
+            plot.set_curves([self._curve(one, curve, origin, cuts, over) for one, curve in curves])
         if versions != self._versions.get(plot):
             self._versions[plot] = versions
             plot.touch()
 
     @staticmethod
-    def _curve(one: Wanted, curve: StoredCurve, axis: Axis, origin: float, over: bool) -> Curve:
-        along = RunCurve(curve, axis, origin)
+    def _curve(one: Wanted, curve: StoredCurve, origin: float, cuts: Cuts, over: bool) -> Curve:
+        along = RunCurve(curve, "time", origin, cuts=cuts)
         source: CurveSource = Perplexity(along) if one.perplexity else along
         return Curve(one.metric, one.name, source, one.tone, one.kind, fill=one.fill, ended=over)
 
@@ -173,15 +179,15 @@ class Charts:
         waits = f"It waits for {state.facts.noun} {figures.share(waiting)} of the time."
         self.speed.set_finding(f"{waits} {starving}".rstrip() + helps)
 
-    def _forecast(self, state: RunPageState, axis: Axis, origin: float) -> None:
+    def _forecast(self, state: RunPageState, origin: float, cuts: Cuts) -> None:
         """Where the cost is going: no narrower than a fifth to either side, for the pace changes."""
         if self.cost is None or not state.facts.rented:
             return
         view, left = state.view, state.view.time_left_s()
         middle = view.forecast_usd()
         curve = self._model.curve("usd")
-        newest = RunCurve(curve, axis, origin).last() if curve is not None and len(curve) else None
-        if state.over or left is None or middle is None or newest is None or axis != "time" or left < 1:
+        newest = RunCurve(curve, "time", origin, cuts=cuts).last() if curve is not None and len(curve) else None
+        if state.over or left is None or middle is None or newest is None or left < 1:
             self.cost.set_forecast(None)
             return
         x, y = newest
@@ -191,16 +197,19 @@ class Charts:
         words = f"{least} – {most}" if least != most else f"about {most}"
         self.cost.set_forecast(Forecast(x, y, x + left, low, y + more, high, words))
 
-    def _mark_resumes(self, state: RunPageState, axis: Axis) -> None:
-        found = tuple((item.t, int(item.facts["step"])) for item in state.view.happened if item.kind == "resume")
-        if found == self._gaps:
-            return
-        self._gaps = found
+    def _mark_resumes(self, state: RunPageState, origin: float, cuts: Cuts) -> None:
         why = "carried on with the next TPU" if state.facts.rented else "carried on from the saved copy"
         short = "attempt {}" if state.facts.rented else "carried on"
-        again = [Gap(float(step), why, short.format(number)) for number, (_, step) in enumerate(found, 2)]
-        for plot in self._wanted:
-            plot.set_gaps(again if axis == "step" else [])
+        x = origin
+        found = {}  # by their place: of attempts that kept nothing only the last is marked
+        for number, (start, end) in enumerate(cuts, 2):
+            x += end - start
+            found[end - x] = Gap(end - x, why, short.format(number))
+        gaps = tuple(found.values())
+        if gaps != self._gaps:
+            self._gaps = gaps
+            for plot in self._wanted:
+                plot.set_gaps(gaps)
 
     def close(self) -> None:
         """Let go of the curves: their files may be deleted."""
