@@ -28,7 +28,8 @@ TARGET_NAMES = ("target", "label", "labels", "class", "outcome", "species", "pri
                 "survived",
                 "churn", "diagnosis", "quality", "medv", "charges", "income", "rating", "score")
 _ID_NAME = re.compile(
-    r"(.*[_ .-])?(id|uuid|guid|key|index|idx|rowid|rownum|row_number|row)|[a-z]+Id|[a-z]+ID|unnamed.*"
+    r"(.*[_ .-])?(id|uuid|guid|key|index|idx|rowid|rownum|row_number|row|no|num|number)\.?|.*nr\.?|.*nummer"
+    r"|[a-z]+Id|[a-z]+ID|unnamed.*"
 )
 
 

@@ -192,6 +192,14 @@ def test_ids_row_numbers_copies_constants_and_free_text_are_left_out_and_told(jo
     assert {"leak-id", "leak-row-number", "leak-copy", "constant-column", "text-column"} <= ids(seen)
 
 
+@pytest.mark.parametrize("name", ["Auftrags-Nr", "Kundennummer", "Invoice No.", "order_number"])
+def test_a_number_that_is_given_to_each_row_is_left_out_whatever_it_counts_from(job_of, table, name):
+    rows = [[100_000 + number, number % 7, number * 13 % 29] for number in range(60)]
+    seen = look(job_of("table", table([name, "Zimmer-Nr", "price"], rows)))
+    assert (column(seen, name).kind, column(seen, name).leak) == ("ignore", "id")
+    assert column(seen, "Zimmer-Nr").kind == "number"  # the same one in many rows says something
+
+
 def test_a_column_that_is_the_answer_in_other_words_is_left_out(job_of, table):
     words = {"a": "alpha", "b": "beta", "c": "gamma"}
     rows = [["abc"[number % 3], words["abc"[number % 3]], number % 17] for number in range(90)]
