@@ -250,6 +250,9 @@ class _Clock:
         self._sky.now += 0.001
         return self._sky.now
 
+    def carried(self) -> float | None:
+        return self._sky.now
+
 
 class _Preparing:
     def __init__(self, sky: Sky) -> None:

@@ -118,11 +118,13 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
         return PredictorProcess(argv, trainer_environment(), studio.tasks.post)
 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
+    model.tell = studio.shell.notify
     if plan.place != "computer":
         model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)
         model.changed = lambda: services.steward.hurry(run)
         model.trouble = lambda: services.driver.problems.get(run)
+        model.cloud_now = lambda: services.driver.cloud_now(run)
         model.ask_commands = lambda: show_commands(studio, services, plan, run)
     return model
 

@@ -137,6 +137,7 @@ def exit_code(view: RunView) -> int:
 def _until_over(services: Studio, name: str, following: Any, output: Output) -> None:
     line_at = changed_at = turn_at = 0.0
     last_line: dict[str, Any] = {}
+    told_clock = False
     while True:
         changes: Any = None
         try:
@@ -154,6 +155,9 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
         elif now - changed_at > LOST_AFTER_S:
             changed_at = now
             services.reading.settle(name)  # a run whose guardian was killed never says its end
+        if not told_clock and following.plan.place == "cloud" and (off := _clock_off(services, following.folder.name)):
+            told_clock = True
+            output.say(off)
         if output.as_json and now - line_at >= LINE_EVERY_S:
             line_at = now
             line = _line(following.folder.name, view)
@@ -163,6 +167,14 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
         words, same = _words(services, following.folder.name, view, following.plan.place)
         output.progress(_share(view), words, same=same)
         time.sleep(POLL_S)
+
+
+def _clock_off(services: Studio, run_id: str) -> str:
+    """That this computer's clock is minutes or days off, in words; "" where it is right, or Google was not reached."""
+    from tpu_studio.viewmodels.runwords import clock_off
+
+    said = clock_off(services.driver.cloud_now(run_id), time.time())
+    return "" if said is None else f"{said.title}. {said.meaning} {said.action}"
 
 
 def _drive(services: Studio, run_id: str, turn_at: float) -> float:

@@ -16,6 +16,8 @@ from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience
 from tpu_studio.wire.errors import StudioError
 
+RETRY_S = 15.0
+"""After so long where it did not answer: what a sleeping laptop missed is not known before it does."""
 AGAIN_S = 600.0
 """Asked again after so long: two quartzes drift, and a laptop may sleep with its monotonic clock stopped."""
 
@@ -42,7 +44,9 @@ class DateClock:
         self._lock = threading.Lock()
         self._date: float | None = None
         self._at = self._wall_at = self._last = 0.0
+        self._failed_at = float("-inf")
         self._speed = 1.0
+        self._told: tuple[float, float, float] | None = None
 
     @property
     def speed(self) -> float:
@@ -55,25 +59,26 @@ class DateClock:
         with self._lock:
             if self._date is None:
                 self._ask(self._patience)
-            elif self._stale():
+            elif self._stale() and self._monotonic() - self._failed_at >= RETRY_S:
                 try:
                     self._ask(Patience(tries=1))
                 except StudioError:
-                    self._at_least()  # off line: the monotonic clock carries on
+                    self._failed_at = self._monotonic()  # off line: the monotonic clock carries on
             assert self._date is not None
-            self._last = max(self._last, self._date + (self._monotonic() - self._at) * self._speed)
+            at = self._monotonic()
+            self._last = max(self._last, self._date + (at - self._at) * self._speed)
+            self._told = (self._last, at, self._speed)
             return self._last
+
+    def carried(self) -> float | None:
+        """`now` as far as it is known: never asks, never waits; None while the cloud has never been reached."""
+        told = self._told
+        return None if told is None else told[0] + (self._monotonic() - told[1]) * told[2]
 
     def _stale(self) -> bool:
         passed = self._monotonic() - self._at
         slept = (self._wall() - self._wall_at) - passed
         return passed > AGAIN_S or slept > 5.0
-
-    def _at_least(self) -> None:
-        """Ask again in a while, not at each call."""
-        passed = self._monotonic() - self._at
-        assert self._date is not None
-        self._date, self._at, self._wall_at = self._date + passed * self._speed, self._monotonic(), self._wall()
 
     def _ask(self, patience: Patience) -> None:
         def ask() -> tuple[float, float, float]:

@@ -18,6 +18,7 @@ from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
 from tpu_studio.domain.sentences.result import unread_words
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
 from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runpace, runrented, runstages, runwords
 from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
 from tpu_studio.viewmodels.review import Fact
@@ -33,6 +34,10 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
+UNTENDED = (
+    "So this run cannot be seen to from here. Its machine goes on and is charged until it ends, at its limits at the "
+    "latest."
+)
 STALE_AFTER_S = 15.0
 RENTED_STALE_AFTER_S = 30.0  # a machine that has nothing to say says so every 30 s
 
@@ -222,7 +227,9 @@ class RunViewModel:
         self.ask_commands: Callable[[], None] = lambda: None  # show the launch as gcloud commands
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
         self.changed: Callable[[], None] = lambda: None  # a command was given
+        self.tell: Callable[..., Any] = lambda title, text="", **more: None  # shown over the window for a while
         self.trouble: Callable[[], Exception | None] = lambda: None  # why the cloud cannot be reached
+        self.cloud_now: Callable[[], float | None] = lambda: None  # what time it is there, as far as it is known
         self.state = Observable(RunPageState(run, runfacts.facts_of(plan), folder, RunView(), clock(), plan=plan))
         self._follow, self._verbs, self._tasks, self._clock = follow, verbs, tasks, clock
         self._make_predictor = predictor
@@ -289,7 +296,7 @@ class RunViewModel:
             if before.over and not view.over and not before.loading:
                 self._forget_model()
             error = self.trouble() if before.facts.rented and not view.settled else None
-            self._change(view=view, trouble=_said(error) if error is not None else None)
+            self._change(view=view, trouble=self._troubled(error, view))
             if view.steps_planned != before.view.steps_planned:  # it was extended
                 self._read_limit()
 
@@ -326,15 +333,19 @@ class RunViewModel:
         run = self.state.value.run
         job = draft.edited(draft.of_plan(self.plan), dict(changes))
 
-        self._do("stopping", lambda: self._verbs.stop(run, False), then=lambda: self.planned_again(job))
+        self._do("stopping", lambda: self._verbs.stop(run, False), then=lambda _: self.planned_again(job))
 
     def resume(self) -> None:
         run = self.state.value.run
         self._do("resuming", lambda: self._verbs.resume(run))
 
     def export(self, destination: Path) -> None:
-        run = self.state.value.run
-        self._do("exporting", lambda: self._verbs.export(run, destination))
+        run, name = self.state.value.run, self.plan.job.name
+        self._do(
+            "exporting",
+            lambda: self._verbs.export(run, destination),
+            lambda where: self.tell(f"{name} is exported", f"The model and its curves are in {where}.", tone="ok"),
+        )
 
     def read_log(self, shown: Callable[[str], None]) -> Callable[[], None]:
         """Read the full log elsewhere and hand its text to *shown*. Returns the way to forget about it."""
@@ -359,15 +370,15 @@ class RunViewModel:
     def dismiss_problem(self) -> None:
         self._change(problem=None)
 
-    def _do(self, busy: str, work: Callable[[], Any], then: Callable[[], None] = lambda: None) -> None:
+    def _do(self, busy: str, work: Callable[[], Any], then: Callable[[Any], None] = lambda _: None) -> None:
         if self.state.value.busy:
             return
 
-        def done(_: Any) -> None:
+        def done(result: Any) -> None:
             self._change(busy="")
             self.changed()
             self.refresh()
-            then()
+            then(result)
 
         self._change(busy=busy, problem=None)
         self._tasks.submit(work, done=done, failed=lambda error: self._change(busy="", problem=_said(error)))
@@ -433,7 +444,23 @@ class RunViewModel:
             now = self._clock()
             if not state.facts.rented:  # a clock that was set back: the run's own is ahead of it
                 now = max(now, state.view.seen_t)
+            elif (cloud := self._google_time()) is not None:
+                now = cloud
             self.state.set(replace(state, now=now))
+
+    def _google_time(self) -> float | None:
+        """What the events of a run at Google go by: this computer's clock may be days off."""
+        state = self.state.value
+        return self.cloud_now() if state.facts.place == "cloud" and not state.view.settled else None
+
+    def _troubled(self, error: Exception | None, view: RunView) -> Sentence | None:
+        """Why the run cannot be seen to from here, or that this computer's clock is off."""
+        if error is not None:
+            said = _said(error)
+            if view.unproved and NOTHING_CHARGED in said.meaning:  # what was refused is only the looking
+                return replace(said, meaning=UNTENDED)
+            return said
+        return runwords.clock_off(self._google_time(), self._clock())
 
 
 def _said(error: BaseException) -> Sentence:

@@ -6,12 +6,15 @@ import math
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
-from tpu_studio.domain.sentences import say_reason
+from tpu_studio.domain.sentences import Sentence, say, say_reason
 from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.viewmodels.runrows import FROM_COLAB
+from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
+
+CLOCK_OFF_S = 300.0
 
 
 def pill(facts: RunFacts, view: RunView) -> tuple[str, Tone]:
@@ -43,6 +46,13 @@ def pill(facts: RunFacts, view: RunView) -> tuple[str, Tone]:
         Phase.DONE: "Done",
     }
     return words[view.phase], "accent"
+
+
+def clock_off(cloud: float | None, here: float) -> Sentence | None:
+    """That this computer's clock is off, when Google's says *cloud* (None: it was not reached)."""
+    if cloud is None or abs(here - cloud) <= CLOCK_OFF_S:
+        return None
+    return say(StudioError("clock-off", seconds=here - cloud))
 
 
 def finding(facts: RunFacts, view: RunView, now: float) -> str:

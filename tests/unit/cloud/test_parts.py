@@ -158,6 +158,29 @@ def test_a_laptop_that_slept_asks_again_and_one_off_line_carries_on() -> None:
     assert clock.now() == 1795295500.0 and sun.asked == asked
 
 
+def test_a_laptop_that_wakes_without_network_knows_the_time_soon_after_the_network_is_back() -> None:
+    """Else it would be an hour behind for ten minutes: a bill would end before its machine did."""
+    sun, monotonic, wall = Sun("Sat, 21 Nov 2026 20:00:00 GMT"), Hands(), Hands()
+    clock = clock_of(sun, monotonic, wall)
+    clock.now()
+    wall.s += 3600.0  # the monotonic clock stood still
+    sun.down = True
+    assert clock.now() == 1795291200.0
+    sun.date, sun.down = "Sat, 21 Nov 2026 21:00:00 GMT", False
+    monotonic.s, wall.s = monotonic.s + 15.0, wall.s + 15.0
+    assert clock.now() == 1795294800.0
+
+
+def test_the_time_as_far_as_it_is_known_is_told_without_asking() -> None:
+    sun, monotonic, wall = Sun("Sat, 21 Nov 2026 20:00:00 GMT"), Hands(), Hands()
+    clock = clock_of(sun, monotonic, wall)
+    assert clock.carried() is None and sun.asked == 0
+    clock.now()
+    monotonic.s += 7200.0
+    wall.s -= 86_400.0
+    assert clock.carried() == 1795298400.0 and sun.asked == 1
+
+
 def test_without_the_cloud_there_is_no_time() -> None:
     sun = Sun("")
     sun.down = True

@@ -6,6 +6,8 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 
 from __future__ import annotations
 
+import re
+
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.lasting import copy_in_bucket
 from tpu_studio.domain.sentences.run import model_from_before
@@ -19,6 +21,12 @@ _LOOKED_FOR = (
     "is deleted."
 )
 
+_CLOCK_WRONG = Sentence(
+    "This computer's date or time seems to be wrong",
+    "Google and this computer disagree about what time it is, so nothing was looked at or changed. A running machine goes "
+    "on and is charged until it ends, at its limits at the latest: they go by Google's clock.",
+    "Have the system set date and time by itself; the app goes on as soon as they are right.",
+)
 _GOES_ON = "A running machine goes on and ends at its limits, still without this computer."
 
 
@@ -147,7 +155,9 @@ ERRORS: dict[str, Entry] = {
         "If it is only down for a while, wait: the app goes on by itself when it is back. Else check its address in the "
         "system's settings or in HTTPS_PROXY, take it away where there is none, and start TPU Studio again.",
     ),
-    "certificate-unknown": Sentence(
+    "certificate-unknown": lambda f: _CLOCK_WRONG
+    if re.search(r"not yet valid|has expired", str(f.raw("raw")))
+    else Sentence(
         "Something between you and Google shows a certificate of its own",
         f"It could read along, so nothing is sent to it. {_LOOKED_FOR} {_GOES_ON}",
         "In a company that is its proxy: set REQUESTS_CA_BUNDLE to the file with the company's certificates and start "
@@ -167,7 +177,9 @@ ERRORS: dict[str, Entry] = {
         "It is looked at again by itself; if it stays, something between you and Google changes its answers.",
     ),
     # No usable credentials.
-    "signed-out": Sentence(
+    "signed-out": lambda f: _CLOCK_WRONG
+    if "iat and exp" in str(f.raw("raw"))  # of a key file: Google wants the time in what it signs
+    else Sentence(
         "You are not signed in to Google",
         "So nothing was looked at or changed. A run that goes on is charged until it ends, at its limits at the latest.",
         "Sign in on the account page, or with “tpu-studio doctor --use-gcloud”.",

@@ -180,6 +180,10 @@ class ServerClock(Protocol):
         """Seconds since 1970 by the cloud's own ``Date``, carried on by the monotonic clock (practice: × its speed)."""
         ...
 
+    def carried(self) -> float | None:
+        """The same as far as it is known: never asks, never waits; None while the cloud has not been reached."""
+        ...
+
 
 @dataclass(frozen=True)
 class CloudSide:
