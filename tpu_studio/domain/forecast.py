@@ -62,7 +62,7 @@ def forecast(plan: Plan, view: RunView) -> Forecast | None:
         return None
     step_s, planned = measured(pace, plan.place), planned_step_s(plan)
     left = cap = usd = epochs = None
-    if not view.over and view.steps_planned:
+    if not view.trained and view.steps_planned:
         steps, now = max(0, view.steps_planned - view.step), pace.recent
         left = measured(now, plan.place).scaled(steps * view.wall_per_step_time() * now.lasting_s / now.step_s)
         rate = view.usd_per_hour

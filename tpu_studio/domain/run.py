@@ -197,10 +197,16 @@ class RunView:
         waited = queued.seconds(self.end.t if self.end else now) if queued is not None and not self.rented else 0.0
         return self.seconds(now) - waited
 
+    @property
+    def trained(self) -> bool:
+        """No step is to come: it was told to stop, saves its result, or is over."""
+        return self.over or self.stopping or self.phase is Phase.SAVING
+
     def time_left_s(self) -> float | None:
-        """Seconds the remaining steps take at the present pace, with their share of checks; None when unknown."""
+        """Seconds the remaining steps take at the present pace, with their share of checks; None when unknown, or when
+        none is to come."""
         pace = self.steps_per_s
-        if self.over or not pace or not self.steps_planned:
+        if self.trained or not pace or not self.steps_planned:
             return None
         step_s = self.pace.recent.lasting_s if self.pace.known else 1.0 / pace
         return max(0, self.steps_planned - self.step) * step_s * self.wall_per_step_time()

@@ -57,7 +57,7 @@ def _loss(view: RunView) -> Number:
     newest = "last" if view.over else "newest"
     counts = f"Of the {newest} step. In the curve below, the thin line shows every step; the thick one is smoothed."
     if before is None or before[0] < 10:
-        then = f"after {figures.count(view.step)} steps"
+        then = f"after {figures.count(view.step)} step{'' if view.step == 1 else 's'}"
         return Number("Loss", figures.figure(value), "", then, "trending-down", counts=counts)
     icon = "trending-down" if value <= before[1] else "trending-up"
     then = " at the start" if view.over else f", {figures.duration(before[0])} ago"
@@ -166,8 +166,9 @@ def _time(facts: RunFacts, view: RunView, now: float, found: Forecast | None) ->
             f"ended at {figures.clock(view.end.t) if view.end else ''}",
             "clock",
         )
-    if view.phase is Phase.SAVING and not facts.rented:
-        return Number("Time left", "–", "", "saving the model and its report", "clock")
+    if view.trained:
+        doing = "saving the model and its report" if view.phase is Phase.SAVING else "it is being stopped"
+        return Number("Time left", "–", "", doing, "clock")
     left = view.time_left_s()
     if left is None:
         return Number("Time left", "–", "", "known after the first steps", "clock")

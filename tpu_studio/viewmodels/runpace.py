@@ -11,6 +11,7 @@ from tpu_studio.domain.sentences import Sentence
 from tpu_studio.wire.plan import Plan, Range
 
 REAL = "cloud"  # only there is the money anybody's
+NEAR_S = 5.0  # so near its end the pace of a run is no news any more
 
 
 def seconds(value: float, digits: int = 2) -> str:
@@ -53,7 +54,7 @@ def epochs_between(found: Range) -> str:
 
 def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None:
     """A pace outside the planned range while the run goes on: what it means for money and time, and what to do."""
-    if found is None or found.compared == "as-planned" or view.over or found.left_s is None:
+    if found is None or found.compared == "as-planned" or found.left_s is None or found.left_s.high < NEAR_S:
         return None
     ratio = found.ratio
     times = f"{figures.figure(ratio if ratio > 1 else 1 / ratio, 2)} times as {'slow' if ratio > 1 else 'fast'}"

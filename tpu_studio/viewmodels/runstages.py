@@ -82,8 +82,8 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
             told.append(Stage(title, "current", 0.5, detail or lasted, weight))
         else:
             broke = view.end is not None and view.end.status is Status.FAILED and phase.order == last
-            stopped = view.end is not None and view.end.status is Status.STOPPED and phase is Phase.TRAINING
-            if broke or (stopped and view.progress < 1.0):
+            ended = view.end.status is Status.STOPPED if view.end is not None else view.stopping
+            if broke or (ended and phase is Phase.TRAINING and view.progress < 1.0):
                 progress = (view.progress or 1.0) if broke else view.progress
                 told.append(Stage(title, "failed" if broke else "stopped", progress, lasted, weight))
             else:

@@ -125,6 +125,14 @@ def test_slower_without_a_limit_in_the_way_only_takes_longer():
     assert said is not None and "it takes longer." in said.action and "$" not in said.meaning
 
 
+def test_so_near_the_end_the_pace_is_no_news():
+    plan, view = planned(), run(*[0.5] * 20, each=45)
+    found = known(plan, replace(view, step=STEPS))
+    assert found.compared == "slower" and found.left_s is not None and found.left_s.high == 0
+    assert runpace.notice(plan, view, found) is None
+    assert runpace.notice(plan, view, known(plan, view)) is not None
+
+
 def test_practice_money_is_never_told_as_real():
     plan, view = planned("practice", money_usd=50.0), run(*[0.5] * 20, rate=36.0)
     said = runpace.notice(plan, view, known(plan, view))

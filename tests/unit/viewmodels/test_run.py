@@ -87,8 +87,9 @@ class Verbs:
     def resume(self, run: str) -> None:
         self._do("resume", run)
 
-    def export(self, run: str, destination: Path) -> None:
+    def export(self, run: str, destination: Path) -> Path:
         self._do("export", run, destination)
+        return destination / run
 
     def _do(self, *what: Any) -> None:
         if self.refuse:
@@ -292,6 +293,17 @@ def test_a_killed_run_says_why_and_may_be_resumed(page: RunViewModel, watched: W
     assert verbs.done == [("resume", "hands-ab12")]
 
 
+def test_a_copy_says_where_it_lies(page: RunViewModel, verbs: Verbs):
+    told: list[tuple[str, str]] = []
+    page.tell = lambda title, text="", **more: told.append((title, text))
+    page.open()
+    page.export(Path("/chosen"))
+    assert told == [("hands is exported", "The model and its curves are in /chosen/hands-ab12.")]
+    verbs.refuse = RunError("export-exists", folder="/chosen")
+    page.export(Path("/chosen"))
+    assert len(told) == 1 and page.state.value.problem is not None
+
+
 def test_numbers_that_stand_still_are_called_old(page: RunViewModel, watched: Watched):
     watched.tell(*training()[:-2], event("metric", t=150, step=[3], loss=[1.0]))
     page.open()
@@ -418,6 +430,24 @@ def test_training_longer_after_an_early_stop_tells_the_steps_still_left(page: Ru
     state = page.state.value
     told = extension_words(state.facts, state.view, 1)
     assert told.startswith("The 60 steps that were still planned and 20 more: 80 in all, about ")
+
+
+def test_what_is_being_stopped_foretells_neither_more_steps_nor_their_cost(watched: Watched, verbs: Verbs):
+    plan = replace(PLAN, place="practice", price={"usd_per_hour": 1.2})
+    page = RunViewModel("hands-ab12", Path("/"), plan, lambda: watched, verbs, InlineTasks(), Oracle, lambda: 200.0)
+    watched.tell(*training(), event("machine", t=99, state="active"), event("money", t=190, usd=0.1, usd_per_hour=1.2))
+    page.open()
+    assert page.state.value.numbers[3].value == "1 min 52 s"
+    watched.tell(event("control", t=191, verb="stop"))
+    page.tick()
+    assert page.state.value.numbers[3].context == "it is being stopped"
+    watched.tell(event("phase", t=192, phase="saving", detail="checkpoint"))
+    page.tick()
+    state = page.state.value
+    assert (state.numbers[3].value, state.numbers[3].context) == ("–", "saving the model and its report")
+    assert "at the end" not in state.numbers[2].context and state.pace_notice is None
+    training_stage = next(stage for stage in state.stages if stage.title == "Training")
+    assert (training_stage.state, training_stage.progress) == ("stopped", 0.4)
 
 
 def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):

@@ -61,9 +61,9 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
         "It goes on from the last saved copy. One run, one curve; the model you have is replaced at the end.",
     )
     box = DecimalBox(
-        max(1.0, round(done / 4)), 0.1, 100_000, step=1, decimals=1, name="Times through the data", suffix="epochs"
+        max(1.0, round(done / 4)), 0.1, 100_000, step=1, decimals=1, name="More times through the data", suffix="epochs"
     )
-    field = Field("Times through the data", box)
+    field = Field("More times through the data", box)
 
     def tell(epochs: float) -> None:
         field.set_help(runnumbers.extension_words(facts, state.view, epochs))
