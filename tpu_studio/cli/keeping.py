@@ -127,6 +127,7 @@ def export(arguments: Arguments, output: Output) -> int:
         folder = services.reading.export(arguments.run, arguments.folder, output.progress)
         run_id = services.reading.folder(arguments.run).name
         _tell(services, output)
+    output.say(f"{run_id} is exported: its model and its curves are there.")
     output.answer({"run": run_id, "folder": str(folder)}, str(folder))
     return 0
 

@@ -30,9 +30,11 @@ class Output:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
-        self._bar_at = 0.0
+        self._bar_at = -math.inf
         self._bar_shown = False
         self._told = ""
+        self._told_share: float | None = None
+        self._told_last = False  # without a terminal: a line of progress is the last thing that was said
 
     @property
     def is_terminal(self) -> bool:
@@ -41,11 +43,14 @@ class Output:
     def say(self, text: str) -> None:
         """A line of words for a person."""
         self._clear()
+        self._told_last = False
         print(text, file=sys.stderr, flush=True)
 
     def answer(self, record: Mapping[str, Any], text: str = "") -> None:
         """The answer: *record* as one line of JSON, or *text*."""
         self._clear()
+        if self._told_last:
+            self.say("Done.")
         try:
             if self.as_json:
                 print(json.dumps(words_for_numbers(record), default=str), flush=True)
@@ -57,29 +62,35 @@ class Output:
             raise AnswerLost(str(error)) from error
 
     def progress(self, share: float | None, words: str, *, now: bool = False, same: str = "") -> None:
-        """Redraw the bar, at most ten times a second. Without a terminal: a line every ten seconds, none in JSON.
+        """Redraw the bar, at most ten times a second. Without a terminal: a whole line for each tenth that is done and
+        every ten seconds, and "Done." before the answer; none of it in JSON.
 
         Args:
             same: What stays equal while only time passes: without a terminal such a line comes once, and again after
                 ten minutes; "" is *words*, which never come twice.
         """
-        terminal, moment = self.is_terminal, time.monotonic()
-        if not now and moment - self._bar_at < (0.1 if terminal else _LINE_S):
+        if not self.is_terminal:
+            if not self.as_json:
+                self._tell_progress(share, words, now, same)
             return
-        if not terminal and self.as_json:
+        moment = time.monotonic()
+        if not now and moment - self._bar_at < 0.1:
             return
-        if not terminal and (same or words) == self._told and not (same and moment - self._bar_at >= _AGAIN_S):
-            return
-        self._told = same or words
         self._bar_at = moment
         done = None if share is None else max(0, min(_BAR, round(share * _BAR)))
         bar = "" if done is None else f"[{'█' * done}{'░' * (_BAR - done)}] {share or 0:>4.0%}  "
-        if not terminal:
-            print(f"{f'{share:.0%}  ' if share is not None else ''}{words}", file=sys.stderr, flush=True)
-            return
         line = f"{bar}{words}"[: max(20, shutil.get_terminal_size((100, 24)).columns - 1)]
         print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
         self._bar_shown = True
+
+    def _tell_progress(self, share: float | None, words: str, now: bool, same: str) -> None:
+        since = time.monotonic() - self._bar_at
+        known = (same or words) == self._told and not (same and since >= _AGAIN_S)
+        if not _is_a_tenth_more(share, self._told_share) and (known or (since < _LINE_S and not now)):
+            return
+        self._told, self._bar_at, self._told_last = same or words, time.monotonic(), True
+        self._told_share = self._told_share if share is None else share
+        print(f"{f'{share:.0%}  ' if share is not None else ''}{words}", file=sys.stderr, flush=True)
 
     def error(self, error: StudioError) -> None:
         """What happened, what it means, what to do next; with --json as an object too."""
@@ -133,6 +144,13 @@ class Output:
         if self._bar_shown:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
             self._bar_shown = False
+
+
+def _is_a_tenth_more(share: float | None, told: float | None) -> bool:
+    """Or less than *told*: it was begun anew."""
+    if share is None or told is None:
+        return share is not None
+    return share < told or math.floor(share * 10 + 1e-9) > math.floor(told * 10 + 1e-9)
 
 
 def never_fail_on_letters() -> None:
