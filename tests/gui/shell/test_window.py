@@ -96,10 +96,10 @@ def test_the_keys_of_a_page_work_as_soon_as_it_is_shown(studio, qtbot):
     qtbot.waitUntil(lambda: studio.page.page.hasFocus() or studio.page.page.isAncestorOf(QApplication.focusWidget()))
 
 
-def test_the_sidebar_folds_below_1240_and_the_window_keeps_its_size(studio):
+def test_the_sidebar_folds_below_1240_with_larger_text_sooner_and_the_window_keeps_its_size(studio):
     for scale in (1.5, 1.0):
         controller().set_text_scale(scale)
-        for width, folded in ((1440, False), (1100, True)):
+        for width, folded in ((1440, False), (1260, scale > 1), (1100, True)):  # larger text needs the page's width
             studio.window.resize(width, 900 if width == 1440 else 700)
             QApplication.processEvents()
             assert studio.window.sidebar.folded is folded

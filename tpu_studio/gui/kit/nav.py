@@ -1,4 +1,5 @@
-"""The sidebar: brand, New run, the pages, and at the bottom money and the person. Folds to icons below 1240."""
+"""The sidebar: brand, New run, the pages, and at the bottom money and the person. Folds to icons below 1240, with
+larger text sooner."""
 
 from __future__ import annotations
 
@@ -278,7 +279,8 @@ class Sidebar(Surface):
         return self._folded
 
     def adapt(self, window_width: int) -> None:
-        folded = window_width < FOLD_SIDEBAR_BELOW
+        """With larger text it takes more from the page, and folds as much sooner."""
+        folded = window_width < FOLD_SIDEBAR_BELOW + soft_px(SIDEBAR_WIDTH) - SIDEBAR_WIDTH
         if folded != self._folded:
             self._fold(folded)
 
