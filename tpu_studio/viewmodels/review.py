@@ -163,8 +163,8 @@ def _end(plan: Plan, practice: bool, tier: str) -> tuple[str, ...]:
         "The model, its curves and the report come to this computer.",
         "The machine is deleted, and its absence is proved; the receipt says when.",
     ]
-    if not practice:
-        told.append("The results stay in your bucket until you delete them; storage costs a little.")
+    whose, costs = ("the practice", "would cost") if practice else ("your", "costs")
+    told.append(f"The results stay in {whose} bucket until you delete them; storage {costs} a little.")
     if tier == "spot":
         told.append(
             "If Google takes the machine back, the model is saved; the run goes on with the next one while this app "

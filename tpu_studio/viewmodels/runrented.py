@@ -145,8 +145,9 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
     if not proofs:
         return Removal("ok", "Nothing was rented", "No machine was made, and nothing was charged.")
     at = max(item.t for item in view.happened if item.kind == "deleted")
-    title = f"Everything in the {'practice ' if practice else ''}cloud was removed and checked at {figures.clock(at)}"
-    stays = "" if practice else " The results stay in your bucket."
+    where = "the practice cloud" if practice else "the cloud"
+    title = f"Everything rented in {where} was removed and checked at {figures.clock(at)}"
+    stays = f" The results stay in {'the practice' if practice else 'your'} bucket."
     return Removal("ok", title, cost + stays, proofs)
 
 

@@ -99,6 +99,9 @@ def test_the_deletion_is_going_then_failing_then_proved():
     assert proved is not None and proved.kind == "ok"
     assert "removed and checked at" in proved.title and proved.text.startswith("It cost $0.02.")
     assert len(proved.lines) == 1 and NAME in proved.lines[0] and "not found" in proved.lines[0]
+    assert proved.text.endswith("The results stay in your bucket.")
+    practised = runrented.removal_of(plan_at("practice"), view_of(*THERE, END, *gone), T + 80)
+    assert practised is not None and practised.text.endswith("charged. The results stay in the practice bucket.")
 
 
 def test_a_run_that_never_had_a_machine_says_that_nothing_was_rented():

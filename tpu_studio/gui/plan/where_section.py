@@ -36,8 +36,8 @@ _PROMISES = {
         "Always. Your data is not copied anywhere; the model and the charts are saved in the run's folder.",
     ),
     "practice": (
-        "Everything is removed from the practice cloud at the end",
-        "Always, as on Google Cloud: the model and charts are copied here first, and the deletion is proved.",
+        "The TPU is given back at the end, and that is proved",
+        "Always, as on Google Cloud. The model and charts are copied here; the results in the practice bucket stay.",
     ),
     "colab": (
         "Nothing is charged, and nothing here is lost",
