@@ -37,9 +37,13 @@ class Problem:
 def only_reading(error: StudioError) -> Problem:
     """Why the whole window can only be used to look, and how to get out of it."""
     said = problem_of(error)
+    can, cannot = "Runs can be shown and exported", "started, stopped or deleted"
+    if said.id == "disk-full":
+        can += ", and deleted to make room: “Deleted…” on the Runs page removes them for good"
+        cannot = "started or stopped"
     return Problem(
         f"Only looking: {said.title}",
-        "Runs can be shown and exported. Nothing can be started, stopped or deleted until this is mended and TPU "
+        f"{can}. Nothing can be {cannot} until this is mended and TPU "
         f"Studio is opened again; a run that goes on keeps to its limits. {said.meaning}",
         said.action,
         said.details,

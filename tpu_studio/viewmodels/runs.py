@@ -39,6 +39,7 @@ class RunsLike(Protocol):
     def delete(self, run: str) -> Any: ...
     def undo_delete(self, run: str) -> Any: ...
     def deleted(self) -> Sequence[Deleted]: ...
+    def empty_trash(self) -> int: ...
     def forget_taught(self) -> None: ...
     def import_folder(self, folder: Path) -> Any: ...
     def export(self, run: str, destination: Path) -> Any: ...
@@ -218,6 +219,14 @@ class RunsViewModel:
         """Take one of the deleted back into the list."""
         self.undo(Undo((deleted.run,), (deleted.name,)))
 
+    def empty_trash(self) -> None:
+        """Remove for good what can be brought back still; its room on the disk is free then."""
+
+        def done(count: int) -> None:
+            self.tell("1 run is removed for good" if count == 1 else f"{count:,} runs are removed for good")
+
+        self._do("emptying the trash", lambda runs: runs.empty_trash(), done)
+
     def open_folder(self, folder: Path) -> None:
         """Take up a run folder from anywhere, another computer's included, and open its page."""
         self._do(
@@ -272,9 +281,7 @@ class RunsViewModel:
         now, (rows, deleted, taught) = self._clock(), found
         rows = tuple(replace(row, left=self._left(row, now)) for row in rows)
         self._tell_ends(rows)
-        self.state.set(
-            replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now, taught=taught)
-        )
+        self.state.set(replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now, taught=taught))
         self._catch_up()
 
     def _unread(self, error: Exception) -> None:

@@ -90,6 +90,24 @@ def test_after_the_notice_has_gone_a_deleted_run_is_brought_back_from_the_list_o
     assert not page.deleted.isVisible()
 
 
+def test_what_was_deleted_is_removed_for_good_only_after_a_second_yes(studio, page, qtbot, home):
+    studio.runs.delete([row.run for row in page.table.runs.rows])
+    qtbot.waitUntil(page.deleted.isVisible)
+
+    def press(words):
+        sheet = next(one for one in studio.window.findChildren(Sheet) if one.isVisible())
+        button = next(one for one in sheet.findChildren(Button) if one.text() == words)
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+    for answer, left in (("Keep", 2), ("Remove for good", 0)):
+        qtbot.mouseClick(page.deleted, Qt.MouseButton.LeftButton)
+        press("Remove all for good…")
+        press(answer)
+        qtbot.waitUntil(lambda left=left: len(studio.runs.state.value.deleted) == left)
+        qtbot.waitUntil(lambda left=left: len(list((home / "trash").iterdir())) == left)
+    assert not page.deleted.isVisible()
+
+
 def test_the_keyboard_alone_walks_chooses_opens_and_deletes(studio, page, qtbot):
     studio.window.activateWindow()
     page.table.setFocus(Qt.FocusReason.TabFocusReason)

@@ -5,7 +5,7 @@ import pytest
 from tests.fakes.plans import plan
 from tests.gui.studios import open_studio
 from tpu_studio.gui.run.page import RunPage
-from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.errors import NotReady, RunError
 
 
 @pytest.fixture
@@ -50,3 +50,24 @@ def test_runs_are_shown_nothing_is_begun_and_the_top_says_why(finished, home, qt
         assert [path.name for path in (home / "runs").iterdir()] == [finished]
         studio.runs.export(finished, tmp_path / "out")
         qtbot.waitUntil(lambda: (tmp_path / "out").is_dir() and told.value.notices[-1].tone == "ok", timeout=10_000)
+
+
+def test_a_full_disk_is_where_runs_can_be_deleted_to_make_room(finished, home, qtbot, monkeypatch):
+    def full(home):
+        raise RunError("disk-full", folder=str(home), raw="disk I/O error")
+
+    monkeypatch.setattr("tpu_studio.app.compose.Index", full)  # as SQLite's file in a home without a free byte
+    with open_studio(qtbot, home) as studio:
+        banner = studio.shell.state.value.banner
+        assert banner.title == "Only looking: The disk is full" and "deleted to make room" in banner.text
+        with pytest.raises(RunError, match="disk-full"):
+            studio.studio.services.runs.extend(finished, 1)
+        studio.runs.delete([finished])
+        qtbot.waitUntil(lambda: [one.run for one in studio.runs.state.value.deleted] == [finished])
+        studio.runs.bring_back(studio.runs.state.value.deleted[0])
+        qtbot.waitUntil(lambda: studio.runs.state.value.row(finished) is not None)
+        studio.runs.delete([finished])
+        qtbot.waitUntil(lambda: bool(studio.runs.state.value.deleted))
+        studio.runs.empty_trash()
+        qtbot.waitUntil(lambda: studio.runs.state.value.deleted == ())
+        assert list((home / "runs").iterdir()) == list((home / "trash").iterdir()) == []

@@ -77,6 +77,11 @@ class FakeRuns:
     def deleted(self):
         return [Deleted(row.run, row.name, 4000.0) for row in reversed(self.trash)]
 
+    def empty_trash(self):
+        count = len(self.trash)
+        self.trash.clear()
+        return count
+
     def extend(self, run, epochs):
         if "extend" in self.refuses:
             raise self.refuses.pop("extend")
@@ -196,6 +201,13 @@ def test_a_deleted_run_stands_in_the_list_of_the_deleted_until_it_is_brought_bac
     assert "kept for a week under “Deleted”" in told[-1][1]
     model.bring_back(model.state.value.deleted[0])
     assert (model.state.value.deleted, [row.run for row in model.state.value.rows]) == ((), [DONE.run])
+
+
+def test_what_was_deleted_is_removed_for_good_when_asked_to():
+    model, told = watched(FakeRuns(DONE, LIVE))
+    model.delete([DONE.run])
+    model.empty_trash()
+    assert model.state.value.deleted == () and told[-1][0] == "1 run is removed for good"
 
 
 def test_several_are_deleted_and_brought_back_together():

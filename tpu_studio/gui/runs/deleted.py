@@ -26,13 +26,14 @@ class DeletedSheet(Sheet):
     def __init__(self, over: QWidget, model: RunsViewModel) -> None:
         sentence = f"Kept for {KEPT}, then removed for good. What you bring back is as it was."
         super().__init__(over, "Deleted runs", sentence, width=560)
-        self._model = model
+        self._over, self._model = over, model
         self._shown: tuple[Deleted, ...] | None = None
         self._area = QScrollArea()
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setAccessibleName("Deleted runs")
         self.body.addWidget(self._area)
+        self.empty = self.answer("Remove all for good…", self._ask_to_empty, left=True)
         self.answer("Close", safe=True)
         self.closed = model.state.subscribe(self._draw)
 
@@ -40,6 +41,7 @@ class DeletedSheet(Sheet):
         if view.deleted == self._shown:
             return
         self._shown = view.deleted
+        self.empty.setVisible(bool(view.deleted))
         inner = QWidget()
         inner.setObjectName("scrolled")
         column = QVBoxLayout(inner)
@@ -53,6 +55,15 @@ class DeletedSheet(Sheet):
         self._area.setWidget(inner)  # the one before goes with it
         self._area.setFixedHeight(min(inner.sizeHint().height() + 4, soft_px(320)))
         inner.show()
+
+    def _ask_to_empty(self) -> None:
+        count = len(self._shown or ())
+        what = "this run" if count == 1 else f"these {count} runs"
+        sentence = "That makes room on the disk. Nothing can be brought back afterwards."
+        sheet = Sheet(self._over, f"Remove {what} for good?", sentence, width=460)
+        sheet.answer("Keep", safe=True)
+        sheet.answer("Remove for good", self._model.empty_trash, kind="danger")
+        sheet.open()
 
     def _row(self, one: Deleted) -> QHBoxLayout:
         words = QVBoxLayout()
