@@ -101,7 +101,7 @@ def resume(arguments: Arguments, output: Output) -> int:
 def delete(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         run_id = _deleting(services.reading, arguments, output)
-        if services.only_reading is not None and not arguments.undo:
+        if services.only_reading is not None and not arguments.undo and services.reading.deleted():
             output.say("The disk is full. What is in the trash takes room still: tpu-studio runs --empty-trash")
     output.answer({"run": run_id})
     return 0

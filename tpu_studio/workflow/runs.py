@@ -108,6 +108,7 @@ class Runs:
             now = self._cloud.check_ready(plan)  # events carry the cloud's time
         try:
             folder = self._folders.make(plan.job.name)
+            (self.home / "trash").mkdir(exist_ok=True)  # on a full disk there is no room to make it
         except OSError as error:
             raise desk.disk_error(error, self.runs_folder) from error
         run = folder.name
