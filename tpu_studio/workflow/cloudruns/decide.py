@@ -229,7 +229,7 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
 
 def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str) -> Action:
     """No machine of this attempt is there: settle the last one, then ask in the next zone."""
-    if last is not None and not last.stops_removed and not last.unclear:
+    if last is not None and not last.stops_removed and not last.unclear and not _may_come(last, seen.now):
         return RemoveStops(last)
     if last is not None:
         over = _over(last)
@@ -366,6 +366,13 @@ def _unclear(machine: Machine, cloud: MachineSeen | None, seen: Seen) -> Action:
     return Create(machine, repeat=True)
 
 
+def _may_come(machine: Machine, now: float) -> bool:
+    """Whether a create call without an answer may still be on its way, of this computer or of the one before: a machine
+    that comes when its stops are gone, and hangs, would be charged for ever."""
+    asked = machine.asked is not None and not machine.outcome and not machine.made
+    return asked and now - (machine.asked or 0.0) < REPEAT_S
+
+
 def _watch(machine: Machine, cloud: MachineSeen | None, seen: Seen, rules: Rules, state: State) -> Action:
     now, guard = seen.now, seen.guard
     if cloud is None:
@@ -438,10 +445,13 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
     for machine in state.machines:
         if machine.stops_removed:
             continue
-        if machine.unclear and machine.ref.name not in seen.looks:
+        coming = _may_come(machine, seen.now)
+        if (machine.unclear or coming) and machine.ref.name not in seen.looks:
             return Look(machine)
         late = seen.looks.get(machine.ref.name)
-        return RemoveStops(machine) if late is None else Notice(machine, late)
+        if late is not None:
+            return Notice(machine, late)
+        return Wait(10.0) if coming else RemoveStops(machine)
     done = state.end is not None and state.end.get("reason") == Reason.COMPLETED.value
     if seen.extended and done and not seen.stop and not _is_spent(state, seen.now, rules):
         return Again()

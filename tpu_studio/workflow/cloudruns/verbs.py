@@ -143,6 +143,10 @@ class CloudVerbs:
                 raise RunError("run-busy", run=run)
             desk.put_owner(folder, owner)
             mirror.desk_files()
+            if not self.driver.state(run).opened:  # taken before the other had told of anything
+                desk.write_event(
+                    folder, install, "opened", t=now, bucket=side.mailbox.bucket, project=side.project
+                )  # else a run that is stopped now would end here only, and go on for ever there
             mirror.pull_controls()
         except OSError as error:
             self._journal.close(number, "failed", side.clock.now())
