@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.controls import Controls
-from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, StudioError
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
@@ -40,6 +40,7 @@ ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready: while watched and silent, and otherwise
 POLL_S = (1.0, 15.0)  # watched, and otherwise
 HEARTBEAT_EVERY_S = 30.0
+SIGNED_OUT_S = 8.0  # until it is tried again; who signs in does not wait a minute for what runs
 HOLDER_EVERY_S = 5.0  # at a poll; and, where something is to be done, once more if that is so long ago:
 HOLDER_BEFORE_AN_ACT_S = 1.0
 _log = logging.getLogger(__name__)
@@ -128,14 +129,16 @@ class Driver:
         if known is not None:
             known.failures += 1
             known.looks.clear()
-            if known.failures % 3 == 0 and not known.unsaved:
+            who = isinstance(error, SignedOut) or error.id == "permission-missing"  # somebody may sign in at any moment
+            if (who or known.failures % 3 == 0) and not known.unsaved:
                 self._before[run] = self._runs.pop(run)  # connect anew: credentials, or the port, may have changed
         if self.problems.get(run) is None or self.problems[run].id != error.id:
             _log.info("run %s: %s", run, error)
         self.problems[run] = _told(error, run)
         failures = known.failures if known is not None else 3
         speed = known.side.speed if known is not None else 1.0
-        return max(0.2, float(2 ** min(failures, 6)) / speed)
+        most_s = SIGNED_OUT_S if isinstance(error, SignedOut) else 64.0
+        return max(0.2, min(most_s, 2.0 ** min(failures, 6)) / speed)
 
     def state(self, run: str) -> State:
         """What the records on this disk say; the cloud is not asked."""

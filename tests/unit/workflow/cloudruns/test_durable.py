@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,13 @@ from tests.fakes.clouddesk import RUN, CloudDesk, Killed, ends, killed_at, train
 from tests.fakes.skies import Sky
 from tpu_studio.store.index import Index
 from tpu_studio.wire import controls
-from tpu_studio.wire.errors import NotReady, RunError, SignedOut
+from tpu_studio.wire.errors import CloudRefused, NotReady, RunError, SignedOut
+from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk as desk_files
 from tpu_studio.workflow.cloudruns import mirror as mirrors
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import SendControl
 from tpu_studio.workflow.runs import Runs
@@ -279,6 +283,35 @@ def test_signed_out_under_a_run_it_says_so_and_goes_on_when_signed_in(
     runs_of(desk).stop(RUN)  # is taken down all the same
     sky.hook = lambda call, done: None
     ends(desk, "stopped-by-user")
+
+
+@pytest.mark.parametrize("error", [SignedOut("signed-out"), CloudRefused("permission-missing")])
+def test_who_signs_in_is_asked_for_at_the_very_next_turn(desk: CloudDesk, sky: Sky, error: Exception) -> None:
+    """Credentials that were made before keep the old sign-in for ever."""
+    signed_in, place = [False], sky.place()
+    desk.die()
+    desk.start()
+
+    def connect(plan: Plan) -> CloudSide:
+        if not signed_in[0]:
+            raise error
+        return sky.side()
+
+    desk.driver = Driver(desk.home, places={"practice": place}, journal=desk.journal)
+    trains(desk)
+    desk.driver._places["practice"] = replace(place, connect=connect)
+
+    def nobody(call: str, done: bool) -> None:
+        raise error
+
+    sky.hook = nobody
+    for _ in range(7):
+        wait = desk.turn()
+    assert wait <= 8.0 or not isinstance(error, SignedOut)
+    sky.hook, signed_in[0] = lambda call, done: None, True
+    desk.turn()
+    assert RUN not in desk.driver.problems
+    ends(desk)
 
 
 # --------------------------------------------------------------------------------------------------------- extensions
