@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPaintEvent, QValidator, QWheelEvent
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent, QPaintEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, icons, paint
@@ -19,6 +19,11 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import FORM_WIDTH, Height, Radius, Space
+
+
+def holds_files(data: QMimeData) -> bool:
+    """Files or folders of this computer; many programs give their addresses as text besides."""
+    return any(url.isLocalFile() for url in data.urls())
 
 
 class LineEdit(RingFocus, Themed, QLineEdit):
@@ -68,6 +73,13 @@ class LineEdit(RingFocus, Themed, QLineEdit):
     def minimumSizeHint(self) -> QSize:
         left, _, right, _ = self._margins()
         return QSize(left + right + px(44), self.height())
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Words may be dropped here. Files are for what lies around: their address is no number and no name."""
+        if holds_files(event.mimeData()):
+            event.ignore()
+        else:
+            super().dragEnterEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.isAutoRepeat() and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QMimeData, QRectF, QSize, Qt
 from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
@@ -35,7 +35,7 @@ from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
-from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit, SpinBox
+from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit, SpinBox, holds_files
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
@@ -342,7 +342,7 @@ class TextPanel(TryPanel):
 
     def __init__(self, model: RunViewModel) -> None:
         super().__init__(model, "Type a beginning. The model goes on from there, one character at a time.")
-        self.prompt = QPlainTextEdit("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
+        self.prompt = Prompt("ROMEO:\n" if "shakespeare" in model.state.value.facts.subtitle else "")
         self.prompt.setAccessibleName("The beginning")
         self.prompt.setTabChangesFocus(True)
         self.prompt.setPlaceholderText("Once upon a time")
@@ -378,6 +378,13 @@ class TextPanel(TryPanel):
         self.loading.setVisible(trial.asking and not trial.text)
         prompt = str((trial.question or {}).get("prompt", ""))
         self.written.show_text(prompt + trial.text if trial.question else "", trial.asking)
+
+
+class Prompt(QPlainTextEdit):
+    """Words may be dropped here; files are for what lies around."""
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return not holds_files(source) and super().canInsertFromMimeData(source)
 
 
 class Written(QPlainTextEdit):

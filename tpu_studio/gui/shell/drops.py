@@ -74,6 +74,9 @@ class DropArea(QObject):
             paths = local_paths(event.mimeData())
             if not paths:
                 return False
+            if self._covered():
+                event.ignore()  # first the question that is asked: it is of what lies below
+                return True
             path = paths[0]
             if event.type() == QEvent.Type.Drop:
                 self._veil.hide()
@@ -94,6 +97,14 @@ class DropArea(QObject):
         if event.type() == QEvent.Type.DragLeave:
             self._veil.hide()
         return False
+
+    def _covered(self) -> bool:
+        """A sheet or the palette lies over the page."""
+        from tpu_studio.gui.shell.palette import Palette
+        from tpu_studio.gui.shell.sheet import Sheet
+
+        over = (*self._window.findChildren(Sheet), *self._window.findChildren(Palette))
+        return any(one.isVisible() for one in over)
 
 
 def local_paths(data: QMimeData) -> list[Path]:
