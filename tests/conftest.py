@@ -6,13 +6,17 @@
 * A test that leaves a thread behind fails.
 * Waiting for something in the window ends when it is there, or after a minute: a computer may be busy.
 * Its files are in memory where there is room: thousands of small databases and journals wait for no disk.
+* What JAX has compiled for one process of the suite, it need not compile for the next.
+* With several workers each begins with its share of the slow files; what it takes from another's end is quick.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -39,9 +43,41 @@ MEMORY_FOLDER = Path("/dev/shm")
 MEMORY_FOLDER_FREE, MEMORY_FREE = 4 << 30, 8 << 30  # bytes that must be free for it
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     if in_memory_is_room():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_FOLDER))  # pytest's own name for where tmp_path is
+    if not hasattr(config, "workerinput"):  # the workers inherit it
+        keep_what_jax_compiles(config)
+
+
+def keep_what_jax_compiles(config: pytest.Config) -> None:
+    """For all processes of this run of pytest, in a folder that ends with it."""
+    kept = tempfile.mkdtemp(prefix="compiled-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT"))
+    config.add_cleanup(lambda: shutil.rmtree(kept, ignore_errors=True))
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = kept
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"  # Keras has JAX compile hundreds of small programs
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """For `--dist worksteal`, which gives each worker an equal stretch and later takes from the end of the longest.
+
+    So a long test is not the last one to begin, and what a file's tests share (a trained model) is made once.
+    """
+    if not hasattr(config, "workerinput"):
+        return
+    workers = int(config.workerinput["workercount"])
+    marks = {item: {mark.name for mark in item.iter_markers()} for item in items}
+    slow = list(dict.fromkeys(item.path for item in items if marks[item] & {"slow", "engine"}))
+    quick = [item for item in items if item.path not in slow]
+    total, ordered = len(items), []
+    for worker in range(workers):
+        mine = set(slow[worker::workers])
+        ordered += [item for item in items if item.path in mine]
+        rest = max(0, total * (worker + 1) // workers - len(ordered))
+        ordered += quick[:rest]
+        del quick[:rest]
+    items[:] = ordered + quick
 
 
 def in_memory_is_room() -> bool:

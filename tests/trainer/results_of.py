@@ -19,7 +19,10 @@ PROGRAM = Path(__file__).parent / "result" / "program_write.py"
 
 
 def make(folder: Path, backend: str) -> Any:
-    """Runs ``pictures``, ``rows``, ``text`` and ``own`` in *folder*, and what was seen when they were written."""
+    """Runs ``pictures``, ``rows``, ``text`` and ``own`` in *folder*, and what was seen when they were written.
+
+    Each had a result of an earlier attempt, with a receipt.
+    """
     table, text, own = folder / "shop.csv", folder / "play.txt", folder / "mine.py"
     table.write_text("thing,price,colour\n" + "\n".join(SHOPS * 30) + "\n")
     text.write_text("To be, or not to be, that is the question.\n" * 200)
@@ -38,6 +41,9 @@ def make(folder: Path, backend: str) -> Any:
         consent = hashlib.sha256(OWN.encode()).hexdigest() if name == "own" else ""
         run = put(folder / name, planned({"name": name, **tree}, consent=consent, epochs=1, framework=backend))
         _events(run)
+        (run / "result").mkdir()
+        (run / "result" / "receipt.json").write_text("{}")
+        (run / "result" / "metrics.csv").write_text("of an earlier attempt")
     return run_in_engine(PROGRAM, *(str(folder / name) for name in trees), backend=backend)
 
 

@@ -20,7 +20,7 @@ TOLERANCE = 1e-4  # of the loss: sums over devices are made in another order
 
 
 @contextlib.contextmanager
-def team(folder: Path, attempt: int = 1, **training: object) -> Iterator[list[Training]]:
+def team(folder: Path, *, whole: bool = False, **training: object) -> Iterator[list[Training]]:
     """A trainer for each worker, each with a run folder of its own, as on machines of their own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -31,8 +31,8 @@ def team(folder: Path, attempt: int = 1, **training: object) -> Iterator[list[Tr
             stack.enter_context(
                 Training(
                     put(folder / f"w{worker}", plan),
-                    attempt,
                     options=("--worker", str(worker), "--workers", str(WORKERS), "--coordinator", coordinator),
+                    whole=whole,
                 )
             )
             for worker in range(WORKERS)
@@ -42,7 +42,7 @@ def team(folder: Path, attempt: int = 1, **training: object) -> Iterator[list[Tr
 def test_two_workers_train_what_one_trains_with_the_same_global_batch(tmp_path: Path) -> None:
     rhythm = {"steps": 64, "evaluate_every": 32, "checkpoint_every": 32}
     alone = train(put(tmp_path / "alone", planned(devices=WORKERS, framework="jax", **rhythm)))
-    with team(tmp_path, **rhythm) as workers:
+    with team(tmp_path, whole=True, **rhythm) as workers:
         outcomes = [worker.outcome() for worker in workers]
     assert [outcome["reason"] for outcome in outcomes] == ["completed"] * WORKERS
     one, both = curve(alone), curve(workers[0])

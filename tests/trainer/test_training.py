@@ -58,7 +58,8 @@ def states(run: Path) -> list[int]:
 
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])
 def test_a_run_tells_its_phases_every_step_and_its_outcome_and_leaves_a_result(tmp_path: Path, framework: str) -> None:
-    done = train(put(tmp_path, planned(framework=framework, steps=500, evaluate_every=100, checkpoint_every=200)))
+    plan = planned(framework=framework, steps=500, evaluate_every=100, checkpoint_every=200)
+    done = train(put(tmp_path, plan), whole=True)
     assert list(dict.fromkeys(event["phase"] for event in done.kinds("phase"))) == [
         "setting-up",
         "compiling",
@@ -84,6 +85,7 @@ def test_a_run_tells_its_phases_every_step_and_its_outcome_and_leaves_a_result(t
     assert states(tmp_path)[-1] == 500
     assert len(states(tmp_path)) == 2
     assert (tmp_path / "result" / "model.keras").exists()
+    assert (tmp_path / "result" / "saved_model" / "saved_model.pb").exists()
 
 
 def test_a_checkpoint_holds_named_arrays_and_the_sums_of_its_files(finished: Training) -> None:
@@ -302,7 +304,7 @@ def test_where_every_copy_is_damaged_it_ends_by_name_and_the_curve_and_the_model
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="prlimit is Linux's")
 def test_a_full_disk_ends_the_run_by_name_and_the_last_good_copy_stays(tmp_path: Path) -> None:
-    training = Training(put(tmp_path, planned(**LONG)))
+    training = Training(put(tmp_path, planned(**LONG)), environment={"JAX_ENABLE_COMPILATION_CACHE": "0"})
     with training:
         training.until(lambda event: event["kind"] == "checkpoint")
         resource.prlimit(training.process.pid, resource.RLIMIT_FSIZE, (1000, 1000))

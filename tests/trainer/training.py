@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.trainer.in_engine import engine_python, environment
+from tests.trainer.in_engine import ROOT, engine_python, environment
 from tpu_studio.data.look import look
 from tpu_studio.planner.make import make_plan
 from tpu_studio.wire import events as codec
@@ -22,6 +22,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan
 
+LIGHT = ROOT / "tests" / "fakes" / "light_engine.py"
 DIGITS = {
     "name": "digits",
     "model": {"name": "mlp", "options": {"width": 32, "layers": 2, "dropout": 0.1}},
@@ -48,19 +49,22 @@ def put(folder: Path, plan: Plan) -> Path:
 
 @dataclass
 class Training:
-    """One attempt as a process. Use as a context: what still runs at the end is killed."""
+    """One attempt as a process. Use as a context: what still runs at the end is killed.
+
+    Its result has no SavedModel unless it is *whole*: `light_engine` says why.
+    """
 
     run: Path
     attempt: int = 1
     environment: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
+    whole: bool = False
     events: list[dict[str, Any]] = field(default_factory=list)
 
     def __enter__(self) -> Training:
         argv = [
             str(engine_python()),
-            "-m",
-            "tpu_studio.trainer",
+            *(("-m", "tpu_studio.trainer") if self.whole else (str(LIGHT),)),
             "train",
             "--run",
             str(self.run),
@@ -139,9 +143,9 @@ class Training:
         return [event for event in self.events if event["kind"] == kind]
 
 
-def train(run: Path, attempt: int = 1, **env: str) -> Training:
+def train(run: Path, attempt: int = 1, *, whole: bool = False, **env: str) -> Training:
     """Run one attempt to its end."""
-    training = Training(run, attempt, env)
+    training = Training(run, attempt, env, whole=whole)
     with training:
         training.outcome()
     return training

@@ -8,14 +8,14 @@ import io
 import json
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.trainer.in_engine import ROOT, engine_python, environment
-from tests.trainer.results_of import OWN, make
+from tests.trainer.results_of import OWN
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 DIGITS = ROOT / "resources" / "samples" / "digits" / "preview"
@@ -23,10 +23,8 @@ CONSENT = hashlib.sha256(OWN.encode()).hexdigest()
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("runs")
-    make(folder, "tensorflow")
-    return folder
+def runs(results: Callable[[str], tuple[Path, Any]]) -> Path:
+    return results("tensorflow")[0]
 
 
 def environ() -> dict[str, str]:
