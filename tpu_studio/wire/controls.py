@@ -21,7 +21,8 @@ Control = dict[str, Any]
 
 
 def send(run: Path, record: Mapping[str, Any]) -> int:
-    """Write a control file under the next free number; its number. Raises OSError."""
+    """Write a control file under the next free number; its number. Raises OSError, FileNotFoundError without a run."""
+    (run / "control").mkdir(exist_ok=True)
     number = 1 + max(
         (int(path.stem) for path in (run / "control").glob("[0-9]*.json") if path.stem.isdigit()), default=0
     )

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
-from tpu_studio.wire.runfolder import PLAN, result_folder
+from tpu_studio.wire.runfolder import PLAN, has_plan, result_folder
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
@@ -88,7 +88,7 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
     """Copy the result of a run: to *destination* when that is new or empty, else to a folder named after the run in it.
 
     Raises:
-        RunError: ``no-result``, ``export-exists``, ``disk-full``, ``folder-unwritable``.
+        RunError: ``no-result``, ``run-unknown``, ``export-exists``, ``disk-full``, ``folder-unwritable``.
     """
     result = result_folder(folder)
     files = _regular_files(result) if result.is_dir() else []
@@ -96,9 +96,9 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
         raise RunError("no-result", run=folder.name)
     target = destination.expanduser().absolute()
     try:
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if _is_taken(target):
             target = target / folder.name
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        if _is_taken(target):
             raise RunError("export-exists", folder=str(target))
         before = target.is_dir()
         try:
@@ -107,8 +107,14 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
             _take_back(target, files, before)
             raise
     except OSError as error:
+        if not has_plan(folder):
+            raise RunError("run-unknown", run=folder.name) from error  # it was deleted meanwhile
         raise _failed(error, target) from error
     return target
+
+
+def _is_taken(target: Path) -> bool:
+    return target.exists() and (not target.is_dir() or any(target.iterdir()))
 
 
 def _take_back(target: Path, files: list[tuple[Path, int]], before: bool) -> None:

@@ -41,9 +41,12 @@ def install_id(home: Path) -> str:
 
 
 def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: Any) -> None:
-    """Append one event to the desktop's file, safe on disk when this returns. Raises OSError."""
+    """Append one event to the desktop's file, safe on disk when this returns.
+
+    Raises OSError; FileNotFoundError when there is no such folder: of a run that was moved away nothing is begun anew.
+    """
     path = desk_events_file(folder, install)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(exist_ok=True)
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)

@@ -444,6 +444,8 @@ class Runs:
         intent = self._journal.open(verb, folder.name, {"controls": [*records]}, self._clock.now())
         try:
             numbers = [controls.send(folder, record) for record in records]
+        except FileNotFoundError as error:
+            raise RunError("run-unknown", run=folder.name) from error  # it ended, and another has deleted it
         except OSError as error:
             raise desk.disk_error(error, folder) from error
         self._journal.close(intent, "sent", self._clock.now())

@@ -174,6 +174,40 @@ def test_a_run_that_is_deleted_while_it_is_to_be_extended_is_put_away_whole(
     assert [one.run for one in studio.runs.deleted()] == [run]
 
 
+def test_a_word_to_a_run_that_has_just_ended_and_was_deleted_leaves_nothing_in_its_place(
+    studio: Studio, other: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.trainer = ["--steps", "20", "--step-s", "0.02"]
+    run = studio.runs.launch(plan())
+
+    def end() -> None:
+        other.wait(run)
+        other.runs.delete(run)
+
+    studio.wait(run, lambda row: row.step > 0)
+    assert meanwhile(studio, monkeypatch, end) == []
+    with pytest.raises(RunError, match="run-unknown"):
+        studio.runs.stop(run)
+    assert other.runs.undo_delete(run) == run
+    assert studio.points(run) == loss_points(1, 20)
+
+
+def test_an_export_of_a_run_that_is_deleted_meanwhile_says_so_and_leaves_no_half_of_it(
+    studio: Studio, other: Studio, run: str, tmp_path: Path
+) -> None:
+    (studio.runs.folder(run) / "result" / "second").write_bytes(b"file")
+    with pytest.raises(RunError, match="run-unknown"):
+        studio.runs.export(run, tmp_path / "model", lambda share, words: gone(other, run))
+    assert not (tmp_path / "model").exists()
+    other.runs.undo_delete(run)
+    assert studio.runs.export(run, tmp_path / "model") == tmp_path / "model"
+
+
+def gone(studio: Studio, run: str) -> None:
+    if studio.runs.list():
+        studio.runs.delete(run)
+
+
 def test_two_who_extend_at_once_extend_once(
     studio: Studio, other: Studio, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
