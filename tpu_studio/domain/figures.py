@@ -92,4 +92,4 @@ def clock(t: float) -> str:
 
 def metric(name: str, value: float | None) -> str:
     """A metric's value the way its kind is read: shares as percent, the rest as a figure."""
-    return share(value) if name.endswith("accuracy") else figure(value)
+    return share(value) if name.endswith(("accuracy", "r2")) else figure(value)

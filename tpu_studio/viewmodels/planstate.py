@@ -226,7 +226,7 @@ class PlanView:
                 if count:
                     return "1 suggestion" if count == 1 else f"{count} suggestions"
                 own = sum(path.startswith(("training.", "data.")) for path in self.job.given & _SETTINGS)
-                return f"{own} of your own" if own else "Recommended"
+                return f"{own} set, rest automatic" if own else "Recommended"
             case _:
                 if self.free_tpu:
                     return "Free Colab TPU"

@@ -45,6 +45,10 @@ def test_figures_keep_three_digits(value: float | None, text: str):
     assert figures.figure(value) == text
 
 
+def test_what_share_is_explained_reads_as_beside_its_curve():
+    assert [figures.metric(name, 0.9807) for name in ("val_r2", "val_accuracy", "loss")] == ["98.1%", "98.1%", "0.981"]
+
+
 def test_shares_money_and_sizes():
     assert [figures.share(x) for x in (0.5, 0.986, 1.0, None)] == ["50%", "98.6%", "100%", "–"]
     assert figures.money(1234.5) == "$1,234.50"

@@ -290,11 +290,13 @@ FINDINGS: dict[str, Entry] = {
     ),
     "leak-id": lambda f: Sentence(
         f"{_column(f)} looks like a number of the row",
-        "It is different in each row and tells nothing about new ones.",
+        "It is different in each row and tells nothing about new ones, so it is not learned from.",
         "Leave it out.",
     ),
     "leak-row-number": lambda f: Sentence(
-        f"{_column(f)} counts the rows", "It tells nothing about new ones.", "Leave it out."
+        f"{_column(f)} counts the rows",
+        "It tells nothing about new ones, so it is not learned from.",
+        "Leave it out.",
     ),
     "leak-copy": lambda f: Sentence(
         f"{_column(f)} gives the answer away",
