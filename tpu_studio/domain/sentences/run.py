@@ -218,8 +218,8 @@ ERRORS: dict[str, Entry] = {
     "trash-no-room": lambda f: Sentence(
         f"The disk is too full even to move {_run(f)} to the trash",
         _UNCHANGED,
-        "Empty the trash first. Or remove the run at once, which needs no room and cannot be undone: "
-        f"tpu-studio delete --for-good {f.text('run')}",
+        f"Empty the trash first. Or “tpu-studio delete --for-good {f.text('run', 'RUN')}” removes the run at once: that "
+        "needs no room and cannot be undone.",
     ),
     "run-complete": lambda f: Sentence(
         f"{_run(f)} has done all its steps",
