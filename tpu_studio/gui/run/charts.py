@@ -128,6 +128,8 @@ class Charts:
         view = state.view
         self.loss.set_values({"loss": view.last["loss"]} if "loss" in view.last else {})  # as the big numbers say it
         self.speed.set_values({"examples_per_s": view.examples_per_s} if view.examples_per_s else {})
+        if self.cost is not None and state.facts.rented:  # saving and deleting are paid too, after the last step
+            self.cost.set_values({"usd": view.usd_now(state.now)})
         self._badge(state)
         self._forecast(state, origin, cuts)
         self._mark_resumes(state, origin, cuts)

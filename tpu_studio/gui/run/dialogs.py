@@ -18,9 +18,10 @@ def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
     """Keep, discard, or go on; going on is the safe answer."""
     state = model.state.value
     sheet = Sheet(over, f"Stop {state.facts.name}?", "")
-    step = figures.count(state.view.step)
-    kept = f"The model as it is after {step} steps is saved, with its curves and report." if state.view.step else (
-        "It has not trained a step yet, so there is no model to keep.")  # fmt: skip
+    kept = "It has not trained a step yet, so there is no model to keep."
+    if state.view.step:
+        steps = figures.count(state.view.step)
+        kept = f"The model as it is then, after {steps} steps or a few more, is saved, with its curves and report."
     if state.view.step:
         sheet.facts([kept, "You can carry on from there later.", *_money(model)])
         sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
@@ -43,9 +44,9 @@ def _money(model: RunViewModel) -> list[str]:
     if not (state.view.usd_per_hour or state.facts.usd_per_hour):
         cost = "The price is not known; charging ends with the deletion."
     elif state.facts.practice:
-        cost = f"It would have cost about {figures.money(usd)} in all; nothing is charged."
+        cost = f"It would have cost about {figures.money(usd)}, more if saving takes over a minute; nothing is charged."
     else:
-        cost = f"You pay about {figures.money(usd)} in all."
+        cost = f"You pay about {figures.money(usd)} in all, more if saving takes over a minute."
     return ["The TPU is given back, and checked to be gone.", cost]
 
 
