@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,10 +25,12 @@ from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.main import Practice
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
+from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import desk_events
-from tpu_studio.workflow.cloudruns.ports import CloudPlace
+from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.ports import RunSummary
 from tpu_studio.workflow.runs import Runs
 
@@ -47,8 +50,12 @@ class Desk:
         settings = self.practice.cloud.settings
         side = practice_side(self.practice.url, self.practice.token, settings.project, settings.bucket)
         self.journal, self.index = JournalFile(self.home / "journal.db"), Index(self.home)
-        place = CloudPlace(lambda plan: side, Preparation())
-        self.driver = Driver(self.home, places={"practice": place}, journal=self.journal)
+        self.drive(lambda plan: side)
+
+    def drive(self, side: Callable[[Plan], CloudSide]) -> None:
+        """See to runs by what *side* connects to."""
+        places = {"practice": CloudPlace(side, Preparation())}
+        self.driver = Driver(self.home, places=places, journal=self.journal)
         self.runs = Runs(self.home, places={}, journal=self.journal, index=self.index, driver=self.driver)
 
     def die(self) -> None:
@@ -68,6 +75,28 @@ class Desk:
             self.driver.watch(run)
             time.sleep(min(self.driver.turn(run), 0.2))
         raise AssertionError(f"{self.runs.summary(run)}\n{self.tell(run)}")
+
+    def until_told(self, run: str, id: str) -> StudioError:
+        """The problem of this id, which keeps the run from being seen to."""
+        give_up = time.monotonic() + DEADLINE_S
+        while (problem := self.driver.problems.get(run)) is None or problem.id != id:
+            assert time.monotonic() < give_up, problem
+            self.driver.watch(run)
+            time.sleep(min(self.driver.turn(run), 0.2))
+        return problem
+
+    def ends_as_if_undisturbed(self, run: str) -> None:
+        """One machine, each of its 30 steps once, no complaint, and nothing is left."""
+        row = self.until(run)
+        assert row.reason == "completed", self.tell(run)
+        assert self.steps(run, 1) == list(range(1, 31))
+        assert run not in self.driver.problems
+        assert [one["name"] for one in self.receipt(run)["made"]] == [f"ts-{run}-a1-t1"]
+        self.nothing_is_left(run)
+
+    def receipt(self, run: str) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads((self.runs.folder(run) / "result" / "receipt.json").read_bytes())
+        return told
 
     def tell(self, run: str) -> str:
         """Everything the run said, for whoever reads a failure."""

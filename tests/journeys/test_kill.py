@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.disks import fill, small_disk
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio, loss_points
 from tests.fakes.waiting import eventually
@@ -198,31 +199,18 @@ def test_a_corrupt_checkpoint_ends_with_its_reason(studio: Studio) -> None:
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 1 MB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if os.getuid() != 0 or not shutil.which("mount"):
-        pytest.skip("a small disk can be mounted by root only")
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"no small disk could be mounted: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk", megabytes=1) as folder:
+        yield folder
 
 
-def test_a_full_disk_ends_with_its_reason_and_never_hangs(studio: Studio, small_disk: Path) -> None:
+def test_a_full_disk_ends_with_its_reason_and_never_hangs(studio: Studio, disk: Path) -> None:
     studio.trainer = ["--steps", "100000", "--step-s", "0.005", "--save-every", "1000000"]
-    (studio.home / "runs").symlink_to(small_disk / "runs")
-    (small_disk / "runs").mkdir(parents=True)
+    (studio.home / "runs").symlink_to(disk / "runs")
+    (disk / "runs").mkdir(parents=True)
     run = studio.runs.launch(plan(steps=100000))
     studio.wait(run, lambda row: row.step > 5)
-    filler = small_disk / "filler"
-    with pytest.raises(OSError, match="No space left"), open(filler, "wb", buffering=0) as file:
-        while True:
-            file.write(b"x" * 512)
+    filler = fill(disk)
     row = studio.wait(run)
     assert (row.status, row.reason) == ("failed", "disk-full")
     lines = events_file(studio.runs.folder(run), 1).read_bytes().splitlines()
@@ -235,10 +223,10 @@ def test_a_full_disk_ends_with_its_reason_and_never_hangs(studio: Studio, small_
     assert studio.wait(run, lambda row: row.over and row.attempt == 2).status == "finished"
 
 
-def test_a_checkpoint_that_does_not_fit_ends_as_disk_full(studio: Studio, small_disk: Path) -> None:
+def test_a_checkpoint_that_does_not_fit_ends_as_disk_full(studio: Studio, disk: Path) -> None:
     studio.trainer = ["--steps", "100000", "--step-s", "0.001", "--save-every", "1"]
-    (studio.home / "runs").symlink_to(small_disk / "runs")
-    (small_disk / "runs").mkdir(parents=True)
+    (studio.home / "runs").symlink_to(disk / "runs")
+    (disk / "runs").mkdir(parents=True)
     run = studio.runs.launch(plan(steps=100000))
     row = studio.wait(run)
     assert (row.status, row.reason) == ("failed", "disk-full")

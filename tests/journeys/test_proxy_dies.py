@@ -14,18 +14,15 @@ import pytest
 
 from tests.fakes.proxy import Proxy
 from tests.journeys.test_cloud_run import DEADLINE_S, Desk, practice
-from tests.journeys.test_rented_runs import Start, held_at, pytestmark, receipt
+from tests.journeys.test_rented_runs import Start, held_at, pytestmark
 from tpu_studio.cloud.connection import bearer, connect, stopper_account
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.session import Patience
 from tpu_studio.domain.sentences import say
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.tpu_show import NODE
 from tpu_studio.wire.plan import Plan
-from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
-from tpu_studio.workflow.runs import Runs
+from tpu_studio.workflow.cloudruns.ports import CloudSide
 
 __all__ = ["practice", "pytestmark"]
 
@@ -43,17 +40,7 @@ class BehindAProxy(Desk):
             )  # fmt: skip
             return replace(made, endpoints=Endpoints.at(self.practice.url).for_machine())
 
-        places = {"practice": CloudPlace(side, Preparation())}
-        self.driver = Driver(self.home, places=places, journal=self.journal)
-        self.runs = Runs(self.home, places={}, journal=self.journal, index=self.index, driver=self.driver)
-
-
-def turns_until_told(here: BehindAProxy, run: str, id: str) -> None:
-    give_up = time.monotonic() + DEADLINE_S
-    while (problem := here.driver.problems.get(run)) is None or problem.id != id:
-        assert time.monotonic() < give_up, problem
-        here.driver.watch(run)
-        time.sleep(min(here.driver.turn(run), 0.2))
+        self.drive(side)
 
 
 def test_it_is_named_the_machine_works_on_and_the_run_is_seen_again(
@@ -72,8 +59,7 @@ def test_it_is_named_the_machine_works_on_and_the_run_is_seen_again(
         assert proxy.asked
 
         proxy.die()
-        turns_until_told(here, run, "proxy-down")
-        told = here.driver.problems[run]
+        told = here.until_told(run, "proxy-down")
         said = say(told)
         assert (said.title, told.facts["proxy"]) == ("The proxy of your network cannot be reached", proxy.address)
         assert "goes on" in said.meaning and "by itself" in said.action
@@ -85,10 +71,5 @@ def test_it_is_named_the_machine_works_on_and_the_run_is_seen_again(
             time.sleep(0.1)
 
         proxy.come_back()
-        row = here.until(run)
-        assert row.reason == "completed", here.tell(run)
-        assert here.steps(run, 1) == list(range(1, 31))
-        assert run not in here.driver.problems
-        assert [one["name"] for one in receipt(here, run)["made"]] == [f"ts-{run}-a1-t1"]
-        here.nothing_is_left(run)
+        here.ends_as_if_undisturbed(run)
         here.die()

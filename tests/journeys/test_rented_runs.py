@@ -6,7 +6,6 @@ Machines, guardian, requests and bills are real; the trainer only counts (`tests
 
 from __future__ import annotations
 
-import json
 import struct
 import sys
 import time
@@ -64,11 +63,6 @@ def _png(grey: int, size: int = 16) -> bytes:
 def plan_of(**where: object) -> Plan:
     told = job("mlp", "digits", where={"place": "practice", **where}, training={"epochs": 2})
     return make_plan(told, DIGITS, now=time.time(), computer=LAPTOP)
-
-
-def receipt(here: Desk, run: str) -> dict[str, Any]:
-    told: dict[str, Any] = json.loads((here.runs.folder(run) / "result" / "receipt.json").read_bytes())
-    return told
 
 
 def test_pictures_of_any_name_arrive_whole_and_are_brought_once(practice: Start, desk: Sit, tmp_path: Path) -> None:
@@ -136,7 +130,7 @@ def test_stopped_resumed_and_extended_it_is_one_curve_and_one_bill(practice: Sta
     curve = following.curve("loss")
     assert (len(curve), curve.bounds()) == (40, (1.0, 40.0))
     following.close()
-    told = receipt(here, run)
+    told = here.receipt(run)
     assert [one["attempt"] for one in told["made"]] == [1, 2, 3]
     assert told["usd"] == pytest.approx(sum(one["usd"] for one in told["made"]), abs=1e-5)
     here.nothing_is_left(run)
@@ -154,7 +148,7 @@ def test_a_slice_of_two_hosts_has_a_guardian_on_each_and_goes_as_one(
     go_on.touch()
     row = here.until(run)
     assert row.reason == "completed", here.tell(run)
-    assert [one["name"] for one in receipt(here, run)["made"]] == [f"ts-{run}-a1-t1"]
+    assert [one["name"] for one in here.receipt(run)["made"]] == [f"ts-{run}-a1-t1"]
     here.nothing_is_left(run)
 
 
@@ -172,7 +166,7 @@ def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start,
     go_on.touch()
     assert here.until(run).reason == "completed", here.tell(run)
     assert not [one for one in here.said(run, 1) if one.get("id") == "self-deletion-unproved"]
-    assert [one["kind"] for one in receipt(here, run)["made"]] == ["instance"]
+    assert [one["kind"] for one in here.receipt(run)["made"]] == ["instance"]
     assert here.practice.cloud.db.list("compute-instance") == []
 
 
@@ -204,7 +198,7 @@ def test_discarded_it_leaves_no_copy_in_the_bucket(practice: Start, desk: Sit) -
     here.runs.stop(run, keep=False)
     assert here.until(run).reason == "discarded", here.tell(run)
     assert box.list(f"runs/{run}/checkpoints/") == []
-    told = receipt(here, run)
+    told = here.receipt(run)
     assert 0 < told["kept_bytes"] < 10_000_000
     assert 0.0 < told["kept_usd_per_month"] < 0.01
     here.nothing_is_left(run)

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from tests.fakes.consent import Person
-from tests.journeys.test_cloud_run import DEADLINE_S, Desk, practice
-from tests.journeys.test_rented_runs import Start, held_at, pytestmark, receipt
+from tests.journeys.test_cloud_run import Desk, practice
+from tests.journeys.test_rented_runs import Start, held_at, pytestmark
 from tpu_studio.cloud.connection import connect, stopper_account
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.session import Patience
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.cloud.signin.secrets import PrivateFile
 from tpu_studio.practice.tpu_show import NODE
 from tpu_studio.wire.plan import Plan
-from tpu_studio.workflow.cloudruns.driver import Driver
-from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
-from tpu_studio.workflow.runs import Runs
+from tpu_studio.workflow.cloudruns.ports import CloudSide
 
 __all__ = ["practice", "pytestmark"]
 CLIENT = Client("studio.apps.googleusercontent.com", "GOCSPX-secret-of-the-client")
@@ -39,9 +35,7 @@ class SignedIn(Desk):
                 stopper=stopper_account(settings.project), patience=Patience(tries=1),
             )  # fmt: skip
 
-        places = {"practice": CloudPlace(side, Preparation())}
-        self.driver = Driver(self.home, places=places, journal=self.journal)
-        self.runs = Runs(self.home, places={}, journal=self.journal, index=self.index, driver=self.driver)
+        self.drive(side)
 
     def sign_in(self, account: str = "") -> str:
         person = Person(account)
@@ -49,13 +43,6 @@ class SignedIn(Desk):
             return self.accounts.sign_in(CLIENT, person.open).id
         finally:
             person.leave()
-
-    def until_told(self, run: str, *ids: str) -> None:
-        give_up = time.monotonic() + DEADLINE_S
-        while (problem := self.driver.problems.get(run)) is None or problem.id not in ids:
-            assert time.monotonic() < give_up, problem
-            self.driver.watch(run)
-            time.sleep(min(self.driver.turn(run), 0.2))
 
 
 def test_the_machine_is_nobody_elses_to_lose_and_its_owner_finds_it_again(practice: Start, tmp_path: Path) -> None:
@@ -76,10 +63,5 @@ def test_the_machine_is_nobody_elses_to_lose_and_its_owner_finds_it_again(practi
 
     here.sign_in()
     go_on.touch()
-    row = here.until(run)
-    assert row.reason == "completed", here.tell(run)
-    assert here.steps(run, 1) == list(range(1, 31))
-    assert run not in here.driver.problems
-    assert [one["name"] for one in receipt(here, run)["made"]] == [f"ts-{run}-a1-t1"]
-    here.nothing_is_left(run)
+    here.ends_as_if_undisturbed(run)
     here.die()

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.disks import fill, small_disk
 from tests.unit.cli.test_verbs import JOB, Terminal
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if os.getuid() != 0 or not shutil.which("mount"):
-        pytest.skip("a small disk can be mounted by root only")
-    mounting = ["mount", "-t", "tmpfs", "-o", "size=8m", "none", str(folder)]
-    if (mounted := subprocess.run(mounting, capture_output=True, text=True)).returncode:
-        pytest.skip(f"no small disk could be mounted: {mounted.stderr.strip()}")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
-def fill(disk: Path) -> None:
-    with pytest.raises(OSError, match="No space left"), open(disk / "filler", "ab", buffering=0) as file:
-        while True:
-            file.write(b"x" * 512)
+    with small_disk(tmp_path / "disk", megabytes=8) as folder:
+        yield folder
 
 
 def free(disk: Path) -> int:

@@ -23,6 +23,7 @@ from tpu_studio.domain.sentences import (
     model,
     notices,
     practice,
+    reaching,
     result,
     run,
     signin,
@@ -47,7 +48,7 @@ __all__ = [
 
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
-    **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **signin.ERRORS, **practice.ERRORS,
+    **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **reaching.ERRORS, **signin.ERRORS, **practice.ERRORS,
     **colab.ERRORS, **advice.ERRORS, **lasting.ERRORS,
 }  # fmt: skip
 FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **check.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}

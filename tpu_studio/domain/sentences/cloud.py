@@ -6,8 +6,6 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 
 from __future__ import annotations
 
-import re
-
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.lasting import copy_in_bucket
 from tpu_studio.domain.sentences.run import model_from_before
@@ -16,22 +14,6 @@ from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
 
 PRETENDED = "These are practice dollars: nothing was charged."
-_LOOKED_FOR = (
-    "Whether anything was made is looked up by its name before anything else is tried; if so, it is charged until it "
-    "is deleted."
-)
-
-_CLOCK_WRONG = Sentence(
-    "This computer's date or time seems to be wrong",
-    "Google and this computer disagree about what time it is, so nothing was looked at or changed. A running machine goes "
-    "on and is charged until it ends, at its limits at the latest: they go by Google's clock.",
-    "Have the system set date and time by itself; the app goes on as soon as they are right.",
-)
-_GOES_ON = "A running machine goes on and ends at its limits, still without this computer."
-
-
-def _through(f: Facts) -> str:
-    return f" ({f.text('proxy')})" if f.text("proxy") else ""
 
 
 def _zone(f: Facts, before: str = " in ") -> str:
@@ -130,85 +112,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "precondition": lambda f: Sentence(
         f"{f.text('name', 'It')} is not in a state in which that can be done",
-        f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{_raw(f)}",
+        f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{f.said()}",
         "Try again in a minute.",
-    ),
-    # Nobody knows yet.
-    "network-down": Sentence(
-        "Google cannot be reached",
-        f"{_LOOKED_FOR} {_GOES_ON}",
-        "Check the network; the app goes on by itself when it is back.",
-    ),
-    "proxy-refused": lambda f: Sentence(
-        "The proxy of your network wants a name and a password"
-        if f.raw("code") == 407
-        else "The proxy of your network does not let TPU Studio through to Google",
-        f"Google was not reached{_through(f)}. {_LOOKED_FOR} {_GOES_ON}",
-        "Put them into the proxy's address, HTTPS_PROXY=http://NAME:PASSWORD@HOST:PORT, and start TPU Studio again; "
-        "whoever looks after the network knows them."
-        if f.raw("code") == 407
-        else "Ask whoever looks after the network to allow *.googleapis.com and accounts.google.com.",
-    ),
-    "proxy-down": lambda f: Sentence(
-        "The proxy of your network cannot be reached",
-        f"Google is asked through it{_through(f)}. {_LOOKED_FOR} {_GOES_ON}",
-        "If it is only down for a while, wait: the app goes on by itself when it is back. Else check its address in the "
-        "system's settings or in HTTPS_PROXY, take it away where there is none, and start TPU Studio again.",
-    ),
-    "certificate-unknown": lambda f: _CLOCK_WRONG
-    if re.search(r"not yet valid|has expired", str(f.raw("raw")))
-    else Sentence(
-        "Something between you and Google shows a certificate of its own",
-        f"It could read along, so nothing is sent to it. {_LOOKED_FOR} {_GOES_ON}",
-        "In a company that is its proxy: set REQUESTS_CA_BUNDLE to the file with the company's certificates and start "
-        "TPU Studio again. Anywhere else use another network.",
-    ),
-    "timed-out": Sentence(
-        "Google did not answer in time", _LOOKED_FOR, "Nothing to do: it is looked at again by itself."
-    ),
-    "server-error": lambda f: Sentence(
-        "Google had an error of its own",
-        f"{_LOOKED_FOR}{_raw(f)}",
-        "Nothing to do: it is looked at again by itself.",
-    ),
-    "unreadable-reply": lambda f: Sentence(
-        "Google's answer could not be read",
-        _LOOKED_FOR,
-        "It is looked at again by itself; if it stays, something between you and Google changes its answers.",
-    ),
-    # No usable credentials.
-    "signed-out": lambda f: _CLOCK_WRONG
-    if "iat and exp" in str(f.raw("raw"))  # of a key file: Google wants the time in what it signs
-    else Sentence(
-        "You are not signed in to Google",
-        "So nothing was looked at or changed. A run that goes on is charged until it ends, at its limits at the latest.",
-        "Sign in on the account page, or with “tpu-studio doctor --use-gcloud”.",
-    ),
-    "reauth-needed": Sentence(
-        "Google wants you to sign in again",
-        "That happens from time to time. A run that goes on is not touched; it is still charged until its limits.",
-        "Sign in on the account page.",
-    ),
-    "scope-missing": Sentence(
-        "One of the rights was not ticked while signing in",
-        "Without it TPUs can neither be rented nor deleted. Nothing was charged.",
-        "Sign in again and leave all boxes ticked.",
-    ),
-    "client-gone": Sentence(
-        "The sign-in client is not known to Google any more",
-        "It was deleted or disabled in its project. Nothing was charged.",
-        "Give another client id in Settings, or sign in with gcloud.",
-    ),
-    "not-revoked": lambda f: Sentence(
-        f"{f.text('account', 'The account')} is signed out here, and Google was not told",
-        "It could not be reached just now. The sign-in is forgotten on this computer; nothing is charged for what Google "
-        "still remembers.",
-        "Take the access back at myaccount.google.com/permissions.",
-    ),
-    "signing-out-under-a-run": lambda f: Sentence(
-        "Nobody was signed out: a run is on a rented TPU",
-        f.text("runs", "It is charged until it ends."),
-        "Stop it first (tpu-studio stop), or add --yes.",
     ),
     # Ours.
     "practice-machines-unsupported": lambda f: Sentence(
@@ -255,7 +160,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "stops-not-moved": lambda f: Sentence(
         "The stops at Google could not be moved, so the run was not extended",
-        f"It still ends at its old limit.{_raw(f)} Nothing more was charged.",
+        f"It still ends at its old limit.{f.said()} Nothing more was charged.",
         "Try again in a minute.",
     ),
 }
@@ -263,10 +168,6 @@ ERRORS: dict[str, Entry] = {
 
 def _permission(f: Facts) -> str:
     return f": {f.text('permission')} is missing" if "permission" in f else ""
-
-
-def _raw(f: Facts) -> str:
-    return f" It says: {f.text('raw').rstrip('.')}." if "raw" in f else ""
 
 
 def _hours(f: Facts) -> str:
@@ -345,7 +246,7 @@ REASONS: dict[Reason, Entry] = {
     ),
     Reason.ENVIRONMENT_FAILED: lambda f: Sentence(
         "The training program could not be installed on the machine",
-        f"The machine was deleted.{_raw(f)} {spent(f)}",
+        f"The machine was deleted.{f.said()} {spent(f)}",
         "Start it again; if it stays, read its log.",
     ),
     Reason.CANNOT_DELETE_ITSELF: lambda f: Sentence(
@@ -365,7 +266,7 @@ REASONS: dict[Reason, Entry] = {
     ),
     Reason.NO_OUTSIDE_STOP: lambda f: Sentence(
         "The stops at Google could not be set, so nothing was rented",
-        f"Without them a machine that hangs would run until somebody looks.{_raw(f)} Nothing was charged.",
+        f"Without them a machine that hangs would run until somebody looks.{f.said()} Nothing was charged.",
         "Let the account page prepare the queue, or agree in the plan to go without.",
     ),
     Reason.UPLOAD_FAILED: lambda f: Sentence(
@@ -387,7 +288,7 @@ def _asked(f: Facts) -> str:
 
 
 def _upload(f: Facts) -> str:
-    return f"{_raw(f).strip()} " if "raw" in f else ""
+    return f"{f.said().strip()} " if "raw" in f else ""
 
 
 def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
@@ -440,7 +341,7 @@ NOTICES: dict[str, Entry] = {
     ),
     "delete-failing": lambda f: Sentence(
         f"{f.text('name', 'A machine')} could not be deleted yet",
-        f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is proved gone.{_raw(f)}",
+        f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is proved gone.{f.said()}",
         "" if f.raw("place") == "practice" else "If it stays, delete it in the Google Cloud console.",
     ),
     "delete-proved": lambda f: Sentence(
@@ -477,11 +378,11 @@ NOTICES: dict[str, Entry] = {
     ),
     "outside-stops-kept": lambda f: Sentence(
         "The stops at Google could not be moved",
-        f"The ones set before the start still stand; the machine also ends by itself.{_raw(f)}",
+        f"The ones set before the start still stand; the machine also ends by itself.{f.said()}",
     ),
     "self-deletion-unproved": lambda f: Sentence(
         "The machine could not prove that it can delete itself",
-        f"Nothing is trained on it, and it tries to end at once.{_raw(f)}",
+        f"Nothing is trained on it, and it tries to end at once.{f.said()}",
         "Let the account page check the roles of the runner account.",
     ),
     "no-outside-stop": Sentence(
@@ -491,7 +392,7 @@ NOTICES: dict[str, Entry] = {
     ),
     "cloud-unreachable": lambda f: Sentence(
         "The cloud cannot be reached at the moment",
-        f"The run goes on and ends at its limits.{_raw(f)}",
+        f"The run goes on and ends at its limits.{f.said()}",
         "Check the network.",
     ),
     "signed-out": Sentence(

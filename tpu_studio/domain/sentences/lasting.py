@@ -28,18 +28,8 @@ def _taken_over(f: Facts) -> Sentence:
     )
 
 
-def _clock_off(f: Facts) -> Sentence:
-    ahead_s = float(f.raw("seconds") or 0.0)
-    return Sentence(
-        f"This computer's clock is {figures.duration(abs(ahead_s))} {'ahead' if ahead_s > 0 else 'behind'}",
-        "Nothing more is charged for that: cost, limits and times of this run go by Google's clock, and the limit holds.",
-        "Have the system set date and time by itself: when they are far off, Google refuses to sign you in.",
-    )
-
-
 ERRORS: dict[str, Entry] = {
     "run-taken-over": _taken_over,
-    "clock-off": _clock_off,
     "run-not-recorded": lambda f: Sentence(
         "The disk is full: what the run does cannot be kept here" if f.raw("full") is True
         else "The run's folder cannot be written: what it does cannot be kept here",

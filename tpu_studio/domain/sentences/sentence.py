@@ -60,6 +60,10 @@ class Facts:
         words = " ".join(re.sub(r"\x1b\[[\d;]*m", "", str(value)).split())  # Keras prints bold for a terminal
         return re.sub(r"^\[Errno -?\d+\] ", "", words)[:200]
 
+    def said(self) -> str:
+        """` It says: ….`, in the words of whoever refused; "" where nothing was told."""
+        return f" It says: {self.text('raw').rstrip('.')}." if "raw" in self else ""
+
     def file(self, name: str = "file", default: str = "the file", *, plain: bool = False) -> str:
         """The name of a file or folder without the way to it, in quotation marks unless *plain*."""
         value = str(self._facts.get(name) or "")
