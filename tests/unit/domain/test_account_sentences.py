@@ -37,3 +37,10 @@ def test_every_check_has_words_in_every_state(id: str, state: str, full: bool):
 def test_every_repair_has_a_verb_and_every_check_a_name():
     assert all(label[0].isupper() and not label.endswith(".") for label in FIXES.values())
     assert set(NAMES) == set(TITLES)
+
+
+@pytest.mark.parametrize(
+    ("why", "says"), [("network-down", "Google cannot be reached"), ("permission-missing", "may not do that")]
+)
+def test_what_cannot_be_told_says_why(why: str, says: str):
+    assert says in say_account("billing", "unknown", {"why": why}).meaning

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences.cloud import ERRORS
+from tpu_studio.domain.sentences import cloud, reaching
 from tpu_studio.domain.sentences.sentence import Facts, Sentence, tell
 
 _FREE = "Looking costs nothing."
@@ -197,7 +197,7 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
     if state == "waiting":
         after = NAMES.get(f.text("after"), "the step above")
         return Sentence(good, f"Waits for {after}.", "")
-    told = ERRORS.get(f.text("why"))
+    told = {**cloud.ERRORS, **reaching.ERRORS}.get(f.text("why"))
     if told is None:
         return Sentence(good, "Google gave no answer that tells.", _ALL_THE_SAME)
     said = tell(told, facts)
