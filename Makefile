@@ -47,7 +47,9 @@ app: env
 practice: env
 	$(BIN)/tpu-studio practice $(ARGS)
 
-test: lint pytest
+# The checks run beside the making of the engine; either one's failure is seen at the end.
+test: env
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going lint pytest
 
 lint: env
 	$(BIN)/ruff check .
