@@ -75,7 +75,7 @@ class Starting(PlanBase):
     def start(self) -> None:
         """Start the run, or point to what is missing, ask for consent, or for the engine."""
         view = self.state.value
-        if view.starting:
+        if view.starting or view.engine.doing:
             return
         section, words = view.missing
         if words:

@@ -96,6 +96,29 @@ def test_the_keys_of_a_page_work_as_soon_as_it_is_shown(studio, qtbot):
     qtbot.waitUntil(lambda: studio.page.page.hasFocus() or studio.page.page.isAncestorOf(QApplication.focusWidget()))
 
 
+def test_ctrl_enter_starts_what_stands_on_the_plan_page_also_from_the_sidebar_but_not_under_a_sheet(studio, qtbot):
+    """With nothing chosen yet, starting leads to what is missing."""
+    ctrl = Qt.KeyboardModifier.ControlModifier
+    studio.window.activateWindow()
+    studio.shell.new_run()
+    qtbot.waitUntil(lambda: studio.page.page is not None and studio.page.page.isVisible())
+    row, chosen = studio.window.sidebar.row("runs"), studio.page.page.data_section
+    row.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.keyClick(row, Qt.Key.Key_Return, ctrl)
+    assert chosen.isAncestorOf(QApplication.focusWidget())
+
+    row.setFocus(Qt.FocusReason.TabFocusReason)
+    sheet = Sheet(studio.window, "Really?")
+    sheet.answer("Keep it", safe=True)
+    sheet.open()
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return, ctrl)
+    assert sheet.isAncestorOf(QApplication.focusWidget())
+    sheet.close()
+    studio.window.act("find")
+    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return, ctrl)
+    assert not chosen.isAncestorOf(QApplication.focusWidget())
+
+
 def test_the_sidebar_folds_below_1240_with_larger_text_sooner_and_the_window_keeps_its_size(studio):
     for scale in (1.5, 1.0):
         controller().set_text_scale(scale)

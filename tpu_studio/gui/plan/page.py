@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -33,7 +34,7 @@ from tpu_studio.gui.plan.review import open_review
 from tpu_studio.gui.plan.settings_section import SettingsSection
 from tpu_studio.gui.plan.verdict_card import VerdictCard
 from tpu_studio.gui.plan.where_section import WhereSection
-from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.gui.shell.sheet import Sheet, covered
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView, Step
 from tpu_studio.viewmodels.review import review_of
@@ -116,9 +117,8 @@ class PlanPage(QWidget):
             ("Ctrl+Y", model.redo),
             ("Ctrl+S", self.save_file),
         ):
-            shortcut = QShortcut(QKeySequence(keys), self)
-            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            shortcut.activated.connect(act)
+            shortcut = QShortcut(QKeySequence(keys), self)  # while the page is shown, also from the sidebar
+            shortcut.activated.connect(partial(self._by_key, act))
         controller().changed.connect(self._lay_out)
         self._tabs = focus.TabOrder(self._outer)
         self.settings_section.more.unfolded.connect(lambda _open: self._tabs.follow())
@@ -130,6 +130,10 @@ class PlanPage(QWidget):
     def _open_catalogue(self) -> None:
         practice = self._model.state.value.where.place == "practice"
         self.open_sheet("catalogue-practice" if practice else "catalogue")
+
+    def _by_key(self, act: Callable[[], None]) -> None:
+        if not covered(self.window()):
+            act()
 
     # ------------------------------------------------------------------------------------------- what the window asks
 

@@ -16,6 +16,7 @@ from tpu_studio.gui.kit.card import Card
 from tpu_studio.gui.kit.fields import LineEdit
 from tpu_studio.gui.kit.theme import controller, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.gui.shell.sheet import Veil
 from tpu_studio.viewmodels.examples import shipped
 from tpu_studio.viewmodels.shell import Command, found
 
@@ -70,8 +71,8 @@ class _Rows(QStyledItemDelegate):
         )
 
 
-class Palette(QWidget):
-    """A veil over the window with the card in its upper third. Esc, a click beside it or a choice closes it."""
+class Palette(Veil):
+    """Over the window, with the card in its upper third. Esc, a click beside it or a choice closes it."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window.centralWidget())

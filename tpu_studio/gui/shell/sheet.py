@@ -56,7 +56,16 @@ class Tall(QWidget):
             self.updateGeometry()
 
 
-class Sheet(QWidget):
+class Veil(QWidget):
+    """What lies over the whole window and has the keyboard to itself."""
+
+
+def covered(window: QWidget) -> bool:
+    """Whether something lies over *window*: its page's keys do nothing then."""
+    return any(veil.isVisible() for veil in window.findChildren(Veil))
+
+
+class Sheet(Veil):
     """*closed* is called once, however it was closed."""
 
     def __init__(self, over: QWidget, title: str, sentence: str = "", *, width: int = 520) -> None:
