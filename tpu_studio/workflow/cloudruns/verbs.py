@@ -6,6 +6,7 @@ Nothing here waits for a machine: the verbs write what is wanted into the run fo
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.planner.rented import start_s
@@ -39,11 +40,14 @@ class CloudVerbs:
         return self.driver.side(plan).clock.now()
 
     def stop(self, folder: Path, keep: bool) -> None:
-        """Raises RunError ``run-is-over``, ``run-taken-over``; of the disk only where the bucket is not reached."""
+        """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
+
+        Raises RunError ``run-is-over``, ``run-taken-over``; of the disk only where the bucket is not reached.
+        """
         state = self.driver.state(folder.name)
         if state.end is not None:
             raise RunError("run-is-over", run=folder.name, reason=str(state.end.get("reason")))
-        self._refuse_taken_over(folder)
+        self._refuse_taken_over(folder, _known_owner(folder))
         record = {"verb": "stop", "keep": keep, "attempt": state.attempt}
         try:
             controls.send(folder, record)
@@ -54,26 +58,40 @@ class CloudVerbs:
                 raise desk.disk_error(error, folder) from error
 
     def extend(self, folder: Path, action: tuple[SendControl, ...]) -> None:
-        """Of a machine that trains: stops at Google first, then the word to the guardian.
+        """Of a machine that trains: who drives it is read first, then stops at Google, then the word to the guardian.
 
         Raises:
             RunError: ``stops-not-moved``, ``past-platform-limit``, ``run-taken-over``; nothing was changed then.
         """
-        self._refuse_taken_over(folder)
+        self._refuse_taken_over(folder, _known_owner(folder))
         run = folder.name
         state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
         records = [one.record for one in action]
         machine = state.machine
         if machine is not None and machine.maybe_there and machine.accepted is not None:
+            try:
+                self._refuse_taken_over(folder, self._mirror(folder).holder())
+            except (CloudRefused, CloudUnclear) as error:
+                if not plan.limits.get("without_outside_stop"):
+                    raise RunError("stops-not-moved", run=run, raw=error.facts.get("raw", error.id)) from error
             self._move_stops(folder, plan, state, machine, records)
         for record in records:
             controls.send(folder, record)
 
     def again(self, folder: Path, action: NewAttempt) -> None:
-        """A new attempt of a run that is over, from its last copy. Raises RunError ``run-taken-over``."""
-        self._refuse_taken_over(folder)
+        """A new attempt of a run that is over, from its last copy.
+
+        Raises RunError ``run-taken-over``, and what the cloud answers where that cannot be asked; nothing was changed.
+        """
+        self._refuse_taken_over(folder, _known_owner(folder))
         plan = loads((folder / PLAN).read_bytes())
         now = self.check_ready(plan)
+        if not desk.read_owner(folder).get("imported"):
+            try:
+                self._refuse_taken_over(folder, self._mirror(folder).holder())
+            except CloudRefused as error:
+                if error.id != "not-found":  # its bucket is gone, and with it whoever might drive it
+                    raise
         state = self.driver.state(folder.name)
         if state.end is not None:
             now = max(now, state.end.t + 0.01)
@@ -161,10 +179,10 @@ class CloudVerbs:
         side = self.driver.side_of(folder.name, loads((folder / PLAN).read_bytes()))
         return Mirror(folder, desk.install_id(self._home), side.mailbox)
 
-    def _refuse_taken_over(self, folder: Path) -> None:
-        """As far as this computer knows: what is asked for in ignorance of a take-over is brought to the bucket."""
-        owner = desk.read_owner(folder)
-        if owner.get("imported") or owner.get("install") in (None, desk.install_id(self._home)):
+    def _refuse_taken_over(self, folder: Path, owner: Mapping[str, object]) -> None:
+        """*owner*: as this disk knows it, or as the bucket says. What was asked for in ignorance of a take-over, and
+        touches nothing at Google, is brought to the bucket."""
+        if owner.get("install") in (None, desk.install_id(self._home)):
             return
         facts = {name: owner[name] for name in ("host", "t") if name in owner}
         place, bucket = loads((folder / PLAN).read_bytes()).place, self.driver.state(folder.name).bucket
@@ -197,6 +215,12 @@ class CloudVerbs:
             self._journal.close(number, "refused", side.clock.now())
             raise RunError("stops-not-moved", run=folder.name, raw=error.facts.get("raw", error.id)) from error
         self._journal.close(number, "moved", side.clock.now())
+
+
+def _known_owner(folder: Path) -> Mapping[str, object]:
+    """As this disk knows it; nobody of a run that was brought here as a folder."""
+    owner = desk.read_owner(folder)
+    return {} if owner.get("imported") else owner
 
 
 def _holds(folder: Path, frozen: bytes) -> bool:

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk, ends, killed_at, trains
-from tests.fakes.skies import Sky, cloud_plan
+from tests.fakes.skies import Lost, Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.runfolder import OWNER, PLAN
 from tpu_studio.workflow import desk as desk_files
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.decide import NewAttempt, SendControl
 
 
 def second(tmp_path: Path, sky: Sky) -> tuple[CloudVerbs, Driver, JournalFile]:
@@ -65,6 +66,51 @@ def test_after_a_take_over_the_first_computer_stops_driving_at_its_next_turn(
     desk.until()  # and it follows to the end
     assert desk.said("deleted")
     assert RUN not in desk.driver.problems
+
+
+def test_who_has_not_heard_of_a_take_over_moves_no_stop(taken: Driver, desk: CloudDesk, sky: Sky) -> None:
+    """Its disk still says that the run is its own: the bucket is asked first, and told is who took it, and when."""
+    stops = dict(sky.tasks)
+    verbs = CloudVerbs(desk.home, desk.driver, desk.journal)
+    extension = (SendControl({"verb": "limits", "hours": 9.0}), SendControl({"verb": "extend", "epochs": 2}))
+    with pytest.raises(RunError, match="run-taken-over") as refused:
+        verbs.extend(desk.folder, extension)
+    told, owner = refused.value.facts, json.loads(sky.objects[f"runs/{RUN}/{OWNER}"][0])
+    assert stops and sky.tasks == stops
+    assert (told["host"], told["t"], told["bucket"]) == (owner["host"], owner["t"], "sky-bucket")
+    assert not (desk.folder / "control").exists()
+    taken_verbs = CloudVerbs(taken.home, taken, desk.journal)
+    taken_verbs.extend(taken.home / "runs" / RUN, extension)  # there it goes on
+    assert sky.tasks and not set(stops) & set(sky.tasks)
+
+
+def test_who_has_not_heard_of_a_take_over_begins_no_attempt(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
+    ends(desk)
+    verbs, driver, journal = second(tmp_path, sky)
+    verbs.take_over(cloud_plan(), RUN)
+    driver.turn(RUN)
+    said = len(desk.said("again"))
+    with pytest.raises(RunError, match="run-taken-over"):
+        CloudVerbs(desk.home, desk.driver, desk.journal).again(desk.folder, NewAttempt(2, ({"verb": "extend"},)))
+    assert len(desk.said("again")) == said and not (desk.folder / "control").exists()
+    journal.disconnect()
+
+
+def test_where_it_cannot_be_read_who_drives_no_stop_is_moved(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    stops = dict(sky.tasks)
+
+    def lost(call: str, done: bool) -> None:
+        if call == "get":
+            raise Lost
+
+    sky.hook = lost
+    with pytest.raises(RunError, match="stops-not-moved"):
+        CloudVerbs(desk.home, desk.driver, desk.journal).extend(
+            desk.folder, (SendControl({"verb": "limits", "hours": 9.0}),)
+        )
+    assert stops and sky.tasks == stops
+    sky.hook = lambda call, done: None
 
 
 def test_taken_back_the_first_drives_again(taken: Driver, desk: CloudDesk) -> None:
