@@ -136,7 +136,7 @@ def _as_text(answers: list[dict[str, Any]]) -> str:
                 ]
             )
         elif "value" in answer:
-            rows.append([str(answer["item"]), figures.figure(answer["value"], 4), "", *_unread(answer)])
+            rows.append([str(answer["item"]), figures.datum(answer["value"], 4), "", *_unread(answer)])
         else:
             best = answer["classes"][0]
             told = [f"in the data: {answer['label']}"] if "label" in answer else []

@@ -37,6 +37,14 @@ def figure(value: float | None, digits: int = 3) -> str:
     return f"{value:,.{max(0, digits - 1 - size)}f}"
 
 
+def datum(value: float | None, digits: int = 3) -> str:
+    """A value out of somebody's data, or one foretold: 1900, 20240131, 0.326. Whole numbers to the last digit, and no
+    digits are grouped, for it may be a year or a code."""
+    if value is not None and abs(value) < 1e15 and value == round(value):
+        return f"{round(value)}"
+    return figure(value, digits).replace(",", "")
+
+
 def share(value: float | None, decimals: int | None = None) -> str:
     """0.843 → 84%, 0.986 → 98.6%: a decimal where it tells something."""
     if value is None or not math.isfinite(value):

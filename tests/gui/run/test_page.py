@@ -367,7 +367,7 @@ def test_a_row_can_leave_a_kind_missing_type_a_rare_one_and_is_told_what_was_not
     studio.trainer[:] = ["--steps", "5"]
     run = studio.runs.launch(plan(steps=5))
     studio.wait(run)
-    shown = open_page(run, Oracle({"value": 7.0, "unread": [["size", "big"]]}))
+    shown = open_page(run, Oracle({"value": 1987.0, "unread": [["size", "big"]]}))
     columns = (
         {"name": "size", "kind": "number", "examples": ["3"]},
         {"name": "weather", "kind": "category", "top": [["sun", 4], ["rain", 3]], "distinct": 2, "missing": 5},
@@ -384,7 +384,8 @@ def test_a_row_can_leave_a_kind_missing_type_a_rare_one_and_is_told_what_was_not
     assert panel.row() == {"size": "3", "weather": "", "city": "Rome"}
     qtbot.mouseClick(panel.button, Qt.MouseButton.LeftButton)
     panel.show_trial(shown.model.state.value.trial)
-    assert panel.answers.under.text() == ("is the price the model expects. Not understood, so left out: size “big”.")
+    assert panel.answers.head.text() == "1987"  # it may be a year: values of data are not grouped
+    assert panel.answers.under.text() == "is the price the model expects. Not understood, so left out: size “big”."
 
 
 @pytest.mark.parametrize("panel", [RowPanel, TextPanel])

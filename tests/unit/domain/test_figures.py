@@ -49,6 +49,11 @@ def test_what_share_is_explained_reads_as_beside_its_curve():
     assert [figures.metric(name, 0.9807) for name in ("val_r2", "val_accuracy", "loss")] == ["98.1%", "98.1%", "0.981"]
 
 
+def test_values_of_data_are_not_grouped():
+    told = [figures.datum(value, 4) for value in (1987.0, 1987.31, 20_241_231.0, -0.0, 0.32618, None, float("nan"))]
+    assert told == ["1987", "1987", "20241231", "0", "0.3262", "–", "not a number"]
+
+
 def test_shares_money_and_sizes():
     assert [figures.share(x) for x in (0.5, 0.986, 1.0, None)] == ["50%", "98.6%", "100%", "–"]
     assert figures.money(1234.5) == "$1,234.50"

@@ -162,17 +162,12 @@ class TablePreview(QWidget):
 def values_of(column: ColumnLook) -> str:
     """`0.2 – 5.01 · 2 missing`, or `Ideal, Premium, Good …`."""
     if column.kind == "number" and column.minimum is not None and column.maximum is not None:
-        told = f"{_end(column.minimum)} – {_end(column.maximum)}"
+        told = f"{figures.datum(column.minimum)} – {figures.datum(column.maximum)}"
     else:
         values = [value for value, _ in column.top[:4]] or list(column.examples[:4])
         told = ", ".join(values) + (" …" if column.distinct > len(values) else "")
     missing = f" · {column.missing:,} missing" if column.missing else ""
     return told + missing
-
-
-def _end(value: float) -> str:
-    """Whole numbers as they are: 20, not 20.0."""
-    return figures.count(value) if value == round(value) and abs(value) < 1e6 else figures.figure(value)
 
 
 class Excerpt(Themed, QWidget):

@@ -130,7 +130,7 @@ class Answers(QWidget):
         if trial.asking and not known:
             self.head.setText("Thinking …")
         elif trial.value is not None:
-            self.head.setText(figures.figure(trial.value, 4))
+            self.head.setText(figures.datum(trial.value, 4))
         elif trial.classes:
             best, likely = trial.classes[0]
             self.head.setText(f"{words if likely >= SURE_FROM else 'Probably '}{best}")
