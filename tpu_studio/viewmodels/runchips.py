@@ -1,7 +1,7 @@
 """What the Run page and the command line say of a run's TPU chips: how busy, and how full their memory. Pure.
 
-"" for a run whose chips tell nothing, as on this computer. On the practice cloud the figures are this computer's and
-say so.
+"" for a run whose chips tell nothing, as on this computer, and for one of the practice cloud: there this computer
+computes, and how busy its processors are says nothing of a TPU.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ from tpu_studio.domain.chips import Chips, Memory
 from tpu_studio.domain.run import RunView
 
 BUSY = 0.9  # from here on nothing is said of what keeps the TPU from computing
+NONE_HERE = (  # in practice: what stands where a TPU's figures would, and what explains it
+    "no TPU here: this computer computes",
+    "On a rented TPU this says how busy its chips are and how full their memory is, as the TPU itself tells.",
+)
 WAITS = 0.15  # of the time, for data: as much as the page warns of
 
 
@@ -19,28 +23,25 @@ def words(view: RunView, place: str, between: str = ", ") -> str:
 
     *between* the two parts: a new line where there is little room.
     """
-    name = "Practice TPU" if place == "practice" else "TPU"
+    if place == "practice":
+        return ""
     if view.over:
         busy = f"busy {figures.share(view.duty_cycle, 0)} on average" if view.duty_cycle is not None else ""
         memory = f"memory up to {filled(view.fullest)}" if view.fullest else ""
     else:
         busy, memory = _busy(view.chips), f"memory {filled(view.chips.fullest)}" if view.chips.fullest else ""
     told = between.join(part for part in (busy, memory) if part)
-    return f"{name} {told}" if told else ""
+    return f"TPU {told}" if told else ""
 
 
 def explained(view: RunView, place: str) -> str:
     """What `words` means, for the hover: whose figures, of which machine, and what a low one comes from."""
     if not words(view, place):
         return ""
-    if place == "practice":
-        return (
-            "Practice numbers: how much of this computer's processors the training keeps busy, and the memory it uses "
-            "here, shared out among the chips. On a rented TPU the chips tell of themselves."
-        )
     span = "while it trained" if view.over else "in the last seconds"
     said = [
-        f"How much of the time the TPU computed {span}, the mean of its chips, as the TPU itself tells.",
+        f"How much of the time the TPU computed {span}, the mean of its chips, as the TPU itself tells; “computing” in "
+        "the plot of a step's time also counts what the chips idle inside a step.",
         "The memory is that of the fullest chip, which is the one that runs out first.",
     ]
     return " ".join([*said, *_spread(view), *_low(view)])
@@ -56,9 +57,8 @@ def filled(memory: Memory) -> str:
 def starving(view: RunView, place: str) -> str:
     """The TPU's own word on a run that waits for data: `The TPU computes 52% of the time.`; "" without one, and where
     it has enough to do all the same."""
-    busy = view.chips.duty_cycle
-    name = "practice TPU" if place == "practice" else "TPU"
-    return f"The {name} computes {figures.share(busy, 0)} of the time." if busy is not None and busy < BUSY else ""
+    busy = None if place == "practice" else view.chips.duty_cycle
+    return f"The TPU computes {figures.share(busy, 0)} of the time." if busy is not None and busy < BUSY else ""
 
 
 def _busy(chips: Chips) -> str:

@@ -18,7 +18,8 @@ from tpu_studio.wire.reasons import Reason
 class Number:
     """One of the four numbers: label, the number itself, its unit beside it, one line of context with an icon.
 
-    *more*: a second line, where there is something to tell; *hover* explains it. *counts*: what the number is of.
+    *more*: a second line, where there is something to tell; *hover* explains it and *more_icon* stands before it.
+    *counts*: what the number is of.
     """
 
     label: str
@@ -29,6 +30,7 @@ class Number:
     tone: Tone = "neutral"
     share: float | None = None
     more: str = ""
+    more_icon: str = "cpu"
     hover: str = ""
     counts: str = ""
 
@@ -70,6 +72,8 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
     if rate is None:
         return Number(label, "–", f"{facts.noun}/s", _yet(view, "measured after the first steps"), "gauge")
     more, hover = runchips.words(view, facts.place, "\n"), runchips.explained(view, facts.place)
+    if facts.practice:
+        more, hover = runchips.NONE_HERE
     counts = (
         f"Counts training steps alone, {'those of the whole run' if view.over else 'the latest ones'}. "
         "Checks on unseen data and saved copies come on top."
@@ -105,9 +109,7 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
 
 def _quality(facts: RunFacts, view: RunView) -> Number:
     name, label = main_metric(facts)
-    end = view.end
-    has_model = end and end.status is not Status.FAILED and end.reason != Reason.DISCARDED
-    kept = end.final.get(name) if end and has_model and end.facts.get("result", True) else None
+    kept = _kept(view, name)
     value = view.last.get(name) if kept is None else kept  # with early stopping the model of the best check is kept
     if value is None:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
@@ -122,7 +124,27 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
     if kept is not None:
         better = best and figures.metric(name, best[0]) != said
         context = f"the model you have; {context}" if better else "the model you have"
-    return Number(label, said, "", context, "award")
+    more, hover = _off(facts, view)
+    return Number(label, said, "", context, "award", more=more, more_icon="activity", hover=hover)
+
+
+def _kept(view: RunView, name: str) -> float | None:
+    """The metric *name* of the model that was kept; None without one."""
+    end = view.end
+    has_model = end and end.status is not Status.FAILED and end.reason != Reason.DISCARDED
+    return end.final.get(name) if end and has_model and end.facts.get("result", True) else None
+
+
+def _off(facts: RunFacts, view: RunView) -> tuple[str, str]:
+    """How far the answers of a regression lie from the truth, and what that means; "" where nothing was measured."""
+    kept = _kept(view, "val_mae")
+    value = view.last.get("val_mae") if kept is None else kept
+    if value is None or facts.task != "regression":
+        return "", ""
+    what = facts.target or "the target"
+    return f"{figures.figure(value)} off on average", (
+        f"Mean absolute error: by how much its answers miss {what} on unseen rows, on average, in the unit of {what}."
+    )
 
 
 def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) -> Number:

@@ -70,7 +70,11 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
         return f"{verb} {figures.share(value)} of unseen {facts.noun} right, after {steps} steps in {took}."
     if facts.task == "regression":
         what = facts.target or "the target"
-        return f"It explains {figures.share(value)} of the differences in {what} on unseen rows, in {took}."
+        error = (view.end.final.get("val_mae") if view.end else None) or view.last.get("val_mae")
+        off = f" On average it is {figures.figure(error)} off, in the unit of {what}." if error is not None else ""
+        if value < 0:
+            return f"On unseen rows it is worse than always saying the mean of {what}, after {took}.{off}"
+        return f"It explains {figures.share(value)} of the differences in {what} on unseen rows, in {took}.{off}"
     between = figures.figure(math.exp(min(value, 50)), 2)
     return f"Reading unseen text it is unsure between about {between} next characters, in {took}."
 

@@ -132,7 +132,16 @@ def test_how_busy_the_tpu_is_stands_with_the_speed_and_bears_out_that_it_waits(s
     assert "computes" not in one.page.charts.speed._finding.text()  # it has enough to do
 
     rehearsed = show("practice", view_of(*TRAINS, (24.5, "device", BUSY)), T + 25)
-    assert rehearsed.page.numbers.tile("second").more.text().startswith("Practice TPU busy 52%")
+    rehearsing = rehearsed.page.numbers.tile("second")
+    assert rehearsing.more.text() == "no TPU here: this computer computes"
+    assert "busy" not in rehearsing.accessibleName() and "On a rented TPU" in rehearsing.accessibleDescription()
+
+
+def test_where_the_time_of_a_step_goes_is_explained_on_hover_a_sentence_each(show: Any):
+    split = show("cloud", view_of(*TRAINS), T + 25).page.charts.split
+    computing, waiting = split.title.toolTip().split("\n")
+    assert computing.startswith("Computing: ") and waiting.startswith("Waiting: ")
+    assert split.legend.toolTip().endswith(split.title.toolTip())
 
 
 def test_a_rented_run_can_be_shown_as_commands(qtbot: QtBot, show: Any):
@@ -179,7 +188,7 @@ def test_stopping_speaks_of_money_and_of_the_machine(qtbot: QtBot, show: Any, pl
     one = show(place, view_of(*THERE), T + 25)
     one.page.stop_asked()
     told = " ".join(text.text() for text in one.sheet.findChildren(Text))
-    assert says in told and "given back, and checked to be gone" in told
+    assert says in told and "given back, and checked to be gone" in told and "the receipt says what it came to" in told
     one.press(qtbot, one.sheet, "Stop")  # it has not trained a step: there is no model to keep
     assert one.followed.stops == [True]
 

@@ -215,11 +215,12 @@ def test_afterwards_the_whole_run_counts(page: RunViewModel, watched: Watched):
     assert page.state.value.numbers[1].more == "TPU busy 70% on average\nmemory up to 9.6 of 16.0 GB"  # (0.6 + 0.8) / 2
 
 
-def test_the_figures_of_a_rehearsal_are_marked_as_practice():
+def test_a_rehearsal_tells_no_figures_of_a_tpu_that_is_not_there():
     view = RunView(devices={0: {"duty_cycle": 0.22, "hbm_used_bytes": 4.1e8, "hbm_total_bytes": 1.72e10}})
-    assert runchips.words(view, "practice") == "Practice TPU busy 22%, memory 410 MB of 17.2 GB"
-    assert runchips.explained(view, "practice").startswith("Practice numbers: ")
-    assert runchips.starving(view, "practice") == "The practice TPU computes 22% of the time."
+    assert runchips.words(view, "cloud") == "TPU busy 22%, memory 410 MB of 17.2 GB"
+    said = (runchips.words(view, "practice"), runchips.explained(view, "practice"), runchips.starving(view, "practice"))
+    assert said == ("", "", "")
+    assert "TPU" not in say_notice("input-bound", {"share": 0.34, "duty_cycle": 0.2, "place": "practice"}).meaning
 
 
 def test_a_busy_tpu_is_not_said_to_wait():

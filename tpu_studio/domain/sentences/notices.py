@@ -8,9 +8,9 @@ from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 def _computes(f: Facts) -> str:
     """The TPU's own word, where it bears out that it waits."""
-    busy, name = f.raw("duty_cycle"), "practice TPU" if f.raw("place") == "practice" else "TPU"
+    busy = None if f.raw("place") == "practice" else f.raw("duty_cycle")  # there is no TPU in practice
     waits = isinstance(busy, (int, float)) and not isinstance(busy, bool) and 0.0 <= busy < 0.9
-    return f" The {name} itself computed {f.share('duty_cycle')} of the time." if waits else ""
+    return f" The TPU itself computed {f.share('duty_cycle')} of the time." if waits else ""
 
 
 NOTICES: dict[str, Entry] = {

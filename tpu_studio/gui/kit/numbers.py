@@ -134,13 +134,14 @@ class BigNumber(QWidget):
         share: float | None = None,
         stale: str = "",
         more: str = "",
+        more_icon: str = "cpu",
         hover: str = "",
         counts: str = "",
     ) -> None:
         """*icon* and *tone* go before the context; *share* draws a thin bar there instead (cost of the limit).
 
-        *more*: what the chips say, below the context; *hover* explains it, *counts* the number
-        itself, to the mouse and to screen readers.
+        *more*: a second line below the context, after *more_icon*; *hover* explains it, *counts* the number itself, to
+        the mouse and to screen readers.
         """
         self._figure.set_figure(number, unit, "text_3" if stale else "text")
         self.context.setText(stale or context)
@@ -157,6 +158,7 @@ class BigNumber(QWidget):
         self.context.setVisible(bool(context or stale))
         more = "" if stale else more
         self.more.setText(more)
+        self._more_icon.set_icon(more_icon, "text_2")
         self._more.setVisible(bool(more))
         self._more.setToolTip(hover)
         said = (f"{self._name}:", number, unit, context, more.replace("\n", ", "), stale)

@@ -25,6 +25,7 @@ class Legend(Themed, QLabel):
     def __init__(self, *, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._entries: tuple[Entry, ...] = ()
+        self._explained = ""
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.follow_theme()
 
@@ -33,11 +34,21 @@ class Legend(Themed, QLabel):
         if entries == self._entries:
             return
         self._entries = entries
-        words = ", ".join(f"{entry.name} {entry.value}".strip() for entry in entries)
-        self.setAccessibleName(words)
-        self.setToolTip(words)
+        self.setAccessibleName(self._words())
+        self._tell()
         self.updateGeometry()
         self.update()
+
+    def set_explained(self, words: str) -> None:
+        """What the lines mean, below their names when hovering."""
+        self._explained = words
+        self._tell()
+
+    def _words(self) -> str:
+        return ", ".join(f"{entry.name} {entry.value}".strip() for entry in self._entries)
+
+    def _tell(self) -> None:
+        self.setToolTip("\n".join(part for part in (self._words(), self._explained) if part))
 
     def _widths(self) -> list[tuple[float, float]]:
         name, value = fonts.font("caption"), fonts.font("caption-strong", numbers=True)

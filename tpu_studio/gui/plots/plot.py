@@ -113,6 +113,12 @@ class Plot(QWidget):
             self._values = values
             self._retell()
 
+    def set_explained(self, words: str) -> None:
+        """What the lines mean: hovering over title or legend, and to screen readers."""
+        self.title.set_hover_text(words)
+        self.legend.set_explained(words)
+        self.canvas.setAccessibleDescription(words)
+
     def touch(self) -> None:
         """Points have come (or gone)."""
         self.canvas.touch()

@@ -25,6 +25,12 @@ from tpu_studio.workflow.ports import Curve as StoredCurve
 
 Cuts = tuple[tuple[float, float], ...]
 INPUT_BOUND_FROM = 0.15
+_WAITING = "Waiting: the part in which the next examples are not ready yet."
+SPLIT_ON_CHIPS = (
+    "Computing: the part of a step's time that goes by between handing it to the TPU and having its result, "
+    "also where its chips are not busy all along.\n" + _WAITING
+)
+SPLIT_HERE = "Computing: the part of a step's time in which this computer works on the step itself.\n" + _WAITING
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,7 @@ class Charts:
         self.quality = Plot(quality[0], TIME, quality[1], waits_for=later, y_top=top, log=quality[1] is PLAIN)
         self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
         self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
+        self.split.set_explained(SPLIT_HERE if facts.place in ("computer", "practice") else SPLIT_ON_CHIPS)
         validation = "val_nats_per_token" if facts.task == "language-model" else "val_loss"
         second = {
             "language-model": (

@@ -41,13 +41,14 @@ def _money(model: RunViewModel) -> list[str]:
     if not state.view.unproved:
         return ["Nothing is rented at the moment, so nothing is charged."]
     usd = state.view.usd_now(state.now) + (state.view.usd_per_hour or state.facts.usd_per_hour or 0.0) / 60
+    given_back = "The TPU is given back, and checked to be gone."
     if not (state.view.usd_per_hour or state.facts.usd_per_hour):
-        cost = "The price is not known; charging ends with the deletion."
-    elif state.facts.practice:
+        return [given_back, "The price is not known; charging ends with the deletion."]
+    if state.facts.practice:
         cost = f"It would have cost about {figures.money(usd)}, more if saving takes over a minute; nothing is charged."
     else:
         cost = f"You pay about {figures.money(usd)} in all, more if saving takes over a minute."
-    return ["The TPU is given back, and checked to be gone.", cost]
+    return [given_back, f"{cost} Once the TPU is proved gone, the receipt says what it came to."]
 
 
 def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:

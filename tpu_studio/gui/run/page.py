@@ -148,7 +148,7 @@ class RunPage(QWidget):
             tile.set_number(
                 number.value, number.unit, number.context,
                 icon=number.icon, tone=tone_token, share=number.share, stale=stale,
-                more=number.more, hover=number.hover, counts=number.counts,
+                more=number.more, more_icon=number.more_icon, hover=number.hover, counts=number.counts,
             )  # fmt: skip
         self.charts.draw(state)
         self.happened.show_lines(state.happened)

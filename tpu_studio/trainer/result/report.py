@@ -170,15 +170,17 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
 
 
 def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:
-    """How busy the chips of this machine were and how full their memory, as far as they told."""
+    """How busy the chips of this machine were and how full their memory, as far as they told. In practice there are
+    none."""
+    if plan.place == "practice":
+        return []
     told = []
     if happened.busy:
         told.append(f"computed {sum(happened.busy) / len(happened.busy):.0%} of the time")
     if happened.memory[1]:
         used, total = (f"{each / 1e9:.1f}" for each in happened.memory)
         told.append(f"at most {used} of {total} GB of a chip’s memory in use")
-    practice = " (practice: figures of the computer it ran on)" if plan.place == "practice" else ""
-    return [("TPU", f"{', '.join(told)}{practice}")] if told else []
+    return [("TPU", ", ".join(told))] if told else []
 
 
 def _settings(plan: Plan) -> str:
