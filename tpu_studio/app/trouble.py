@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 
+from tpu_studio.wire.secrets import without_secrets
+
 _log = logging.getLogger("tpu_studio")
 LARGEST_BYTES = 1_000_000
 
@@ -31,17 +33,19 @@ def start_log(home: Path) -> None:
         log_file(home).parent.mkdir(parents=True, exist_ok=True)
         with log_file(home).open("ab"):  # else each line would complain
             pass
-        handlers.append(
-            RotatingFileHandler(log_file(home), maxBytes=LARGEST_BYTES, backupCount=1, encoding="utf-8", delay=True)
-        )
+        kept = RotatingFileHandler(log_file(home), maxBytes=LARGEST_BYTES, backupCount=1, encoding="utf-8", delay=True)
+        kept.setFormatter(_Discreet("%(asctime)s %(levelname)s %(name)s [%(threadName)s] %(message)s"))
+        handlers.append(kept)
     except OSError as error:
         _log.warning("no log file: %s", error)
-    logging.basicConfig(
-        level=logging.WARNING,
-        handlers=handlers,
-        force=True,
-        format="%(asctime)s %(levelname)s %(name)s [%(threadName)s] %(message)s",
-    )
+    logging.basicConfig(level=logging.WARNING, handlers=handlers, force=True)
+
+
+class _Discreet(logging.Formatter):
+    """A log file is sent along when help is asked for: no credential stands in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return without_secrets(super().format(record))
 
 
 class _OneLine(logging.Formatter):
@@ -50,7 +54,7 @@ class _OneLine(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = self.formatMessage(self._filled(record))
         error = record.exc_info[1] if record.exc_info else None
-        return f"{line}: {error}" if error else line
+        return without_secrets(f"{line}: {error}" if error else line)
 
     def _filled(self, record: logging.LogRecord) -> logging.LogRecord:
         record.message = record.getMessage()

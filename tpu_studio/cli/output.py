@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.secrets import without_secrets
 
 _BAR = 24
 _LINE_S, _AGAIN_S = 10.0, 600.0
@@ -122,12 +123,14 @@ class Output:
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
             with open(log, "a", encoding="utf-8") as file:
-                file.write(time.strftime("\n%Y-%m-%d %H:%M:%S\n") + "".join(traceback.format_exception(error)))
+                told = without_secrets("".join(traceback.format_exception(error)))
+                file.write(time.strftime("\n%Y-%m-%d %H:%M:%S\n") + told)
             where = str(log)
         except OSError:
             where = ""
-        self.error(StudioError("unexpected", raw=f"{type(error).__name__}: {error}", log=where))
-        self.say(f"  Details: {where or f'{type(error).__name__}: {error}'}")
+        told_as = StudioError("unexpected", raw=f"{type(error).__name__}: {error}", log=where)
+        self.error(told_as)
+        self.say(f"  Details: {where or told_as.facts['raw']}")
 
     def ask(self, question: str) -> bool:
         """Yes or no, from a person at a terminal; no without one."""

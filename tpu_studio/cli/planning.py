@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shlex
 import time
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.secrets import line_of_secret
 
 if TYPE_CHECKING:
     from tpu_studio.local.preflight import Slice
@@ -110,7 +112,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if made.blocking:
         return made
     if draft.own.sha256 and draft.own.consent and checked:
-        draft.facts = _inspected(services, made, draft.own, output)
+        draft.facts |= _inspected(services, made, draft.own, output)
         made = draft.plan()
     if job["where.place"] != "computer":
         draft.compare(services)
@@ -164,6 +166,7 @@ class _OwnModel:
     sha256: str = ""
     consent: str = ""
     missing: bool = False
+    secret_line: int | None = None
 
 
 class _Draft:
@@ -176,6 +179,8 @@ class _Draft:
             self.facts["sha256"] = own.sha256
         if own.missing:
             self.facts["missing"] = True
+        if own.secret_line:
+            self.facts["secret_line"] = own.secret_line
         self.here: Mapping[str, Any] | None = None
         self.bucket_region = ""
         self.picture_s: float | None = None
@@ -224,23 +229,26 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
     """Whether the job's own file is there and may run; ``--trust-code`` or a yes at the terminal is remembered."""
     if job.model != "file":
         return _OwnModel()
-    from tpu_studio.local.consents import sha256_of
-
     path = Path(job.base or ".") / Path(str(job["model.file"])).expanduser()
     try:
-        sha256 = sha256_of(path)
+        source = path.read_bytes()
     except OSError:
         return _OwnModel(missing=True)
+    sha256, secret_line = hashlib.sha256(source).hexdigest(), line_of_secret(source.decode("utf-8", "replace"))
     if not services.consents.agreed(sha256):
+        if secret_line:
+            from tpu_studio.domain.sentences import say_finding
+
+            output.say(str(say_finding("model-file-secret", {"file": str(path), "line": secret_line})))
         if not trusted:
             output.say(f"This job runs Python code of its own: {path}")
             output.say("  It can do anything on this computer that you can. Run it only if you know what is in it.")
             output.say("  To agree to it, add --trust-code.")
             trusted = output.ask("Run it?")
         if not trusted:
-            return _OwnModel(sha256)
+            return _OwnModel(sha256, secret_line=secret_line)
         services.consents.agree(sha256, str(path))
-    return _OwnModel(sha256, sha256)
+    return _OwnModel(sha256, sha256, secret_line=secret_line)
 
 
 def _inspected(services: Studio, made: Plan, own: _OwnModel, output: Output) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from tpu_studio.local.engine import EngineState
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.wire.secrets import without_secrets
 
 TAG = "TPU_STUDIO_CHECK"  # in the environment of every process of one check, also of those that left its session
 TRACE_LIMIT_S = 240.0  # model and tracing: seconds for models of ours; a person's build_model has its own 55 s inside
@@ -245,10 +246,10 @@ class _Asking:
                 process.stderr.close()
         searched = self._now == "largest-batch" and "compiled" in self.told  # what breaks now costs the search only
         if ended is None and process.returncode != 0 and not searched:
-            facts = {"exit_code": process.returncode, "raw": "\n".join(words)[-WORDS:]}
+            facts = {"exit_code": process.returncode, "raw": without_secrets("\n".join(words))[-WORDS:]}
             ended = {"id": self._crashed(), "facts": facts}
         if ended is None and "traced" not in self.told:
-            ended = {"id": "check-failed", "facts": {"raw": "\n".join(words)[-WORDS:]}}
+            ended = {"id": "check-failed", "facts": {"raw": without_secrets("\n".join(words))[-WORDS:]}}
         if ended is not None:
             if self._own_file is not None:
                 ended["facts"].setdefault("file", self._own_file)

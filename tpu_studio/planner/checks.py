@@ -96,6 +96,9 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
             None,
             {"file": str(job["model.file"])},
         )
+    if line := model_facts.get("secret_line"):
+        title = "Your model file seems to hold a password or an access key"
+        yield Check("model-file-secret", "warning", title, None, {"file": str(job["model.file"]), "line": line})
     if problem := model_facts.get("problem"):
         why = dict(model_facts.get("facts") or {})
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)

@@ -52,8 +52,8 @@ def make_plan(
 
     Args:
         timing: From the trainer's `time` mode, for this model, batch and data; without it the estimate is wide.
-        model_facts: Of the user's own file: ``sha256``, ``missing``, ``params``, ``flops_per_example``,
-            ``activation_bytes``, ``problem`` with ``facts``: as far as known.
+        model_facts: Of the user's own file: ``sha256``, ``missing``, ``secret_line``, ``params``,
+            ``flops_per_example``, ``activation_bytes``, ``problem`` with ``facts``: as far as known.
         now: Seconds since 1970, for the date of a pretended price.
         consent: sha256 of the user's own file that was agreed to, or "".
         advise: Also compare places, judge and advise (some milliseconds); without it, checks of the plan itself only.

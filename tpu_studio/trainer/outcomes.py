@@ -12,6 +12,7 @@ from typing import Any
 
 from tpu_studio.wire.errors import DataError, ModelError, StudioError
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.secrets import without_secrets
 
 _BY_ID = {
     "plan-unreadable": Reason.PLAN_UNREADABLE,
@@ -70,5 +71,5 @@ def _of_id(error: StudioError) -> Reason:
 
 
 def _last_line(error: BaseException) -> str:
-    lines = f"{type(error).__name__}: {error}".strip().splitlines()
+    lines = without_secrets(f"{type(error).__name__}: {error}".strip()).splitlines()
     return lines[0][:500]

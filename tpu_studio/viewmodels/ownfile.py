@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
+
+from tpu_studio.wire.secrets import line_of_secret
 
 LARGEST = 1_000_000  # bytes; a model definition is a page or two
 
@@ -26,6 +29,11 @@ class OwnFile:
     text: str = ""
     agreed: bool = False
     missing: bool = False
+
+    @cached_property
+    def secret_line(self) -> int | None:
+        """Where it holds what looks like a credential."""
+        return line_of_secret(self.text)
 
 
 def read(path: Path, consents: Consents | None) -> OwnFile:

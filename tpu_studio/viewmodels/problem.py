@@ -10,6 +10,7 @@ import traceback
 from dataclasses import dataclass
 
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.secrets import without_secrets
 
 SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone"})
 
@@ -58,7 +59,7 @@ def problem_of(error: BaseException) -> Problem:
         said = say(error)
         raw = str(error.facts.get("raw") or "")
         return Problem(said.title, said.meaning, said.action, raw or str(error), error.id)
-    details = "".join(traceback.format_exception(error)).strip()
+    details = without_secrets("".join(traceback.format_exception(error)).strip())
     if isinstance(error, OSError):
         return Problem(
             "This computer's disk or folder refused",

@@ -12,12 +12,15 @@
         CloudUnclear            no answer, or none that can be trusted: look before trying again
 
 Raise the narrowest, chain with ``from``. An id is kebab-case, stays for ever, and has one sentence in
-``domain/sentences.py`` (a test holds the two together). Facts are plain JSON values.
+``domain/sentences.py`` (a test holds the two together). Facts are plain JSON values, and hold no credential: whatever
+words they come from, what looks like one is cut out here, before a sentence, an event or a log has it.
 """
 
 from __future__ import annotations
 
 from typing import Any
+
+from tpu_studio.wire.secrets import discreet
 
 
 class StudioError(Exception):
@@ -31,6 +34,7 @@ class StudioError(Exception):
     exit_code = 1
 
     def __init__(self, id: str, **facts: Any) -> None:
+        facts = discreet(facts)
         super().__init__(id, facts)
         self.id = id
         self.facts: dict[str, Any] = facts

@@ -340,6 +340,19 @@ def test_an_own_model_that_ends_its_program_is_named_as_what_stands_in_the_way(
     assert terminal.json("runs")[1] == {"runs": []}
 
 
+def test_a_key_in_an_own_model_is_pointed_out_and_never_told(terminal: Terminal, tmp_path: Path) -> None:
+    key = "hf_" + "a1B2" * 9
+    (tmp_path / "model.py").write_text(f"print('in with', '{key}')\nraise RuntimeError('401 for {key}')\n")
+    (tmp_path / "own.tpujob").write_text(OWN)
+    done = terminal.run("plan", tmp_path / "own.tpujob", "--trust-code")
+    assert done.returncode == 2
+    assert "seems to hold a password or an access key in line 1" in done.stderr
+    assert key not in done.stdout + done.stderr
+    assert "model-file-secret" in {one["id"] for one in terminal.json("plan", tmp_path / "own.tpujob")[1]["checks"]}
+    kept = [file for file in terminal.home.rglob("*") if file.is_file()]
+    assert [file for file in kept if key.encode() in file.read_bytes()] == []
+
+
 def test_planning_an_own_model_nobody_agreed_to_builds_nothing_and_tells_how_to_agree(
     terminal: Terminal, tmp_path: Path
 ) -> None:

@@ -52,6 +52,11 @@ def test_a_trainer_that_says_nothing_is_judged_by_its_death(death: Death, reason
     assert (end.status, end.reason, end.steps) == ("failed", reason, 7)
 
 
+def test_the_last_words_are_told_without_a_key() -> None:
+    end = ending(None, Death(1, ["huggingface_hub: 401", "for hf_" + "a1B2" * 9]), asked=None)
+    assert end.fields()["facts"]["raw"] == "huggingface_hub: 401\nfor …"
+
+
 def test_a_silent_death_after_a_stop_is_still_that_stop_and_says_how() -> None:
     end = ending(None, Death(-signal.SIGKILL, killed_by_us=True), asked=Reason.STOPPED_BY_USER, steps=3)
     assert (end.status, end.reason) == ("stopped", "stopped-by-user")

@@ -25,3 +25,14 @@ def test_of_a_progress_bar_the_last_state_is_kept_and_bytes_that_are_no_text_do_
     assert LogTap().take(b"10%\r20%\r30%\r", now=1.0)[0]["text"] == "30%"
     assert LogTap().take(b"\xff\xfe", now=1.0)[0]["text"] == "\ufffd\ufffd"
     assert LogTap().take(b"   ", now=1.0) == []
+
+
+def test_a_key_that_a_model_prints_is_not_kept() -> None:
+    tap, token = LogTap(), "hf_" + "a1B2" * 9
+    key = ["-----BEGIN PRIVATE KEY-----", "MIIEvQ+/=", "-----END PRIVATE KEY-----"]
+    kept = [
+        fields["text"]
+        for line in [f"logging in with {token}", *key, "in"]
+        for fields in tap.take(line.encode(), now=1.0)
+    ]
+    assert kept == ["logging in with …", "…", "in"]

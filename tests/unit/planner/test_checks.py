@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job, with_finding
 from tpu_studio.data.looked import Finding, Look
+from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
@@ -119,6 +120,9 @@ def test_an_own_model_waits_for_consent_and_a_missing_file_is_refused():
     changed = planned(own, HANDS, model_facts={"sha256": "bb"}, consent="aa")
     assert check(changed, "model-file-consent")
     assert planned(own, HANDS, model_facts={"missing": True}).blocking[0].id == "model-file-missing"
+    told = check(planned(own, HANDS, model_facts={"sha256": "aa", "secret_line": 3}, consent="aa"), "model-file-secret")
+    assert told.level == "warning"
+    assert "line 3" in say_check(told.id, "", told.facts).title
 
 
 def test_the_public_form_has_exactly_the_promised_keys():

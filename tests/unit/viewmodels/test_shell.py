@@ -101,9 +101,10 @@ def test_a_problem_is_a_lasting_notice_with_words_for_people_and_details_for_sup
 
 def test_a_fault_of_the_program_never_shows_its_traceback_outside_the_details():
     try:
-        raise KeyError("nonsense")
+        raise KeyError("nonsense with hf_" + "a1B2" * 9)
     except KeyError as error:
         problem = problem_of(error)
+    assert "nonsense with …" in problem.details and "a1B2a1B2" not in problem.details
     assert "Traceback" in problem.details and "Traceback" not in problem.title + problem.text
     assert "nothing was charged" in problem.text
 

@@ -13,6 +13,11 @@ CHECKS: dict[str, Entry] = {
         "It is a program: it can read your files and use the network, like any program you start.",
         "Read it, then agree; after each change you are asked again.",
     ),
+    "model-file-secret": lambda f: Sentence(
+        f"{f.file(default='Your model file')} seems to hold a password or an access key{_line(f)}",
+        "The file travels as it is: into the result, which you may share, and with a rented run into your bucket.",
+        "Take it out: to build a model needs none. If others have the file already, have a new key made.",
+    ),
 }
 
 

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.secrets import without_secrets
+
 WORDS = 20_000  # of one error
 _SHAPE = r"[\[(][\d,\sNone]*[\])]"
 _GOT, _WANTED = rf"(?P<got>{_SHAPE})", rf"(?P<wanted>{_SHAPE})"
@@ -118,7 +120,7 @@ def remembered_bytes(formulas: Any, state: list[Any], batch: Mapping[str, Any]) 
 
 
 def _raw(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".strip().rstrip(":")
+    return without_secrets(f"{type(error).__name__}: {error}".strip().rstrip(":"))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

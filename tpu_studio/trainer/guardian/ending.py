@@ -9,6 +9,7 @@ from typing import Any
 
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.secrets import discreet
 
 _LOST = "distributed service detected fatal errors"  # JAX ends its own process when another worker is gone
 
@@ -29,7 +30,7 @@ class Ending:
             "reason": self.reason,
             "steps": self.steps,
             "final": dict(self.final),
-            "facts": dict(self.facts),
+            "facts": discreet(self.facts),
         }
 
 

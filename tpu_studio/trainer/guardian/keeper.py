@@ -31,6 +31,7 @@ from tpu_studio.wire.plan import loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import RunClock, latest_event_s
 from tpu_studio.wire.runfolder import PLAN, claim_file, ledger_file, result_folder, write_atomically
+from tpu_studio.wire.secrets import Lines
 
 TURN_S = 0.2
 MONEY_EVERY_S = 30.0
@@ -77,7 +78,7 @@ class Keeper:
         self._environment, self._side, self._alone = environment, side, alone
         self._controls = Controls(run, attempt)
         self._limits = Limits()
-        self._logs = LogTap()
+        self._logs, self._words = LogTap(), Lines()
         self._earlier_s = 0.0
         self._started: float | None = None  # monotonic; None while waiting for its turn
         self._money_at = self._ledger_at = 0.0
@@ -270,7 +271,7 @@ class Keeper:
     def _take(self, stream: str, line: bytes, trainer: Trainer) -> None:
         now = time.monotonic()
         if stream == "stderr":
-            if text := readable(line):
+            if text := self._words.take(readable(line)):
                 trainer.last_words.append(text[:2000])
             for fields in self._logs.take(line, now):
                 self._events.say("log", **fields)

@@ -1,9 +1,11 @@
-"""What the trainer writes to stderr becomes `log` events, few enough that a chatty library cannot fill the disk.
-Pure."""
+"""What the trainer writes to stderr becomes `log` events, few enough that a chatty library cannot fill the disk, and
+without what looks like a credential. Pure."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from tpu_studio.wire.secrets import Lines, without_secrets
 
 _BURST = 200
 _PER_S = 5.0
@@ -16,11 +18,12 @@ class LogTap:
     def __init__(self) -> None:
         self._tokens, self._at = float(_BURST), 0.0
         self._left_out = 0
+        self._keys = Lines()
 
     def take(self, line: bytes, now: float, stream: str = "stderr") -> list[dict[str, Any]]:
         """Fields of the `log` events that *line*, arrived at *now* (monotonic seconds), makes."""
         text = readable(line)
-        if not text:
+        if not text or not (text := self._keys.take(text)):
             return []
         self._tokens = min(float(_BURST), self._tokens + (now - self._at) * _PER_S) if self._at else self._tokens
         self._at = now
@@ -29,6 +32,7 @@ class LogTap:
             return []
         self._tokens -= 1.0
         found = self.rest()
+        text = without_secrets(text)
         if len(text) > _TEXT_AT_MOST:
             text = f"{text[:_TEXT_AT_MOST]}… ({len(text) - _TEXT_AT_MOST} more characters)"
         return [*found, {"stream": stream, "text": text}]

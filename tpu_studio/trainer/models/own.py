@@ -24,6 +24,7 @@ from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.secrets import without_secrets
 
 FUNCTION = "build_model"
 MODULE = "own_model"
@@ -138,7 +139,7 @@ def read(path: Path, consent: str) -> bytes:
 
 def blame(error: BaseException, path: Path) -> ModelError:
     """*error* as something a person can act on: the innermost line of their own file that led to it."""
-    told = f"{type(error).__name__}: {error}".strip().rstrip(":")
+    told = without_secrets(f"{type(error).__name__}: {error}".strip().rstrip(":"))
     return ModelError("model-raises", file=str(path), line=_line_in(error, path), raw=told[:SHOWN])
 
 
@@ -147,7 +148,7 @@ def _function(source: bytes, path: Path) -> Callable[[OwnJob], Any]:
         code = compile(source, str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        raise ModelError("model-syntax", file=str(path), line=line, raw=str(error)[:SHOWN]) from error
+        raise ModelError("model-syntax", file=str(path), line=line, raw=without_secrets(str(error))[:SHOWN]) from error
     module = types.ModuleType(MODULE)
     module.__file__ = str(path)
     sys.modules[MODULE] = module  # dataclasses and Keras look a class's module up by name

@@ -1,0 +1,110 @@
+"""Keys of every shape that a person's program or a library may print, and words that only look like one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tpu_studio.wire import secrets
+from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.secrets import Lines, discreet, line_of_secret, without_secrets
+
+# Put together here, so that nothing that looks for keys in sources finds one.
+SHAPED = {
+    "Hugging Face": "hf_" + "aBcDeFgHiJkLmNoPqRsTuVwXyZ01234567",
+    "OpenAI": "sk-proj-" + "Ab12" * 10,
+    "Anthropic": "sk-ant-api03-" + "Ab1_" * 10,
+    "Amazon": "AKIA" + "ABCDEFGH12345678",
+    "Google": "AIza" + "SyA1234567890abcdefghijklmnopqrstuv",
+    "Google, OAuth": "ya29." + "a0AfH6SMBx1234",
+    "GitHub": "ghp_" + "a1B2" * 9,
+    "Kaggle": "KGAT_" + "0123456789abcdef" * 2,
+    "a JSON web token": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.s5kEAk0f",
+}
+WAYS = ("{}", "token='{}'", "login('{}')", "https://me:{}@example.org/x", "Bearer {}", '{{"token": "{}"}}', "a {}, b")
+HEX = "0123456789abcdef"
+NAMED = [
+    ("aws_secret_access_key = {}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY1"),
+    ("os.environ['WANDB_API_KEY'] = '{}'", HEX * 2 + HEX[:8]),
+    ("$ wandb login {}", HEX * 2 + HEX[:8]),
+    ('{{"username": "me", "key": "{}"}}', HEX * 2),
+    ("KAGGLE_KEY={}", HEX * 2),
+    ("machine api.wandb.ai login user password {}", "tenxyz"),
+    ("password: {}", "hunter2x"),
+    ("Authorization: Basic {}", "dXNlcjpwYXNz"),
+    ("https://me:{}@proxy.example:3128/", "geheim"),
+    ('key = "-----BEGIN PRIVATE KEY-----\\n{}', "MIIEvQIBADANBgkqhkiG9w0BAQ"),
+    ("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQ"),
+]
+INNOCENT = [
+    "tokens: 512, tokens/s=123456789012.5",
+    "nats_per_token: 1.2345678901e-05",
+    'bos_token=50256 pad_token="<|endoftext|>"',
+    'token = os.environ["HF_TOKEN"]',
+    "basic training of the model",
+    "rng_key: [0 42]",
+    'File "/home/me/hf_model/model.py", line 3, in build_model',
+    "tokenizer=/a/b/tokenizer1.json",
+    "sk-learn-contrib-of-somebody",
+    "-----BEGIN CERTIFICATE-----",
+    "def open(password: str | None = None)",
+    "gs://bucket/path@1",
+]
+
+
+@pytest.fixture(autouse=True)
+def read_anew() -> Iterator[None]:
+    yield
+    secrets.held.cache_clear()
+
+
+@pytest.mark.parametrize("whose", SHAPED)
+def test_a_key_is_known_by_its_shape_wherever_it_stands(whose: str) -> None:
+    for way in WAYS:
+        assert SHAPED[whose][6:] not in without_secrets(way.format(SHAPED[whose])), way
+
+
+@pytest.mark.parametrize(("words", "key"), NAMED)
+def test_a_key_without_a_shape_is_known_by_what_it_is_set_to(words: str, key: str) -> None:
+    assert key not in without_secrets(words.format(key))
+
+
+@pytest.mark.parametrize("words", INNOCENT)
+def test_words_that_only_look_like_it_stay(words: str) -> None:
+    assert without_secrets(words) == words
+
+
+def test_what_this_environment_holds_as_a_key_is_cut_whatever_it_looks_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_SERVICE_TOKEN", "plain-looking-value")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false-looking")
+    secrets.held.cache_clear()
+    assert without_secrets("got plain-looking-value, false-looking") == "got …, false-looking"
+
+
+def test_a_private_key_is_cut_over_many_lines_and_what_follows_stays() -> None:
+    lines = [
+        "a",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "Proc-Type: 4,ENCRYPTED",
+        "",
+        "MIIE/+=",
+        "-----END RSA PRIVATE KEY-----",
+    ]
+    follow = Lines()
+    assert [follow.take(line) for line in [*lines, "next"]] == ["a", "…", "", "", "", "", "next"]
+    torn = Lines()
+    assert [torn.take(line) for line in [*lines[:5], "then it failed", "more"]][-2:] == ["then it failed", "more"]
+
+
+def test_an_error_carries_no_key_in_its_facts_nor_in_its_words() -> None:
+    key = SHAPED["Hugging Face"]
+    error = ModelError("model-raises", raw=f"401 for {key}", tried=[{"with": key}], line=3)
+    assert error.facts == {"raw": "401 for …", "tried": [{"with": "…"}], "line": 3}
+    assert key not in f"{error} {error!r} {error.to_json()}"
+    assert discreet((1, None, "a")) == (1, None, "a")
+
+
+def test_a_file_tells_in_which_line_it_holds_a_key() -> None:
+    assert line_of_secret(f"import os\nTOKEN = os.environ['HF_TOKEN']\nlogin('{SHAPED['OpenAI']}')\n") == 3
+    assert line_of_secret("import os\nTOKEN = os.environ['HF_TOKEN']\n") is None

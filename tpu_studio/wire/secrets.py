@@ -1,0 +1,124 @@
+"""What looks like a credential, cut out of words before anybody keeps or shows them. Standard library only.
+
+A person's own program may print a key, a library's error may quote one. Three things give a key away: its shape
+(``hf_…``, ``AKIA…``), the name it is set to (``password = …``), and that it is the value of a variable of this
+environment that is named like one (``WANDB_API_KEY``). What is cut leaves "…" behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+CUT = "…"
+_FOLLOWS = r"\\?[\"']?\]?\s*(?:=>|=|:)\s*\\?[\"']?"  # between a name and what it is set to, in Python, JSON, a shell
+_END, _LONGEST_KEY = "-----END ", 200
+_OF_A_KEY = re.compile(r"[A-Za-z0-9+/=]*|[A-Za-z-]+: .*")  # base64; what an encrypted key says of itself
+_SHAPES = [
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|$)", re.S), CUT),
+    (re.compile(r"(?<=[a-z]://)[^\s/@:\"']*:[^\s@\"']+@"), ""),  # a name and a password in an address
+    (
+        re.compile(
+            r"\b(?:(?:hf|api_org)_[A-Za-z0-9]{16,}"  # Hugging Face
+            r"|KGAT_[A-Za-z0-9]{16,}|wandb_v1_\w{16,}"  # Kaggle, Weights & Biases
+            r"|sk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic
+            r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b"  # Amazon
+            r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|1//[A-Za-z0-9._-]{16,}|GOCSPX-[A-Za-z0-9_-]+"  # Google
+            r"|gh[a-z]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[A-Za-z0-9_-]{16,}"  # GitHub, GitLab
+            r"|xox[a-z]-[A-Za-z0-9-]{10,}|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
+            r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}"
+            r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)"  # a JSON web token
+        ),
+        CUT,
+    ),
+    (re.compile(r"(?i)(\bauthorization" + _FOLLOWS + r"(?:\w+\s+)?|\bbearer\s+)[A-Za-z0-9._~+/=-]{8,}"), r"\1" + CUT),
+    (re.compile(r"(?i)(\blogin\s+\S+\s+password\s+)\S+"), r"\1" + CUT),  # a line of ~/.netrc
+    (re.compile(r"(?i)(\bwandb\b[^\n]{0,40}?\b)[0-9a-f]{40}\b"), r"\1" + CUT),
+    (re.compile(r"([\"']key[\"']\s*:\s*[\"'])[0-9a-f]{32}\b"), r"\1" + CUT),  # kaggle.json
+    (
+        re.compile(
+            r"(?i)((?:password|passwd|passphrase|access_token|refresh_token|id_token|client_secret|x-goog-signature)"
+            + _FOLLOWS + r")(?![\"'\s…]|None\b|null\b|str\b|os\.|getpass|input\()[^\s\"'&,;)}\\]{4,}"
+        ),
+        r"\1" + CUT,
+    ),
+    (  # what a name may hold that is no key: a number, a word, a path
+        re.compile(
+            r"(?i)((?:token|secret|credentials?|(?:api|access|secret|private|account|auth|kaggle|signing|storage)[_-]?key)"
+            + _FOLLOWS + r")(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']*[A-Za-z])(?=[^\s\"']*\d)"
+            r"[\w+=~%.-][\w+/=~%.-]{11,}"
+        ),
+        r"\1" + CUT,
+    ),
+]  # fmt: skip
+_HINT = re.compile(  # one of these is in whatever one of the shapes is in: most words are done after this
+    r"-----|://|hf_|api_org_|KGAT_|sk-|AKIA|ASIA|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|glpat|xox|pypi-|npm_|nvapi|r8_|gsk_"
+    r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
+    r"|[Cc]redential|CREDENTIAL|[Ss]ignature"
+)
+_NAMED = (
+    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "SECRET_KEY",
+    "PRIVATE_KEY", "AUTH_KEY", "ACCOUNT_KEY", "KAGGLE_KEY", "CREDENTIALS",
+)  # fmt: skip
+
+
+@functools.cache
+def held() -> tuple[str, ...]:
+    """What variables of this process that are named like a credential are set to, where it could be one; longest first.
+    Read once."""
+    named = {value for name, value in os.environ.items() if name.upper().endswith(_NAMED)}
+    likely = (value for value in named if len(value) >= 8 and value[0] not in "/~" and not value.isdigit())
+    return tuple(sorted(likely, key=len, reverse=True))
+
+
+def without_secrets(text: str) -> str:
+    """*text* with everything that looks like a credential cut out."""
+    for value in held():
+        text = text.replace(value, CUT)
+    if _HINT.search(text):
+        for pattern, put in _SHAPES:
+            text = pattern.sub(put, text)
+    return text
+
+
+def line_of_secret(text: str) -> int | None:
+    """The first line of a file, from 1, that holds what looks like a credential by itself; None: none does."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if _HINT.search(line) and any(pattern.sub(put, line) != line for pattern, put in _SHAPES):
+            return number
+    return None
+
+
+def discreet(value: Any) -> Any:
+    """*value* with `without_secrets` of every string in it: a tree of plain JSON values."""
+    if isinstance(value, str):
+        return without_secrets(value) if len(value) > 3 else value
+    if isinstance(value, Mapping):
+        return {name: discreet(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(discreet(one) for one in value) if type(value) in (list, tuple) else value
+    return value
+
+
+class Lines:
+    """Lines one after the other, of which some together may be a private key: it is cut from its first to its last.
+    Nothing else is cut: that is `without_secrets`, which takes longer.
+    """
+
+    def __init__(self) -> None:
+        self._left = 0  # lines that may still belong to a key
+
+    def take(self, line: str) -> str:
+        """*line* without what is of a key; "" for what stands between the first and the last line of a key."""
+        if self._left:
+            ends = _END in line
+            self._left = self._left - 1 if _OF_A_KEY.fullmatch(line.strip()) and not ends else 0
+            return "" if ends or self._left else line
+        begins = line.rfind("-----BEGIN ")
+        if begins >= 0 and "PRIVATE KEY" in line[begins:] and _END not in line[begins:]:
+            self._left = _LONGEST_KEY
+            return line[:begins] + CUT
+        return line
