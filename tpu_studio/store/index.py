@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -213,8 +214,11 @@ def _stamp(folder: Path) -> str:
 
 
 def _guarded(folder: Path) -> bool:
-    claims = sorted((folder / "claims").glob("a[0-9]*.json"))
-    return bool(claims) and is_guarded(claims[-1])
+    try:
+        claims = [name for name in os.listdir(folder / "claims") if fnmatchcase(name, "a[0-9]*.json")]
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return False
+    return bool(claims) and is_guarded(folder / "claims" / max(claims))
 
 
 def _alive(row: RunSummary, guarded: bool) -> RunSummary:

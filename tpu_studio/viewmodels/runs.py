@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,13 +26,15 @@ if TYPE_CHECKING:
 LIVE_EVERY_S = 1.0
 QUIET_EVERY_S = 4.0
 SETTLE_EVERY_S = 10.0
+PATIENCE_S = 2.0  # from here on the first list says how far it is
+PAUSE = 10  # times as long as reading the list took lies between two readings at least
 KEPT = "a week"  # app.compose.TRASH_KEPT_S
 
 
 class RunsLike(Protocol):
     """What this view-model needs of ``workflow.runs.Runs``; all calls block and run away from the window."""
 
-    def list(self) -> Sequence[RunSummary]: ...
+    def list(self, told: Callable[[int, int], None]) -> Sequence[RunSummary]: ...
     def reconcile(self) -> Any: ...
     def stop(self, run: str, keep: bool = True) -> Any: ...
     def extend(self, run: str, epochs: float) -> Any: ...
@@ -56,7 +59,8 @@ class Undo:
 @dataclass(frozen=True)
 class RunsView:
     """*rows* are newest first; None until the first list has come. *busy* names what is being done now. *deleted* is
-    what can be brought back, deleted last first. *taught*: what runs so far teach the estimate."""
+    what can be brought back, deleted last first. *taught*: what runs so far teach the estimate. *reading*: how many of
+    how many runs the first list has read, once that takes long."""
 
     rows: tuple[RunRow, ...] | None = None
     deleted: tuple[Deleted, ...] = ()
@@ -64,6 +68,7 @@ class RunsView:
     busy: str = ""
     read_at: float = 0.0
     taught: OwnRuns | None = None
+    reading: tuple[int, int] | None = None
 
     @property
     def loading(self) -> bool:
@@ -99,10 +104,11 @@ class RunsView:
             if all(word in f"{row.name} {row.subtitle} {row.status} {row.place} {row.run}".casefold() for word in words)
         ]
         kept.sort(key=lambda row: -row.created)
-        known = [row for row in kept if column == "status" or row.sort_key(column)[0] == 0]
-        unknown = [row for row in kept if row not in known]
-        known.sort(key=lambda row: row.sort_key(column), reverse=descending)
-        return (*known, *unknown)
+        keys = [(row.sort_key(column), row) for row in kept]
+        known = [(key, row) for key, row in keys if column == "status" or key[0] == 0]
+        unknown = [row for key, row in keys if column != "status" and key[0] != 0]
+        known.sort(key=itemgetter(0), reverse=descending)
+        return (*(row for _, row in known), *unknown)
 
 
 class RunsViewModel:
@@ -122,6 +128,8 @@ class RunsViewModel:
         self._runs: RunsLike | None = None
         self._looking = False
         self._again = False
+        self._looked_at, self._took_s = 0.0, 0.0
+        self._read: tuple[int, int] | None = None  # assigned in one go by another thread; `tick` takes it over
         self._settled_at = 0.0
         self._trained: dict[str, tuple[float, float]] = {}
         self._was_going: dict[str, str] | None = None
@@ -135,10 +143,15 @@ class RunsViewModel:
     def due(self) -> bool:
         """Whether `tick` would read the list now."""
         every = LIVE_EVERY_S if self.state.value.going_on else QUIET_EVERY_S
-        return self._clock() - self.state.value.read_at >= every
+        rested = self._clock() - self.state.value.read_at >= max(every, PAUSE * self._took_s)
+        return rested and not self._looking
 
     def tick(self) -> None:
-        if self.due:
+        view = self.state.value
+        if self._looking and view.loading and self._clock() - self._looked_at >= PATIENCE_S:
+            if self._read != view.reading:
+                self.state.set(replace(view, reading=self._read))
+        elif self.due:
             self.look()
 
     def look(self) -> None:
@@ -150,19 +163,23 @@ class RunsViewModel:
             return
         self._looking = True
         runs, now = self._runs, self._clock()
+        self._looked_at = now
         settle = now - self._settled_at >= SETTLE_EVERY_S
 
         def work() -> tuple[tuple[RunRow, ...], tuple[Deleted, ...], OwnRuns]:
             from tpu_studio.workflow.forgetting import own_runs
 
-            found = runs.list()
+            found = runs.list(self._take)
             if settle and any(not row.over and not row.alive and not row.problem for row in found):
                 self._settled_at = now
                 runs.reconcile()  # a run that nobody guards any more is given its end
-                found = runs.list()
+                found = runs.list(self._take)
             return rows_of(found), tuple(runs.deleted()), own_runs(found)
 
         self._tasks.submit(work, done=self._seen, failed=self._unread)
+
+    def _take(self, read: int, of: int) -> None:
+        self._read = (read, of)
 
     def stop(self, run: str, keep: bool = True) -> None:
         self._do("stopping", lambda runs: runs.stop(run, keep))
@@ -279,9 +296,11 @@ class RunsViewModel:
     def _seen(self, found: tuple[tuple[RunRow, ...], tuple[Deleted, ...], OwnRuns]) -> None:
         self._looking = False
         now, (rows, deleted, taught) = self._clock(), found
+        self._took_s = now - self._looked_at
         rows = tuple(replace(row, left=self._left(row, now)) for row in rows)
         self._tell_ends(rows)
-        self.state.set(replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now, taught=taught))
+        seen = replace(self.state.value, rows=rows, deleted=deleted, problem=None, read_at=now, taught=taught)
+        self.state.set(replace(seen, reading=None))
         self._catch_up()
 
     def _unread(self, error: Exception) -> None:

@@ -117,6 +117,9 @@ def create_once(path: Path, data: bytes) -> bool:
 def events_names(run: Path) -> list[Path]:
     """All events files of a run, in the order in which they count: desktop files first, then attempts."""
     folder = run / "events"
-    if not folder.is_dir():
+    try:
+        names = os.listdir(folder)  # not glob: the list of runs asks this of each run, each second
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    return sorted(folder.glob("*.jsonl"), key=lambda path: (not path.name.startswith("desk-"), path.name))
+    found = [name for name in names if name.endswith(".jsonl")]
+    return [folder / name for name in sorted(found, key=lambda name: (not name.startswith("desk-"), name))]

@@ -8,7 +8,7 @@ after it. The truth of a run is its folder; nothing here is remembered between c
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -263,11 +263,15 @@ class Runs:
 
     # ------------------------------------------------------------------------------------------------------- looking
 
-    def list(self) -> list[RunSummary]:
-        """A row for each run folder, newest first; damaged ones with their ``problem``."""
+    def list(self, told: Callable[[int, int], None] = lambda read, of: None) -> list[RunSummary]:
+        """A row for each run folder, newest first; damaged ones with their ``problem``. *told* hears how many are read:
+        without its index, after an update for instance, many runs take a while."""
         folders = [path for path in self._folders.all() if has_plan(path) or is_torn(path)]
         names = forgetting.forgotten(self.home)
-        rows = (forgetting.without(self._index.summary(path), names) for path in folders)
+        rows: list[RunSummary] = []
+        for path in folders:
+            told(len(rows), len(folders))
+            rows.append(forgetting.without(self._index.summary(path), names))
         return sorted(rows, key=lambda row: row.created, reverse=True)
 
     def forget_taught(self) -> None:

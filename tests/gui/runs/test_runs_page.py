@@ -21,6 +21,7 @@ from tpu_studio.gui.runs.spark import paint_spark
 from tpu_studio.gui.runs.table import RunTable
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.runrows import rows_of
+from tpu_studio.viewmodels.runs import RunsView
 
 
 @pytest.fixture
@@ -33,10 +34,10 @@ def page(studio, qtbot):
     return studio.page
 
 
-def click(qtbot, table, row, column):
+def click(qtbot, table, row, column, keys=Qt.KeyboardModifier.NoModifier):
     table.scrollTo(table.runs.index(row, NAME))
     place = table.visualRect(table.runs.index(row, column)).center()
-    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, keys, place)
 
 
 def test_the_newest_run_stands_first_and_a_click_opens_it(studio, page, qtbot):
@@ -229,3 +230,38 @@ def test_enter_in_the_number_trains_longer(studio, page, qtbot):
     qtbot.keyClick(box, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: studio.shell.state.value.run == run, timeout=15_000)
     studio.wait_over(run)
+
+
+def test_the_keys_go_from_the_search_to_the_first_and_last_run_and_choose_all(studio, page, qtbot):
+    studio.window.activateWindow()
+    page.filter.setFocus()
+    qtbot.keyClicks(page.filter, "ap")
+    qtbot.keyClick(page.filter, Qt.Key.Key_Escape)
+    assert page.filter.text() == "" and page.table.runs.rowCount() == 2
+    qtbot.keyClick(page.filter, Qt.Key.Key_Down)
+    assert page.table.hasFocus() and page.table.currentIndex().row() == 0
+    for key, row in ((Qt.Key.Key_End, 1), (Qt.Key.Key_Home, 0)):
+        qtbot.keyClick(page.table, key)
+        assert page.table.currentIndex().row() == row
+    qtbot.keyClick(page.table, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert page.table.runs.chosen == {row.run for row in page.table.runs.rows}
+
+
+def test_shift_chooses_all_from_the_one_chosen_last_and_opens_nothing(qtbot):
+    table = RunTable(choosing=True)
+    qtbot.addWidget(table)
+    opened = []
+    table.opened.connect(opened.append)
+    table.resize(970, 400)
+    table.show()
+    table.set_rows(rows_of([replace(DONE, run=run, created=at) for at, run in enumerate("edcba")]))
+    click(qtbot, table, 3, CHOOSE)
+    click(qtbot, table, 1, NAME, Qt.KeyboardModifier.ShiftModifier)
+    assert table.runs.chosen == {"b", "c", "d"} and not opened
+
+
+def test_a_long_first_reading_says_how_far_it_is(studio, page):
+    page._draw(RunsView(reading=(340, 1000)))
+    assert page.skeleton.isVisible() and "340 of 1,000 runs are read" in page.reading.text()
+    page._draw(studio.runs.state.value)
+    assert not page.reading.isVisible()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.tasks import LaterTasks
 from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
 from tpu_studio.wire.errors import NotReady, RunError
@@ -52,7 +53,9 @@ class FakeRuns:
     def __init__(self, *rows, refuses=None):
         self.rows, self.trash, self.refuses, self.calls = list(rows), [], refuses or {}, []
 
-    def list(self):
+    def list(self, told):
+        for read in range(len(self.rows)):
+            told(read, len(self.rows))
         return list(self.rows)
 
     def reconcile(self):
@@ -274,6 +277,26 @@ def test_the_list_is_read_every_second_while_a_run_goes_on_and_seldom_otherwise(
     assert not model.due
     now[0] += 4
     assert model.due
+
+
+def test_a_first_list_that_takes_long_says_how_far_it_is_and_is_not_read_again_at_once():
+    now, tasks, seen = [5000.0], LaterTasks(), []
+    model = RunsViewModel(tasks, lambda: now[0])
+    model.connect(FakeRuns(LIVE, DONE, WAITING))
+    model._take(1, 3)
+    model.tick()
+    assert model.state.value.reading is None  # nobody wonders yet
+    now[0] += 2
+    model.tick()
+    assert model.state.value.reading == (1, 3)
+    model.state.subscribe(seen.append, now=False)
+    tasks.finish()
+    now[0] += 19
+    model.tick()
+    assert len(seen) == 1 and len(seen[0].rows) == 3 and not tasks.waiting  # reading took 2 s: 20 s of rest
+    now[0] += 1
+    model.tick()
+    assert len(tasks.waiting) == 1
 
 
 def test_an_action_that_needs_the_engine_asks_for_it_and_goes_on_once_it_is_there():

@@ -26,6 +26,7 @@ class RunModel(QAbstractTableModel):
         super().__init__(parent)
         self.rows: tuple[RunRow, ...] = ()
         self.chosen: set[str] = set()
+        self._from = ""  # where choosing several with Shift begins
 
     def set_rows(self, rows: Sequence[RunRow]) -> None:
         new = tuple(rows)
@@ -45,7 +46,15 @@ class RunModel(QAbstractTableModel):
 
     def toggle(self, run: str) -> None:
         self.chosen ^= {run}
+        self._from = run
         self._boxes_changed()
+
+    def choose_up_to(self, run: str) -> None:
+        """Also all from the one chosen last to *run*."""
+        runs = [row.run for row in self.rows]
+        first = runs.index(self._from) if self._from in runs else runs.index(run)
+        low, high = sorted((first, runs.index(run)))
+        self.choose(self.chosen | set(runs[low : high + 1]))
 
     def choose(self, runs: set[str]) -> None:
         if runs != self.chosen:

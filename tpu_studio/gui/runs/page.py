@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QAction, QDesktopServices
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices, QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
@@ -50,6 +50,7 @@ class RunsPage(QWidget):
         self.filter = LineEdit(placeholder="Find by name, model or status", name="Find a run", icon="search")
         self.filter.setClearButtonEnabled(False)
         self.filter.textChanged.connect(lambda _: self._draw(model.state.value))
+        self.filter.installEventFilter(self)
         self.count = Line("", "secondary", "text_2", numbers=True)
         self.chosen = Line("", "label-strong", numbers=True, fit=True)
         self.extend = Button("Train longer…", size="small", icon="plus")
@@ -85,6 +86,7 @@ class RunsPage(QWidget):
         self._nothing.setContentsMargins(20, 24, 20, 24)
         self._card.body.addWidget(self._nothing)
         self.skeleton = SkeletonRows(6)
+        self.reading = Text("", "secondary", "text_2", numbers=True)
         self.problem = Note("", "", "bad", action="Try again")
         self.problem.acted.connect(model.look)
         self.empty = self._make_empty()
@@ -96,6 +98,7 @@ class RunsPage(QWidget):
         column.addWidget(self.problem)
         column.addWidget(self._bar)
         column.addWidget(self._card, 1000)
+        column.addWidget(self.reading)
         column.addWidget(self.skeleton)
         column.addWidget(self.empty)
         column.addStretch(1)
@@ -137,6 +140,11 @@ class RunsPage(QWidget):
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)
         self.skeleton.setVisible(view.loading)
+        self.reading.setVisible(view.loading and view.reading is not None)
+        if view.reading is not None:
+            read, of = view.reading
+            far = f"{read:,} of {of:,} runs are read."
+            self.reading.setText(f"The list is being made anew: {far} Next time it is there at once.")
         self.empty.setVisible(view.rows == ())
         self._folder_button.setVisible(view.rows != ())
         self.deleted.setVisible(bool(view.deleted))
@@ -240,6 +248,17 @@ class RunsPage(QWidget):
         menu.addSeparator()
         add("Delete", lambda: self._model.delete([run]), not row.may_stop)
         menu.popup(at)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Down leads from the field to what was found, Esc shows all again."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            if event.key() == Qt.Key.Key_Down and self.table.isVisible():
+                self.table.setFocus(Qt.FocusReason.TabFocusReason)
+                return True
+            if event.key() == Qt.Key.Key_Escape and self.filter.text():
+                self.filter.clear()
+                return True
+        return False
 
     def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
         super().resizeEvent(event)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPainter, QResizeEvent
+from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QScrollArea, QTableView, QWidget
 
 from tpu_studio.gui.kit import paint
@@ -172,8 +172,11 @@ class RunTable(Themed, QTableView):
         if event.button() is not Qt.MouseButton.LeftButton or not index.isValid():
             return
         run = self.runs.rows[index.row()].run
-        several = event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-        if index.column() == CHOOSE or (self._choosing and several):
+        reach = self._choosing and bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        several = self._choosing and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if reach and self.runs.chosen:
+            self.runs.choose_up_to(run)
+        elif index.column() == CHOOSE or several or reach:
             self.runs.toggle(run)
         else:
             self.opened.emit(run)
@@ -186,6 +189,11 @@ class RunTable(Themed, QTableView):
             self.opened.emit(run)
         elif key == Qt.Key.Key_Space and run and self._choosing:
             self.runs.toggle(run)
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End) and self.runs.rows:  # Qt's own go to a row's other end
+            self.setCurrentIndex(self.runs.index(0 if key == Qt.Key.Key_Home else len(self.runs.rows) - 1, NAME))
+            self._bring_row_into_view()
+        elif event.matches(QKeySequence.StandardKey.SelectAll) and self._choosing:
+            self.runs.choose({row.run for row in self.runs.rows})
         elif key == Qt.Key.Key_Delete and self._choosing:
             self.delete_asked.emit()
         elif key == Qt.Key.Key_Menu and run:
