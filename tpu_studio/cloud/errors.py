@@ -122,9 +122,19 @@ def of_exception(error: BaseException, **about: Any) -> StudioError:
     unread = (requests.exceptions.InvalidJSONError, requests.exceptions.ContentDecodingError, ParseError)
     if isinstance(error, unread):
         return make("unreadable-reply", {**about, **raw})
+    if _has_timed_out(error):
+        return make("timed-out", {**about, **raw})
     if isinstance(error, (requests.RequestException, OSError, ConnectionError)):
         return make("network-down", {**about, **raw})
     return make("unreadable-reply", {**about, **raw})
+
+
+def _has_timed_out(error: BaseException) -> bool:
+    """In the middle of a body, or of sending one: `requests` calls that a broken connection."""
+    from urllib3.exceptions import TimeoutError as BodyTimeoutError
+
+    inner = (one for one in error.args if isinstance(one, BaseException))
+    return isinstance(error, (TimeoutError, BodyTimeoutError)) or any(map(_has_timed_out, inner))
 
 
 def proxy_address() -> str:

@@ -198,7 +198,7 @@ class BucketMailbox:
         url = f"{self._endpoint}/download/storage/v1/b/{segment(self._name)}/o/{segment(name)}?alt=media"
         asked = {"Accept-Encoding": "gzip", **({"Range": f"bytes={start}-"} if start else {})}
         reply = self._http.look(url, asked)
-        if reply.status_code == 401:  # the token has run out: refreshed, and asked once more
+        if reply.status_code == 401 or reply.is_redirect:  # the token has run out, or it lies elsewhere: asked in full
             reply.close()
             reply = self._http.request("GET", url, headers=asked, stream=True)
         with reply:

@@ -1,8 +1,9 @@
-"""HTTP to Google: one session for a set of credentials, a timeout on each call, and a retry policy of our own.
+"""HTTP to Google: one session for a set of credentials, an end for each call, and a retry policy of our own.
 
 Google's clients set neither (a dead peer would hang for ever), so all of them are given `session(...)` or go through
-`Api`. The way out is the proxy of the environment or the system (HTTPS_PROXY, NO_PROXY), never for loopback. Only calls
-that may be repeated without harm are repeated; a create never is: its caller looks by name.
+`Api`. A call ends when its peer says nothing for too long, and as a whole (`deadline`). The way out is the proxy of the
+environment or the system (HTTPS_PROXY, NO_PROXY), never for loopback. Only calls that may be repeated without harm are
+repeated; a create never is: its caller looks by name.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from urllib.parse import quote, urlsplit
 
 import requests
 from google.auth.transport.requests import AuthorizedSession, Request
-from requests.adapters import HTTPAdapter
+from requests.hooks import dispatch_hook
 from requests.structures import CaseInsensitiveDict
 
 import tpu_studio
-from tpu_studio.cloud import errors
+from tpu_studio.cloud import deadline, errors
 from tpu_studio.wire.errors import StudioError
 
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -69,8 +70,21 @@ def once(work: Callable[[], T], **about: Any) -> T:
         raise errors.of_exception(error, **about) from None  # the chain could hold a request with its token
 
 
-class _OwnProxies(requests.Session):
-    """No proxy and no CA of the environment for this computer itself; netrc never."""
+class _Ending(requests.Session):
+    """Each call ends: TIMEOUT where a caller gives none, and redirects and fresh tokens are part of it. No proxy and no
+    CA of the environment for this computer itself; netrc never."""
+
+    def request(self, method: Any, url: Any, *args: Any, **more: Any) -> Any:
+        if more.get("timeout") is None or more["timeout"] == 120:  # 120: google-auth's own default
+            more["timeout"] = TIMEOUT
+        with deadline.during(more["timeout"], bool(more.get("stream"))):
+            return super().request(method, url, *args, **more)
+
+    def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
+        if more.get("timeout") is None:
+            more["timeout"] = TIMEOUT
+        with deadline.during(more["timeout"], bool(more.get("stream"))):
+            return super().send(request, **more)
 
     def merge_environment_settings(self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any) -> Any:
         if is_loopback(str(url)):
@@ -85,30 +99,27 @@ class _OwnProxies(requests.Session):
         return super().rebuild_proxies(prepared_request, proxies)  # type: ignore[no-untyped-call]
 
 
-class _Authorized(_OwnProxies, AuthorizedSession):
-    """google-auth's session with `_OwnProxies`, and TIMEOUT where a caller gives none."""
+class _Authorized(_Ending, AuthorizedSession):
+    """google-auth's session, each call of which ends."""
 
     def __repr__(self) -> str:
         return "<session>"
 
-    def request(self, method: Any, url: Any, *args: Any, **more: Any) -> Any:
-        if more.get("timeout") is None or more["timeout"] == 120:  # 120: google-auth's own default
-            more["timeout"] = TIMEOUT
-        return super().request(method, url, *args, **more)  # type: ignore[no-untyped-call]
-
     def look(self, url: str, headers: Mapping[str, str]) -> requests.Response:
         """GET of a stream, for what is asked for every two seconds: a third of the work of `request`.
 
-        *url* is taken as it is, cookies are not sent, and after a 401 nothing is refreshed: the caller asks again by
-        `request` then.
+        *url* is taken as it is, cookies are neither sent nor kept, no redirect is followed, and after a 401 nothing is
+        refreshed: the caller asks again by `request` then.
         """
         asked = requests.PreparedRequest()
         asked.method, asked.url, asked.hooks = "GET", url, self.hooks
         all_headers: Any = {**self.headers, **headers}
         asked.headers = CaseInsensitiveDict(all_headers)
-        self.credentials.before_request(self._auth_request, "GET", url, asked.headers)
-        settings = self.merge_environment_settings(url, {}, True, None, None)
-        return self.send(asked, timeout=TIMEOUT, **settings)
+        with deadline.during(TIMEOUT, True):
+            self.credentials.before_request(self._auth_request, "GET", url, asked.headers)
+            settings = self.merge_environment_settings(url, {}, True, None, None)
+            reply = self.get_adapter(url).send(asked, timeout=TIMEOUT, **settings)
+        return dispatch_hook("response", self.hooks, reply)  # type: ignore[no-untyped-call,no-any-return]
 
 
 def session(credentials: Any, quota_project: str = "") -> requests.Session:
@@ -127,8 +138,8 @@ def session(credentials: Any, quota_project: str = "") -> requests.Session:
 
 
 def plain_session() -> requests.Session:
-    """One without credentials: for tokens, and for what anybody may ask. Give each call a timeout."""
-    made = _OwnProxies()
+    """One without credentials: for tokens, and for what anybody may ask."""
+    made = _Ending()
     _prepare(made)
     return made
 
@@ -136,7 +147,7 @@ def plain_session() -> requests.Session:
 def _prepare(made: requests.Session) -> None:
     made.auth = _as_is  # or a netrc entry would replace the token
     made.headers["User-Agent"] = f"tpu-studio/{tpu_studio.__version__}"
-    adapter = HTTPAdapter(pool_connections=8, pool_maxsize=16, max_retries=0)
+    adapter = deadline.Adapter(pool_connections=8, pool_maxsize=16, max_retries=0)
     made.mount("https://", adapter)
     made.mount("http://", adapter)
 
