@@ -40,7 +40,8 @@ def convert(arguments: Arguments, output: Output) -> int:
         f"{examples} in {report.shards} files, {figures.size(report.bytes)}, {figures.duration(report.seconds)}."
     )
     if report.broken_count:
-        output.say(f"{report.broken_count:,} broken items were left out; they are named in {report.path}/dataset.json.")
+        left = "1 broken item was" if report.broken_count == 1 else f"{report.broken_count:,} broken items were"
+        output.say(f"{left} left out and named in {report.path}/dataset.json.")
     output.answer(report.to_json(), report.path)
     return 0
 

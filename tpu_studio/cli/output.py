@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
+from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.secrets import without_secrets
 
@@ -45,7 +46,7 @@ class Output:
         """A line of words for a person."""
         self._clear()
         self._told_last = False
-        print(text, file=sys.stderr, flush=True)
+        print(visible(text), file=sys.stderr, flush=True)
 
     def answer(self, record: Mapping[str, Any], text: str = "") -> None:
         """The answer: *record* as one line of JSON, or *text*."""
@@ -56,7 +57,7 @@ class Output:
             if self.as_json:
                 print(json.dumps(words_for_numbers(record), default=str), flush=True)
             elif text:
-                print(text, flush=True)
+                print(visible(text), flush=True)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -80,7 +81,7 @@ class Output:
         self._bar_at = moment
         done = None if share is None else max(0, min(_BAR, round(share * _BAR)))
         bar = "" if done is None else f"[{'█' * done}{'░' * (_BAR - done)}] {share or 0:>4.0%}  "
-        line = f"{bar}{words}"[: max(20, shutil.get_terminal_size((100, 24)).columns - 1)]
+        line = visible(f"{bar}{words}")[: max(20, shutil.get_terminal_size((100, 24)).columns - 1)]
         print(f"\r\x1b[2K{line}", end="", file=sys.stderr, flush=True)
         self._bar_shown = True
 
@@ -91,7 +92,7 @@ class Output:
             return
         self._told, self._bar_at, self._told_last = same or words, time.monotonic(), True
         self._told_share = self._told_share if share is None else share
-        print(f"{f'{share:.0%}  ' if share is not None else ''}{words}", file=sys.stderr, flush=True)
+        print(visible(f"{f'{share:.0%}  ' if share is not None else ''}{words}"), file=sys.stderr, flush=True)
 
     def error(self, error: StudioError) -> None:
         """What happened, what it means, what to do next; with --json as an object too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shlex
 import time
 from collections.abc import Mapping
@@ -229,8 +230,10 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
     """Whether the job's own file is there and may run; ``--trust-code`` or a yes at the terminal is remembered."""
     if job.model != "file":
         return _OwnModel()
-    path = Path(job.base or ".") / Path(str(job["model.file"])).expanduser()
+    path = Path(job.base or ".", os.path.expanduser(str(job["model.file"])))
     try:
+        if not path.is_file():  # a pipe may never end
+            return _OwnModel(missing=True)
         source = path.read_bytes()
     except OSError:
         return _OwnModel(missing=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import os
 import re
 import sys
 import tarfile
@@ -71,7 +72,7 @@ def _digits() -> bytes:
 
 
 def _own_model(plan: Plan) -> bytes:
-    path = Path(plan.job.base) / Path(str(plan.job["model.file"])).expanduser()
+    path = Path(plan.job.base, os.path.expanduser(str(plan.job["model.file"])))
     try:
         data = path.read_bytes()
     except OSError as error:

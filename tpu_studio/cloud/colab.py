@@ -11,6 +11,7 @@ import errno
 import gzip
 import hashlib
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ def write(plan: Plan, path: Path) -> Written:
         DataError, ModelError: As `bundle.bundle` and `bundle.data_pieces`.
         RunError: ``folder-unwritable``, ``disk-full``.
     """
-    path = path.expanduser().absolute()
+    path = Path(os.path.expanduser(path)).absolute()
     pieces = data_pieces(plan.job, piece_bytes=sys.maxsize)
     piece = pieces[0] if pieces else None
     beside = path.with_name(f"{path.stem}-data{piece.suffix}") if piece is not None else None

@@ -93,10 +93,10 @@ def list_images(root: Path, watch: Watch) -> Listing:
     others, problems = walker.others, walker.problems
     names_of: dict[str, list[tuple[str, int, int]]] = {}
     for label, part, found in groups:
-        names_of.setdefault(label, []).extend((name, size, part) for name, size in found)
+        names_of.setdefault(_readable(label), []).extend((name, size, part) for name, size in found)
     filled = sorted((label for label, found in names_of.items() if found), key=natural_key)
     closed = [item.item for item in problems if item.why == "unreadable-folder"]
-    shut = {Path(folder).name for folder in closed}
+    shut = {_readable(Path(folder).name) for folder in closed}
     empty = sorted(label for label, found in names_of.items() if not found and label not in shut)
     if not filled:
         if loose:
@@ -123,6 +123,15 @@ def list_images(root: Path, watch: Watch) -> Listing:
 def natural_key(name: str) -> tuple[int, int, str]:
     """Sorts 2 before 10, and numbers before words."""
     return (0, int(name), name) if name.isdecimal() and len(name) < 18 else (1, 0, name)
+
+
+def _readable(name: str) -> str:
+    """A folder's name as the name of a class, which is written into files: old archives have names in Latin-1."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(name).decode("latin-1")
+    return name
 
 
 class _Walker:

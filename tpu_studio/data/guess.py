@@ -31,7 +31,7 @@ def guess(path: Path) -> dict[str, Any]:
     Raises:
         DataError: data-missing, data-empty, data-unknown-kind, or why the table cannot be read.
     """
-    path = Path(path).expanduser().absolute()
+    path = Path(os.path.expanduser(path)).absolute()
     check_ordinary(path)
     if path.is_dir():
         return _folder(path)

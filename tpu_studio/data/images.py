@@ -19,7 +19,7 @@ from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import DecodingSource, check_headers, decode_all
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, decode, probe
-from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look, broken_finding
+from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.shown import to_show
@@ -248,6 +248,7 @@ def _class_findings(listing: Listing, counts: list[int]) -> list[Finding]:
     few = [[name, count] for name, count in zip(listing.classes, counts, strict=True) if count < FEW]
     if few:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
+    found += alike_findings(listing.classes)
     if sum(counts) < 100:
         found.append(Finding("tiny-data", "warning", {"examples": sum(counts)}))
     if listing.closed:

@@ -5,6 +5,7 @@ Made by ``data.look``; shown by the window, obeyed by the planner. Nothing here 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
@@ -33,6 +34,17 @@ class Broken:
 def broken_finding(count: int, broken: Sequence[Broken]) -> Finding:
     """That *count* items are left out, with the first of them."""
     return Finding("broken-items", "warning", {"count": count, "items": [[item.item, item.why] for item in broken[:3]]})
+
+
+def alike_findings(names: Sequence[str]) -> list[Finding]:
+    """That classes differ by nothing that a reader would count: capitals, spaces, how an accent is written."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(" ".join(unicodedata.normalize("NFKC", name).casefold().split()), []).append(name)
+    alike = [group for group in groups.values() if len(group) > 1]
+    if not alike:
+        return []
+    return [Finding("alike-classes", "info", {"classes": alike[0][:4], "count": len(alike)})]
 
 
 @dataclass(frozen=True)

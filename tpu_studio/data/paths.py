@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def data_path(job: Job) -> Path:
     given = job["data.path"]
     if given is None:
         raise DataError("data-missing", path="")
-    path = Path(job.base) / Path(str(given)).expanduser()
+    path = Path(job.base, os.path.expanduser(str(given)))  # the home of somebody unknown stays a name
     try:
         check_ordinary(path)
     except ValueError as error:

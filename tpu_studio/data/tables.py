@@ -24,7 +24,7 @@ from tpu_studio.data.arrays import Array, Floats, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.columns import Column, Judged, judge, target_class
 from tpu_studio.data.csvfile import Dialect, RowTally
-from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, broken_finding
+from tpu_studio.data.looked import NAMED_BROKEN, Finding, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
@@ -291,6 +291,7 @@ def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str
     few = [[name, count] for name, count in classes if count < 10]
     if few:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
+    found += alike_findings([name for name, _ in classes])
     if job["data.target"] in (None, "auto"):
         found.append(Finding("target-proposed", "info", {"target": judged.target.name, "task": judged.task}))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ def load(path: Path) -> Job:
     """
     file = str(path)
     try:
+        kind = os.stat(path).st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):  # a pipe that nobody fills never ends
+            raise JobError("job-file-unreadable", file=file, raw="it is a pipe or a device, not a file")
         with open(path, "rb") as stream:
             data = stream.read(LARGEST_BYTES + 1)
     except FileNotFoundError as error:

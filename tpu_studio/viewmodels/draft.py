@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,7 @@ def model_fits(job: Job, kind: str) -> bool:
 def absolute(job: Job, path: str) -> Path | None:
     """The file or folder under *path* (``data.path``, ``model.file``), or None when unset."""
     value = job[path]
-    return Path(job.base or "/", str(value)).expanduser() if value is not None else None
+    return Path(os.path.expanduser(Path(job.base or "/", str(value)))) if value is not None else None
 
 
 def relocated(job: Job, base: str) -> Job:

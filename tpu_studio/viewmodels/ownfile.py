@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,9 +41,11 @@ class OwnFile:
 def read(path: Path, consents: Consents | None) -> OwnFile:
     """Blocks. Raises OSError for a file that is there and cannot be read."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe may never end
+            return OwnFile(path, missing=True)
         with open(path, "rb") as stream:
             data = stream.read(LARGEST + 1)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+    except (FileNotFoundError, NotADirectoryError):
         return OwnFile(path, missing=True)
     sha256 = hashlib.sha256(data).hexdigest()
     agreed = consents is not None and consents.agreed(sha256)

@@ -15,7 +15,7 @@ def home_folder() -> Path:
     """The folder of runs, journal, settings and engine; absolute, and it need not exist yet."""
     moved = os.environ.get("TPU_STUDIO_HOME")
     if moved:
-        return Path(moved).expanduser().absolute()
+        return Path(os.path.expanduser(moved)).absolute()
     return _user_data_folder() / "tpu-studio"
 
 

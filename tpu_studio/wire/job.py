@@ -178,8 +178,10 @@ def check(key: Key, value: Any) -> Any:
         case _:
             if not isinstance(value, str):
                 raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text")
-            if not value.strip() or "\0" in value:
+            if not value.strip():
                 raise JobError("job-empty-text", key=key.path)
+            if "\0" in value:
+                raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted="text without zeros")
             return _title(value) or key.default if key.path == "name" else value
 
 

@@ -94,7 +94,7 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
     files = _regular_files(result) if result.is_dir() else []
     if not files:
         raise RunError("no-result", run=folder.name)
-    target = destination.expanduser().absolute()
+    target = Path(os.path.expanduser(destination)).absolute()
     try:
         if _is_taken(target):
             target = target / folder.name

@@ -64,6 +64,14 @@ WRONG: dict[str, tuple[str | bytes, Callable[[Path], object], tuple[str, ...]]] 
     "job: no such column": (job(more='target = "Y"\n'), GOOD, ("Did you mean “y”?",)),
     "job: unknown option": (job().replace('"mlp"', '"mlp"\noptions = { widht = 3 }'), GOOD, ("widht", "“width”")),
     "model: no such file": (job().replace('name = "mlp"', 'file = "my.py"'), GOOD, ("“my.py” is not there",)),
+    "model: a pipe that nobody fills": (
+        job().replace('name = "mlp"', 'file = "my.py"'),
+        lambda data: (GOOD(data), os.mkfifo(data.with_name("my.py"))),
+        ("“my.py” is not there",),
+    ),
+    "job: a path with a zero": (job().replace('"data"', '"a\\u0000b"'), GOOD, ("line 7", "needs text without zeros")),
+    "data: at somebody unknown": (job().replace('"data"', '"~nobody-of-here/d.csv"'), GOOD, ("“d.csv” is not there",)),
+    "data: a name without end": (job().replace('"data"', f'"{"n" * 5000}"'), GOOD, (f"“{'n' * 255}…” is not there",)),
     "data: not there": (job(), lambda data: None, ("“data” is not there",)),
     "table: empty": (job(), table(""), ("“data” holds nothing",)),
     "table: names only": (job(), table("n,m,k,y\n"), ("“data” holds nothing",)),
@@ -105,3 +113,24 @@ def test_it_is_told_what_is_wrong_and_nothing_begins(
     assert "Traceback" not in said and "went wrong" not in said
     assert "Nothing was charged" in said
     assert not (tmp_path / "home" / "runs").exists()
+
+
+def test_a_job_that_is_a_pipe_is_no_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    os.mkfifo(tmp_path / "j.tpujob")
+    assert main(["plan", str(tmp_path / "j.tpujob")]) == 2
+    assert "“j.tpujob” cannot be read.\n  The system says: it is a pipe or a device" in capsys.readouterr().err
+
+
+def test_names_that_a_terminal_would_obey_are_shown_without_their_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TPU_STUDIO_HOME", str(tmp_path / "home"))
+    (tmp_path / "data").write_text("\x1b[2J\x1b]0;mine\x07red\u202e,m,k,y\n" + ROWS)
+    (tmp_path / "j.tpujob").write_text(job(more='target = "y"\n'))
+    assert main(["plan", str(tmp_path / "j.tpujob"), "--no-measure"]) == 0
+    said = "".join(capsys.readouterr())
+    assert "“red” counts the rows" in said
+    assert not {"\x1b", "\x07", "\u202e"} & set(said)

@@ -281,3 +281,24 @@ def test_a_pipe_or_device_is_no_data(job_of, tmp_path, kind):
     os.mkfifo(tmp_path / "pipe")
 
     assert refused(job_of(kind, tmp_path / "pipe")).id == "data-not-a-file"
+
+
+def test_a_class_whose_name_is_no_text_gets_one_that_can_be_written(job_of, good_folder):
+    os.rename(os.fsencode(good_folder / "cats"), os.fsencode(good_folder) + b"/caf\xe9")
+
+    seen, opened = look(job_of("images", good_folder)), open_data(job_of("images", good_folder))
+
+    assert [name for name, _ in seen.classes] == opened.description["classes"] == ["café", "dogs"]
+    assert len(opened.train) + len(opened.validation) == 60
+    assert opened.train.batch(np.arange(2))["x"].shape[0] == 2
+
+
+def test_kinds_that_differ_by_nothing_one_sees_are_pointed_out(job_of, good_folder, picture_folder):
+    assert "alike-classes" not in {found.id for found in look(job_of("images", good_folder)).findings}
+    alike = picture_folder({"caf\u00e9": 30, "Cafe\u0301": 30, "tea": 30}, name="alike")
+
+    seen = look(job_of("images", alike))
+
+    told = next(found for found in seen.findings if found.id == "alike-classes")
+    assert {*told.facts["classes"]} == {"caf\u00e9", "Cafe\u0301"}
+    assert len(seen.classes) == 3

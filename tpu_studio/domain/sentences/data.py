@@ -225,6 +225,11 @@ FINDINGS: dict[str, Entry] = {
         "With fewer than 10 of a kind, the model rarely learns to see it.",
         "Add more of that kind, or leave it out.",
     ),
+    "alike-classes": lambda f: Sentence(
+        f"{_named([f'“{name}”' for name in f.raw('classes') or ()])} look alike",
+        "They are told apart as different kinds: they differ only in capitals, spaces, or how an accent is written.",
+        "Put them together if they mean the same.",
+    ),
     "tiny-data": _tiny,
     "empty-class": lambda f: Sentence(
         f"Nothing in {_named(f.raw('classes'))}", "Empty folders are not counted as a kind.", "Fill or remove them."

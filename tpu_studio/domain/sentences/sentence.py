@@ -9,6 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.visible import visible
+
+_LONGEST_NAME = 255  # bytes, of a file in any file system
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Facts:
             return f"{value:,.4g}"
         if isinstance(value, (list, tuple)):
             return ", ".join(str(item) for item in value)
-        words = " ".join(re.sub(r"\x1b\[[\d;]*m", "", str(value)).split())  # Keras prints bold for a terminal
+        words = " ".join(visible(str(value)).split())
         return re.sub(r"^\[Errno -?\d+\] ", "", words)[:200]
 
     def said(self) -> str:
@@ -66,8 +69,9 @@ class Facts:
 
     def file(self, name: str = "file", default: str = "the file", *, plain: bool = False) -> str:
         """The name of a file or folder without the way to it, in quotation marks unless *plain*."""
-        value = str(self._facts.get(name) or "")
+        value = visible(str(self._facts.get(name) or ""))
         found = os.path.basename(value.rstrip("/\\")) or value
+        found = found if len(found) <= _LONGEST_NAME else f"{found[:_LONGEST_NAME]}…"
         return default if not found else found if plain else f"“{found}”"
 
     def share(self, name: str, default: str = "some") -> str:

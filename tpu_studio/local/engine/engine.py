@@ -39,7 +39,7 @@ _LOCK_PATIENCE_S = 1.0  # a glance by `state()` elsewhere holds the lock for an 
 def engine_root() -> Path:
     """`TPU_STUDIO_ENGINE`, or `engine` in the home folder; absolute, need not exist."""
     moved = os.environ.get("TPU_STUDIO_ENGINE")
-    return Path(moved).expanduser().absolute() if moved else home_folder() / "engine"
+    return Path(os.path.expanduser(moved)).absolute() if moved else home_folder() / "engine"
 
 
 def compiler(root: Path) -> Engine:
