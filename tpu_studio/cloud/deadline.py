@@ -14,8 +14,7 @@ from time import monotonic
 from typing import Any, cast
 
 from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3 import connection, connectionpool
 
 REST_S = 30.0
 """For all of a call but its longest silence, which the caller's read timeout is: sending, and a reply of Google's lists
@@ -134,23 +133,26 @@ class _Arriving(SocketIO):
         return count
 
 
-class _Http(_Kept, HTTPConnection):
+# By the names that people know from errors.
+
+
+class HTTPConnection(_Kept, connection.HTTPConnection):
     pass
 
 
-class _Https(_Kept, HTTPSConnection):
+class HTTPSConnection(_Kept, connection.HTTPSConnection):
     pass
 
 
-class _HttpPool(HTTPConnectionPool):
-    ConnectionCls = _Http
+class HTTPConnectionPool(connectionpool.HTTPConnectionPool):
+    ConnectionCls = HTTPConnection
 
 
-class _HttpsPool(HTTPSConnectionPool):
-    ConnectionCls = _Https
+class HTTPSConnectionPool(connectionpool.HTTPSConnectionPool):
+    ConnectionCls = HTTPSConnection
 
 
-_POOLS = {"http": _HttpPool, "https": _HttpsPool}
+_POOLS = {"http": HTTPConnectionPool, "https": HTTPSConnectionPool}
 
 
 class Adapter(HTTPAdapter):

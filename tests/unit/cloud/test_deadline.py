@@ -75,7 +75,7 @@ def test_a_body_is_sent_for_as_long_as_the_peer_takes_it(clock: Clock) -> None:
     body = b"x" * (200 * 2 * LEAST_PER_S)
 
     def sent(piece_s: float) -> int:
-        connection: Any = deadline._Http("peer", timeout=10.0)
+        connection: Any = deadline.HTTPConnection("peer", timeout=10.0)
         connection.sock = peer = Taking(clock, piece_s)
         with during((10.0, 30.0), False):
             connection.send(body)
