@@ -2,7 +2,7 @@
 
 train --run FOLDER --attempt N --worker W    one attempt of a run; events on stdout, commands on stdin;
   [--workers N --coordinator HOST:PORT]        one of several machines that train one model
-time --plan FILE --seconds S                 real steps on real data for a short time; one JSON object
+time --plan FILE --seconds S [--nice N]      real steps on real data for a short time; one JSON object
 inspect --plan FILE                          build the model only; one JSON object
 predict --run FOLDER [--serve]               ask a trained model
 """
@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+
+from tpu_studio.trainer import leaving
 
 
 def main(argv: list[str]) -> int:
@@ -32,6 +34,7 @@ def main(argv: list[str]) -> int:
     timing = verbs.add_parser("time", help="how long a step takes")
     timing.add_argument("--plan", type=Path, required=True)
     timing.add_argument("--seconds", type=float, default=5.0)
+    timing.add_argument("--nice", type=int, default=0, help="this process and its session give way to others so much")
     inspect = verbs.add_parser("inspect", help="what the model is made of")
     inspect.add_argument("--plan", type=Path, required=True)
     asked = parser.parse_args(argv)
@@ -45,9 +48,9 @@ def main(argv: list[str]) -> int:
     from tpu_studio.trainer import timing as timing_mode
 
     if asked.verb == "time":
-        return timing_mode.main(asked.plan, asked.seconds)
+        return timing_mode.main(asked.plan, asked.seconds, asked.nice)
     return timing_mode.inspect(asked.plan)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leaving.run(lambda: main(sys.argv[1:]))

@@ -19,6 +19,7 @@ from typing import Any
 
 import keras
 
+from tpu_studio.trainer import leaving
 from tpu_studio.trainer.result import files, loading
 from tpu_studio.wire.errors import RunError
 
@@ -81,4 +82,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leaving.run(lambda: main(sys.argv[1:]))

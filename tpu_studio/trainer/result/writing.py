@@ -52,7 +52,8 @@ def write(
             cards.write_card(beside / files.CARD, tree)
             if tree["own"] is not None:
                 (beside / files.OWN_MODEL).write_bytes(model.own_source)
-            model.save(beside / files.MODEL)
+            with _without_tensorflow():
+                model.save(beside / files.MODEL)
             savedmodel.write_saved_model(beside, beside / files.SAVED_MODEL, model)
             table.write_csv(beside / files.METRICS, seen)
             tensorboard.write_events(beside / files.TENSORBOARD, seen)
@@ -95,6 +96,23 @@ def _wait_for_events(run: Path) -> None:
         if b'"phase":"saving","detail":"result"' in tail or b'"kind":"end"' in tail:
             return
         time.sleep(0.05)
+
+
+@contextmanager
+def _without_tensorflow() -> Iterator[None]:
+    """Let Keras in JAX do as where TensorFlow is not installed.
+
+    To save, it would import it (2.2 s, 300 MB) only to ask whether some value is one of TensorFlow's shapes.
+    """
+    module = keras.src.utils.module_utils.tensorflow
+    if keras.backend.backend() == "tensorflow" or module._available is not None:
+        yield
+        return
+    module._available = False
+    try:
+        yield
+    finally:
+        module._available = None
 
 
 def _put_in_place(beside: Path, final: Path) -> None:
