@@ -1,6 +1,6 @@
 """Run in the engine: the real loop over a device that only counts, whose steps take 0.2 s of a clock of its own.
 
-Prints how many steps each call made.
+Prints how many steps each call made, and for how many of them which time was told.
 """
 
 from __future__ import annotations
@@ -64,5 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
         extended=lambda command: (),
     )
     loop.train()
+    loop.drain()
     loop.close()
-print(json.dumps(steps.calls))
+told = loop.reports.totals
+print(json.dumps({"calls": steps.calls, "steps": told.steps, "seconds": told.seconds}))

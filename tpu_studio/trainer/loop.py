@@ -232,9 +232,13 @@ class Loop:
             self._pace.took(call.piece.count, seconds)
 
     def drain(self) -> None:
-        """Take the values of all calls under way, or up to the first that is no number."""
+        """Take the values of all calls under way, or up to the first that is no number; their time counts as steps'."""
+        if not self._in_flight:
+            return
+        begun = time.monotonic()
         while self._in_flight:
             self._fetch()
+        self._account(0, 0.0, time.monotonic() - begun)
 
     def report(self) -> None:
         self.reports.send(self.steps.compiles)
