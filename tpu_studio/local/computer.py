@@ -21,6 +21,7 @@ from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.runfolder import claim_file
 
 START_WITHIN_S = 20.0  # a claim takes 0.2 s; a computer that is busy starting frameworks takes its time
+NICE = 5  # of guardian and trainer, beside the window and what else a person does
 _LOG_TAIL = 2000
 _CLAIMED_ALREADY = 5
 
@@ -86,7 +87,7 @@ class Computer:
             str(attempt),
             "--detach",
             "--nice",
-            "5",
+            str(NICE),
             *turnstile,
             *self._guardian,
             "--",

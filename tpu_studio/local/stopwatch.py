@@ -18,13 +18,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.local.computer import EngineLike, trainer_environment
+from tpu_studio.local.computer import NICE, EngineLike, trainer_environment
 from tpu_studio.wire.claims import this_machine
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import write_atomically
 
 LIMIT_S = 300.0
+_WAY = 2  # of timing; 2: as nice as a run, and a copy and a result are written too. Others are timed anew
 _LEFT_OUT = (
     "name",
     "format",
@@ -61,7 +62,7 @@ class Stopwatch:
             StudioError: what the trainer says is wrong; ``timing-cancelled``; NotReady without an engine; RunError
             ``timing-failed``.
         """
-        found = self._ask(plan, ["time", "--seconds", f"{seconds:g}"], cancelled)
+        found = self._ask(plan, ["time", "--seconds", f"{seconds:g}", "--nice", str(NICE)], cancelled)
         with suppress(OSError):  # a full disk: then it is timed again next time
             write_atomically(self._file(plan), json.dumps(found).encode() + b"\n")
         return found
@@ -86,6 +87,7 @@ class Stopwatch:
             or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
         }
         content = [
+            _WAY,
             depends,
             plan.framework,
             plan.devices,

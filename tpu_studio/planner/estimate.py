@@ -1,7 +1,8 @@
 """How long and how much: ranges, narrow once a few real steps were timed, wide before.
 
 A range means that eight of ten runs end inside it. Time counts everything from the press of Start to the saved model:
-setting up, compiling, steps, checks on unseen data, copies, saving.
+starting, setting up, compiling, steps, checks on unseen data, copies, the result. A timing measures each of these
+(``trainer.timing``); without one each has a usual value.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ _XLA_CONVOLUTION_SLOWER = 3.0  # 39.0 against 13.7 steps a second, the same netw
 _STEP_OVERHEAD_S = {"tensorflow": 0.003, "jax": 0.001}  # a step called by itself; in bundles a fifth of it
 _START_S = {"tensorflow": 12.0, "jax": 6.0}  # the program's start to its model built
 _COMPILE_S = {"mlp": 4.0, "cnn": 6.0, "gpt": 12.0, "file": 10.0}
-_SAVE_S = 5.0  # the model in its open formats
+# From the press of Start to the training program's first word: claim, turn, interpreter. 0.25 to 0.4 s were seen.
+_LAUNCH_S = 0.3
+# The result of a small model: its two formats, curves, page. JAX has a second process, with TensorFlow, make the one.
+# 0.3 to 0.6 s and 3.5 to 5.7 s were seen on two shared server cores.
+_RESULT_S = {"tensorflow": 0.6, "jax": 4.0}
+_WEIGHTS_WRITTEN = 2  # times in a result: .keras and SavedModel
 _PICTURES_PER_S = 1500.0  # read, decoded and made smaller on one core
 SAVE_BYTES_PER_S = 100e6
 
@@ -44,7 +50,7 @@ class Estimate:
     training_s: Steps, checks, copies, saving.
     measured: Whether real steps were timed.
     waiting: Share of the training in which a TPU waits for the next examples, as expected.
-    modelled: What the bare model says: ``step_s``, ``setup_s``, ``compile_s`` (`planner.own`).
+    modelled: What the bare model says: ``step_s``, ``setup_s``, ``compile_s``, here ``result_s`` (`planner.own`).
     lesson: What own runs made of the step; None: there are none like it.
     """
 
@@ -79,19 +85,28 @@ def estimate(
     values, batch = resolved.values, resolved.batch
     per_s = Range(batch / step.high, batch / step.expected, batch / step.low)
     if timing and (timing.setup_s or timing.compile_s):
-        setup = times(_MEASURED_START, timing.setup_s + timing.compile_s)
+        setup = times(_MEASURED_START, _LAUNCH_S + timing.setup_s + timing.compile_s)
     else:
         setup = plus(*(learned(own, name, traits, modelled[name]) for name in ("setup_s", "compile_s")))
     checks = math.ceil(resolved.steps / int(values["training.evaluate_every"]))
     copies = math.ceil(resolved.steps / int(values["training.checkpoint_every"]))
+    if values["training.early_stopping"]:
+        copies = max(copies, checks)  # each model that is better than those before it is kept
     if timing and timing.evaluation_s is not None:
         evaluation = times(_MEASURED, timing.evaluation_s)
     else:
         batches = math.ceil(resolved.validation / batch)
         evaluation = step.scaled(batches / 3)  # forward only: a third of a step's work
-    saving = (timing.checkpoint_s if timing else None) or 0.05 + work.params * FLOAT * 3 / SAVE_BYTES_PER_S
+    if timing and timing.checkpoint_s is not None:
+        copying = times(_MEASURED_START, timing.checkpoint_s)
+    else:
+        copying = times(_GUESS, 0.05 + work.params * FLOAT * 3 / SAVE_BYTES_PER_S)
+    if timing and timing.result_s is not None:
+        result = times(_MEASURED_START, timing.result_s)
+    else:
+        result = learned(own, "result_s", traits, modelled["result_s"])
     training = step.scaled(resolved.steps)
-    for part in (evaluation.scaled(checks), times(_GUESS, saving * copies + _SAVE_S)):
+    for part in (evaluation.scaled(checks), copying.scaled(copies), result):
         training = plus(training, part)
     if timing:
         why = "From a short timing of real steps on this computer. Other programs can slow it down."
@@ -111,7 +126,7 @@ def learned(own: OwnRuns, quantity: str, traits: Traits | None, modelled: Range)
 
 
 def _modelled(resolved: Resolved, work: Work, computer: Computer) -> dict[str, Range]:
-    """Seconds of a step, of setting up and of compiling, from sizes alone."""
+    """Seconds of a step, of setting up, of compiling and of the result, from sizes alone."""
     values, framework = resolved.values, resolved.values["training.framework"]
     pictures = resolved.train + resolved.validation if values["data.kind"] == "images" else 0
     reading = pictures / (_PICTURES_PER_S * computer.cores)
@@ -119,6 +134,7 @@ def _modelled(resolved: Resolved, work: Work, computer: Computer) -> dict[str, R
         "step_s": _modelled_step_s(resolved, work, computer),
         "setup_s": times(_GUESS, _START_S[framework] + reading),
         "compile_s": times(_GUESS, _COMPILE_S[resolved.family]),
+        "result_s": times(_GUESS, _RESULT_S[framework] + work.params * FLOAT * _WEIGHTS_WRITTEN / SAVE_BYTES_PER_S),
     }
 
 

@@ -21,6 +21,7 @@ class Timing:
         peak_memory_bytes: Largest resident memory of the training program; None when not told.
         evaluation_s: Seconds for one check on all unseen data; None when not measured.
         checkpoint_s: Seconds for saving one copy; None when not measured.
+        result_s: Seconds for writing the result of a run; None when not measured.
         waiting_share: Part of the time that steps waited for data, 0 to 1; 0 when not told.
     """
 
@@ -32,6 +33,7 @@ class Timing:
     peak_memory_bytes: int | None = None
     evaluation_s: float | None = None
     checkpoint_s: float | None = None
+    result_s: float | None = None
     waiting_share: float = 0.0
 
     @classmethod
@@ -54,6 +56,7 @@ class Timing:
             peak_memory_bytes=int(peak) if peak else None,
             evaluation_s=_seconds(tree, "evaluation_s"),
             checkpoint_s=_seconds(tree, "checkpoint_s"),
+            result_s=_seconds(tree, "result_s"),
             waiting_share=min(1.0, _seconds(tree, "waiting_for_data_share") or 0.0),
         )
 

@@ -1,8 +1,8 @@
 """`time` and `inspect`: what a plan's first honest estimate rests on. One JSON object on stdout each.
 
 `time` makes real steps on the plan's real data through the real loop, for a short time, without checks and copies;
-the rest it works out. Convolutions in JAX on a processor take seconds a step, so there a small part of the batch is
-timed and scaled.
+then one check, one copy and one result, each by itself. Convolutions in JAX on a processor take seconds a step, so
+there a small part of the batch is timed and scaled.
 """
 
 from __future__ import annotations
@@ -18,18 +18,28 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
+from tpu_studio.trainer.guardian.child import give_way
 from tpu_studio.trainer.words import Command, Events, take_stdout
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
 
 SLICE = 8  # examples in a step where a whole batch would take too long to time
 FOREVER = 2**40
+SAVED_BYTES = 64e6  # of weights at most are written for a timing; what more take is worked out from their size
+NUMBER_BYTES = 4
 
 
-def main(path: Path, seconds: float) -> int:
-    """`time`: exit code 0, or 1 with ``{"error": {"id", "facts"}}`` when the plan cannot be timed."""
+def main(path: Path, seconds: float, nice: int = 0) -> int:
+    """`time`: exit code 0, or 1 with ``{"error": {"id", "facts"}}`` when the plan cannot be timed.
+
+    *nice*: as a run's guardian is, so that other programs slow down the timing as they will slow down the run.
+    """
     out = take_stdout()
+    if nice:
+        os.nice(nice)
+        give_way(os.getpid(), nice)
     try:
         told = measure(plans.loads(path.read_bytes()), seconds)
     except StudioError as error:
@@ -48,7 +58,7 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
     from tpu_studio.trainer.schedule import Schedule
 
     backend.check_devices(plan)
-    batch, scale = int(plan.job["training.global_batch"]), 1.0
+    batch, scale, saved = int(plan.job["training.global_batch"]), 1.0, {}
     parts = Parts.make(plan, None, None)
     if parts.is_slow_convolution and batch > SLICE:
         parts.batch, scale = SLICE, batch / SLICE
@@ -71,6 +81,8 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
         evaluate(parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units, limit=2)
         batches = -(-len(parts.opened.validation) // parts.evaluation_batch)
         evaluation_s = (time.monotonic() - evaluated) * batches / min(2, batches)
+        if plan.job.model != "file" and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
+            saved = _saving(parts, loop, Path(folder))
     step_time = scale * spent.seconds / spent.steps if spent.steps else scale * loop.compile_s
     return {
         "step_time_s": step_time,
@@ -84,7 +96,23 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
         "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         * (1 if sys.platform == "darwin" else 1024),
         "scaled_from_examples": SLICE if scale != 1.0 else None,
+        **saved,
     }
+
+
+def _saving(parts: Any, loop: Any, folder: Path) -> dict[str, float]:
+    """Seconds of one copy of the state and of a run's result; nothing where they cannot be written here and now."""
+    from tpu_studio.trainer import checkpoints
+
+    begun = time.monotonic()
+    try:
+        checkpoints.write(folder, 1, loop.steps.snapshot(), loop.progress.to_json())
+        copied = time.monotonic()
+        parts.write_result(folder, loop, Reason.COMPLETED)
+    except (StudioError, OSError) as error:  # the steps were timed all the same
+        print(f"trainer: no result could be written for the timing: {error}", file=sys.stderr)
+        return {}
+    return {"checkpoint_s": round(copied - begun, 4), "result_s": round(time.monotonic() - copied, 4)}
 
 
 class Stopper:

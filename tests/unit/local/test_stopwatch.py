@@ -12,6 +12,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import ThisPython
+from tpu_studio.local.computer import NICE
 from tpu_studio.local.stopwatch import Stopwatch
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
 
@@ -28,6 +29,12 @@ def test_a_timing_is_remembered_for_the_same_work_only(tmp_path: Path) -> None:
     other = plan()
     other = replace(other, job=replace(other.job, values={**other.job.values, "training.global_batch": 8}))
     assert watch.known(other) is None
+
+
+def test_a_timing_gives_way_to_other_programs_as_the_run_will(tmp_path: Path) -> None:
+    program = "import json, sys; print(json.dumps({'step_time_s': 0.5, 'asked': sys.argv[1:]}))"
+    asked = stopwatch(tmp_path, program).time(plan(), 1.5)["asked"]
+    assert (asked[0], asked[3:]) == ("time", ["--seconds", "1.5", "--nice", str(NICE)])
 
 
 def test_a_timing_that_cannot_be_remembered_is_still_told(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ from tpu_studio.planner.make import estimate_of, make_plan
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.plan import Check
 
-TIMED = Timing(step_time_s=0.1, compile_s=4.0, setup_s=6.0, examples_per_s=320.0, evaluation_s=0.5, checkpoint_s=0.1)
+TIMED = Timing(
+    step_time_s=0.1, compile_s=4.0, setup_s=6.0, examples_per_s=320.0, evaluation_s=0.5, checkpoint_s=0.1, result_s=0.4
+)
+TINY = Timing(step_time_s=0.0006, compile_s=1.1, setup_s=3.2, evaluation_s=0.005, checkpoint_s=0.01, result_s=0.3)
 
 
 def test_a_timing_makes_the_estimate_narrow():
@@ -22,12 +25,41 @@ def test_a_timing_makes_the_estimate_narrow():
     assert narrow.high / narrow.low < 1.75
 
 
-def test_a_measured_estimate_counts_start_steps_checks_copies_and_saving():
-    # 1,530 steps of 0.1 s, 30 checks of 0.5 s, 1,530 / 450 = 4 copies of 0.1 s, 5 s to save the model, 10 s before
+def test_a_measured_estimate_counts_start_steps_checks_copies_and_the_result():
+    # 1,530 steps of 0.1 s, 30 checks of 0.5 s, 1,530 / 450 = 4 copies of 0.1 s, 0.4 s for the result; before them
+    # 0.3 s to launch, 10 s to set up and to compile
     plan = make_plan(job("small-cnn", "images", training={"epochs": 30}), HANDS, now=NOW, computer=LAPTOP, timing=TIMED)
     assert plan.job["training.checkpoint_every"] == 450
-    assert plan.time_s and plan.time_s.expected == pytest.approx(153 + 15 + 0.4 + 5 + 10)
+    assert plan.time_s and plan.time_s.expected == pytest.approx(153 + 15 + 0.4 + 0.4 + 10.3)
     assert plan.examples_per_s and plan.examples_per_s.expected == 320
+
+
+def test_of_a_run_of_seconds_every_part_is_told_as_it_was_measured():
+    # 3,000 steps of 0.6 ms, 47 checks of 5 ms, 1 copy, the result; 0.3 s to launch, 4.3 s to set up and to compile
+    small = job("mlp", "table", training={"steps": 3000, "global_batch": 32, "evaluate_every": 64})
+    parts = estimate_of(small, DIAMONDS, computer=LAPTOP, timing=TINY)
+    assert parts.training_s.expected == pytest.approx(1.8 + 47 * 0.005 + 0.01 + 0.3)
+    assert parts.setup_s.expected == pytest.approx(4.6)
+    assert parts.time_s.high < 1.5 * parts.time_s.expected
+
+
+def test_with_early_stopping_a_copy_is_counted_for_each_check():
+    stopping = {"steps": 3000, "global_batch": 32, "evaluate_every": 64, "early_stopping": 5}
+    few = estimate_of(
+        job("mlp", "table", training={**stopping, "early_stopping": 0}), DIAMONDS, computer=LAPTOP, timing=TINY
+    )
+    many = estimate_of(job("mlp", "table", training=stopping), DIAMONDS, computer=LAPTOP, timing=TINY)
+    assert many.training_s.expected - few.training_s.expected == pytest.approx(46 * 0.01)
+
+
+def test_untimed_a_result_takes_longer_in_jax_which_has_tensorflow_make_a_part_of_it_and_longer_by_its_size():
+    def result_s(model: str, **training: object) -> float:
+        kind = "text" if model.startswith("gpt") else "table"
+        made = estimate_of(job(model, kind, training=training), PLAYS if kind == "text" else DIAMONDS, computer=LAPTOP)
+        return made.modelled["result_s"].expected
+
+    assert result_s("mlp", framework="jax") > result_s("mlp", framework="tensorflow") + 2
+    assert result_s("gpt-124m", framework="jax") > 10  # 0.5 GB, twice
 
 
 def test_the_time_limit_is_one_and_a_half_times_the_high_end():
@@ -113,6 +145,8 @@ def test_a_timing_reads_the_trainers_object_and_keeps_what_is_told():
             "examples_per_s": 1600,
             "params": 9,
             "peak_memory_bytes": 7e8,
+            "checkpoint_s": 0.01,
+            "result_s": 0.4,
         }
     )
-    assert timing == Timing(0.02, 3.0, 5.5, 1600.0, 9, 700_000_000)
+    assert timing == Timing(0.02, 3.0, 5.5, 1600.0, 9, 700_000_000, checkpoint_s=0.01, result_s=0.4)

@@ -19,7 +19,7 @@ from tpu_studio.planner.throughput.workload import KEYS
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
-QUANTITIES = ("step_s", "setup_s", "compile_s")
+QUANTITIES = ("step_s", "setup_s", "compile_s", "result_s")
 HIDDEN = 0.3  # a chip that waits for data for more than this share of a step does not show how fast it is
 
 
@@ -28,7 +28,8 @@ class OwnRun:
     """Attributes:
     at: When it was measured, seconds since 1970.
     workload: As `tpu-studio estimate` reads it; None for a processor.
-    measured: Seconds of a step (of a chip's, without waiting for data), of compiling, of setting up; what is known.
+    measured: Seconds of a step (of a chip's, without waiting for data), of compiling, of setting up, of writing the
+        result; what is known.
     modelled: What the bare model said of each.
     """
 
@@ -60,7 +61,7 @@ def record_of(plan: Plan, view: RunView) -> dict[str, Any] | None:
     step_s, waiting_s = pace.step_s, pace.step_s * pace.waiting_share
     measured: dict[str, float] = {"step_s": step_s, "waiting_s": waiting_s, "device_s": step_s * pace.device_share}
     attempts = max(1, view.attempt)
-    for name, phase in (("setup_s", Phase.SETTING_UP), ("compile_s", Phase.COMPILING)):
+    for name, phase in (("setup_s", Phase.SETTING_UP), ("compile_s", Phase.COMPILING), ("result_s", Phase.SAVING)):
         span = view.spans.get(phase)
         if span is not None and span.end is not None:
             measured[name] = span.seconds(span.end) / attempts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ class Person:
                 )
             )  # fmt: skip
         if over:
+            lines.append(event("phase", t=t + 34, phase="saving", detail="result"))
             lines.append(event("end", t=t + 40, status="finished", reason="completed", steps=steps, final={}))
         (folder / "events" / "a0001-w000.jsonl").write_bytes(b"".join(encode(line) for line in lines))
         return folder
@@ -101,13 +103,16 @@ def test_the_second_plan_of_the_same_work_is_narrow_close_to_what_was_measured_a
     assert second.reasons["estimate"].startswith("From 1 of your own runs, of 21 Nov 2026.")
 
 
-def test_setting_up_and_compiling_are_learned_too(person: Person):
+def test_setting_up_compiling_and_saving_are_learned_too(person: Person):
     before = estimate_of(WORK, DIGITS, computer=LAPTOP)
     for number in range(3):
-        person.runs(f"digits-aaa{number}", person.plan(), 0.01)  # 20 s to set up and 12 s to compile
+        person.runs(f"digits-aaa{number}", person.plan(), 0.01)  # 20 s to set up, 12 s to compile, 6 s to save
     after = estimate_of(WORK, DIGITS, computer=LAPTOP, own=person.taught())
     assert after.setup_s.expected == pytest.approx(32, rel=0.1)
     assert after.setup_s.high / after.setup_s.low < before.setup_s.high / before.setup_s.low
+    saved_sooner = OwnRuns([replace(run, measured={**run.measured, "result_s": 0.6}) for run in person.taught().runs])
+    sooner = estimate_of(WORK, DIGITS, computer=LAPTOP, own=saved_sooner)
+    assert after.training_s.expected - sooner.training_s.expected == pytest.approx(6.0 - 0.6, rel=0.1)
 
 
 def test_own_runs_of_the_very_work_spare_a_timing_and_plan_like_one(person: Person):

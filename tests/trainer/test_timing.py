@@ -1,0 +1,31 @@
+"""`time`: what the estimate on the Plan page rests on, asked of the real program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.trainer.in_engine import engine_python, environment
+from tests.trainer.training import planned
+from tpu_studio.wire import plan as plans
+
+pytestmark = [pytest.mark.engine]
+
+
+def test_a_timing_tells_of_every_part_of_a_run_how_long_it_takes_and_leaves_nothing(tmp_path: Path) -> None:
+    file, home = tmp_path / "plan.json", tmp_path / "room"
+    home.mkdir()
+    file.write_bytes(plans.dumps(planned()))
+    argv = [str(engine_python()), "-m", "tpu_studio.trainer", "time", "--plan", str(file), "--seconds", "0.3"]
+    done = subprocess.run(
+        argv, env={**environment("tensorflow"), "TMPDIR": str(home)}, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    told = json.loads(done.stdout)
+    parts = ("setup_s", "compile_s", "step_time_s", "evaluation_s", "checkpoint_s", "result_s")
+    assert {name for name in parts if told[name] > 0} == set(parts)
+    assert told["steps"] > 0
+    assert list(home.iterdir()) == []
