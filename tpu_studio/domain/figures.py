@@ -38,11 +38,12 @@ def figure(value: float | None, digits: int = 3) -> str:
 
 
 def datum(value: float | None, digits: int = 3) -> str:
-    """A value out of somebody's data, or one foretold: 1900, 20240131, 0.326. Whole numbers to the last digit, and no
+    """A value out of somebody's data, or one foretold: 1900, 20240131, 0.2. Whole numbers to the last digit, and no
     digits are grouped, for it may be a year or a code."""
     if value is not None and abs(value) < 1e15 and value == round(value):
         return f"{round(value)}"
-    return figure(value, digits).replace(",", "")
+    said = figure(value, digits).replace(",", "")
+    return said.rstrip("0") if "." in said and "e" not in said else said
 
 
 def share(value: float | None, decimals: int | None = None) -> str:

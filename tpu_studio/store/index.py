@@ -29,6 +29,7 @@ from tpu_studio.store.database import Database, refused
 from tpu_studio.store.follower import Follower
 from tpu_studio.wire.claims import is_guarded, this_machine
 from tpu_studio.wire.errors import RunError, StudioError
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, events_names
 from tpu_studio.workflow import desk
@@ -227,8 +228,10 @@ def _alive(row: RunSummary, guarded: bool) -> RunSummary:
 
 
 def _timed(row: RunSummary) -> RunSummary:
-    """A run that goes on grows older while nobody writes; the pause before it was carried on is no part of it."""
-    if not row.alive or row.over or not row.seen:
+    """A run that goes on grows older while nobody writes; the pause before it was carried on is no part of it, nor the
+    wait for its turn."""
+    waits = row.place == "computer" and row.status == Phase.QUEUED
+    if not row.alive or row.over or not row.seen or waits:
         return row
     return replace(row, duration_s=row.duration_s + max(0.0, time.time() - row.seen))
 

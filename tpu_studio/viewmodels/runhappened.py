@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
@@ -34,6 +35,7 @@ def what_happened(
     """The *most* newest lines, newest first. *found*: what the measured steps foretell, once there are enough."""
     told: list[Line] = []
     copied = False  # of copies that follow one another the newest is told
+    bests: set[str] = set()  # nor is a best told twice that reads the same
     for item in reversed(view.happened):
         if len(told) == most:
             break
@@ -42,6 +44,10 @@ def what_happened(
             continue
         if item.kind != "best":
             copied = item.kind == "checkpoint"
+        elif line.text in bests:
+            continue
+        else:
+            bests.add(line.text)
         told.append(line)
     if found is not None and (len(told) < most or told[-1].t < view.pace.known_t):
         tone: Tone = "warn" if found.compared == "slower" else "neutral"
@@ -89,7 +95,10 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
             what = {"val_r2": "New best on unseen rows", "val_nats_per_token": "New best on unseen text"}.get(
                 name, f"New best on unseen {facts.noun}"
             )
-            return Line(item.t, "trending-up", f"{what}: {figures.metric(name, told['value'])}", "ok")
+            said = figures.metric(name, told["value"])
+            if name == "val_nats_per_token":  # as the curve tells it
+                said = f"unsure between {figures.figure(math.exp(min(told['value'], 50.0)))} characters"
+            return Line(item.t, "trending-up", f"{what}: {said}", "ok")
         case "checkpoint":
             return Line(item.t, "save", f"Saved a copy of the model (step {figures.count(told['step'])})", "ok")
         case "resume":

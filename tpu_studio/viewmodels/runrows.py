@@ -176,7 +176,7 @@ def row_of(known: RunSummary) -> RunRow:
         metric=_metric(name, value) if name else "",
         metric_name=_metric_name(name),
         metric_value=value,
-        time=figures.duration(known.duration_s) if not known.problem else "–",
+        time=figures.duration(known.duration_s) if known.duration_s and not known.problem else "–",
         seconds=known.duration_s,
         usd=known.usd,
         usd_most=known.usd_most,

@@ -337,4 +337,4 @@ class RunsViewModel:
             return ""
         if row.progress - first < 0.01 or now - first_t < 2:
             return ""
-        return f"{figures.duration((1 - row.progress) * (now - first_t) / (row.progress - first))} left"
+        return f"about {figures.duration((1 - row.progress) * (now - first_t) / (row.progress - first))} left"

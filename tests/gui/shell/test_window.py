@@ -190,12 +190,13 @@ def test_a_file_of_the_start_is_opened(qtbot, home, tmp_path):
         assert opened.shell.state.value.page == "plan"
 
 
-def test_ctrl_k_finds_a_page_by_a_few_letters_and_enter_goes_there(studio, qtbot):
+@pytest.mark.parametrize(("letters", "page"), [("sett", "settings"), ("acc", "account"), ("sign in", "account")])
+def test_ctrl_k_finds_a_page_by_a_few_letters_and_enter_goes_there(studio, qtbot, letters, page):
     studio.window.act("find")
     palette = studio.window.findChild(Palette)
-    qtbot.keyClicks(palette.field, "sett")
+    qtbot.keyClicks(palette.field, letters)
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert studio.shell.state.value.page == "settings"
+    assert studio.shell.state.value.page == page
     assert studio.window.findChild(Palette) is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from tests.fakes.skies import cloud_plan
 from tests.unit.store.conftest import Write
 from tpu_studio.store.index import Index
+from tpu_studio.wire.claims import create_claim
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -41,3 +43,14 @@ def test_the_wait_for_ones_turn_on_this_computer_is_no_time_of_a_run(index: Inde
         {"t": 3760.0, "kind": "end", "attempt": 1, "status": "finished", "reason": "completed", "steps": 5},
     )
     assert index.summary(folder).duration_s == 60.0
+
+
+def test_nor_does_a_run_grow_older_while_it_waits_for_its_turn(index: Index, folder: Path, write: Write) -> None:
+    write({"t": time.time() - 600.0, "kind": "phase", "phase": "queued", "attempt": 1})
+    guardian = create_claim(folder / "claims" / "a0001.json", {})
+    assert guardian is not None
+    try:
+        row = index.summary(folder)
+    finally:
+        os.close(guardian)
+    assert row.alive and row.status == "queued" and row.duration_s == 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any
 import pytest
 
 from tests.fakes.tasks import InlineTasks
+from tests.fakes.views import view_of
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import End, RunView
 from tpu_studio.domain.sentences import say_notice
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.viewmodels.runfacts import facts_of
+from tpu_studio.viewmodels.runhappened import what_happened
 from tpu_studio.viewmodels.runnumbers import extension_s, extension_words, numbers
 from tpu_studio.viewmodels.runstages import stages
 from tpu_studio.wire.errors import NotReady, RunError
@@ -368,6 +371,23 @@ def test_of_copies_that_follow_one_another_the_newest_is_told(page: RunViewModel
     page.open()
     copies = [line.text for line in page.state.value.happened if "Saved a copy" in line.text]
     assert copies == ["Saved a copy of the model (step 100)", "Saved a copy of the model (step 80)"]
+
+
+def test_a_best_that_reads_the_same_is_told_once(page: RunViewModel, watched: Watched):
+    watched.tell(*training())
+    for t, value in ((200, 0.9), (210, 0.9701), (220, 0.9704), (230, 0.98)):
+        watched.tell(event("metric", t=t, step=[t], val_accuracy=[value]))
+    page.open()
+    told = [line.text.rpartition(" ")[2] for line in page.state.value.happened if "New best" in line.text]
+    assert told == ["98.0%", "97.0%"]
+
+
+def test_a_best_of_a_text_is_told_as_its_curve_tells_it():
+    plan = replace(PLAN, task="language-model")
+    nats = ((0.0, 1.9), (1.0, math.log(5.2)))
+    view = view_of(*((t, "metric", {"step": [t], "val_nats_per_token": [value]}) for t, value in nats))
+    (line,) = what_happened(facts_of(plan), view)
+    assert line.text == "New best on unseen text: unsure between 5.20 characters"
 
 
 def test_a_report_tells_the_loss_at_the_start_not_how_long_ago(page: RunViewModel, watched: Watched):

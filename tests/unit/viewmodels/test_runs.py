@@ -151,6 +151,10 @@ def test_a_row_says_model_framework_place_figure_time_and_cost():
     )
 
 
+def test_a_run_that_waits_for_its_turn_has_no_time_yet():
+    assert row_of(replace(WAITING, duration_s=0.0)).time == "–"
+
+
 def test_a_text_model_is_told_by_its_perplexity_as_on_its_page():
     row = row_of(replace(DONE, key_metric=("val_nats_per_token", 2.4849)))
     assert (row.metric, row.metric_name) == ("12.0", "perplexity")
@@ -262,7 +266,7 @@ def test_the_time_left_follows_from_the_pace_that_was_seen():
     now[0] += 10
     runs.rows = [replace(LIVE, step=40)]  # 20 of 100 steps in 10 s: 60 more take 30 s
     model.look()
-    assert model.state.value.rows[0].left == "30 s left"
+    assert model.state.value.rows[0].left == "about 30 s left"
 
 
 def test_the_list_is_read_every_second_while_a_run_goes_on_and_seldom_otherwise():

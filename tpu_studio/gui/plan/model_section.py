@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
@@ -16,6 +17,7 @@ from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import ModelChoice, PlanView
 
 OWN = "own-file"
+_MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _ICONS = {"mlp": "layers", "small-cnn": "images", "gpt-nano": "type", "gpt-mini": "type", "gpt-124m": "type"}
 
 
@@ -35,9 +37,10 @@ class ModelSection(FoldingSection):
         own_row.setSpacing(Space.l)
         own_row.addWidget(self.own)
         own_row.addWidget(self.agree)
-        own_row.addWidget(
-            Text("A Python file with build_model(job). It runs only after you agree.", "caption", "text_3"), 1
+        own = Text(
+            "A Python file with build_model(job). It runs only after you agree.", "caption", "text_3", align=_MIDDLE
         )
+        own_row.addWidget(own, 1)
         self.card.body.addWidget(self._hint)
         self.card.body.addLayout(self._holder)
         self.card.body.addLayout(own_row)

@@ -56,12 +56,12 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     state = model.state.value
     facts = state.facts
     done = facts.steps / facts.steps_per_epoch if facts.steps_per_epoch else 1.0
-    title = "Train longer?" if state.over else "Add to this run?"
-    sheet = Sheet(
-        over,
-        title,
-        "It goes on from the last saved copy. One run, one curve; the model you have is replaced at the end.",
-    )
+    if state.over:
+        title = "Train longer?"
+        words = "It goes on from the last saved copy. One run, one curve; the model you have is replaced at the end."
+    else:
+        title, words = "Add to this run?", "It trains on where it would have ended. One run, one curve, one model."
+    sheet = Sheet(over, title, words)
     box = DecimalBox(
         max(1.0, round(done / 4)), 0.1, 100_000, step=1, decimals=1, name="More times through the data", suffix="epochs"
     )

@@ -192,6 +192,8 @@ def commands(window: MainWindow) -> Iterator[Command]:
     yield Command("New run", "Run", "plus", window.shell.new_run, "Ctrl+N", "train start plan")
     yield Command("Home", "Page", "house", lambda: window.act("home"), "Ctrl+1")
     yield Command("Runs", "Page", "activity", lambda: window.act("runs"), "Ctrl+2", "all list")
+    also = "google sign in cloud quota project billing"
+    yield Command("Account & quota", "Page", "shield-check", lambda: window.act("account"), "Ctrl+5", also)
     yield Command(
         "Settings", "Page", "settings", lambda: window.act("settings"), "Ctrl+,", "options preferences engine theme"
     )
