@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences import say
+from tpu_studio.wire.errors import StudioError
 
 FAILED = 1
+_LOOK_AGAIN = "What is there goes on costing, the machine of a run until its limits. Look again when that is mended."
+NOT_ALL_SEEN = "Nothing was found that costs money, but not everything could be looked at: something may be there."
 
 
 def sweep(arguments: Arguments, output: Output) -> int:
@@ -37,11 +40,21 @@ def sweep(arguments: Arguments, output: Output) -> int:
         rows.append(row)
     unclear = [{"kind": kind, "id": error.id, "facts": error.facts} for kind, error in swept.unclear]
     total, ours = swept.total(), swept.total(ours=True)
-    output.answer({"items": rows, "unclear": unclear, "total": total, "ours": ours}, _as_table(rows, total, ours))
-    for kind, error in swept.unclear:
-        output.say(f"Whether there is any {kind} could not be found out. {say(error).title}.")
+    found = _as_table(rows, total, ours) if rows or not unclear else NOT_ALL_SEEN
+    output.answer({"items": rows, "unclear": unclear, "total": total, "ours": ours}, found)
+    for words in not_looked_at(swept.unclear):
+        output.say(words)
     failed = [row for row in rows if row.get("outcome") not in (None, "deleted", "kept")]
     return FAILED if unclear or failed else 0
+
+
+def not_looked_at(unclear: Sequence[tuple[str, StudioError]]) -> list[str]:
+    """What could not be looked at and why, a sentence for each reason; what it means, and what to do."""
+    kinds: dict[str, list[str]] = {}
+    for kind, error in unclear:
+        kinds.setdefault(say(error).title, []).append(kind)
+    told = [f"Whether there is any {', '.join(those)} could not be found out. {why}." for why, those in kinds.items()]
+    return [*told, _LOOK_AGAIN] if told else []
 
 
 def _as_table(rows: list[dict[str, Any]], total: Mapping[str, float], ours: Mapping[str, float]) -> str:

@@ -1,0 +1,48 @@
+"""What `sweep` says when Google cannot be asked: never that nothing is there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tpu_studio.cli.main import main
+from tpu_studio.cloud.sweep import Swept
+from tpu_studio.places import sweeping
+from tpu_studio.wire.errors import CloudUnclear
+
+NO_NAMES = CloudUnclear("network-down", raw="[Errno -3] Temporary failure in name resolution")
+
+
+def finds(monkeypatch: pytest.MonkeyPatch, swept: Swept) -> None:
+    @contextmanager
+    def sweep_of(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(look=lambda: swept)
+
+    monkeypatch.setattr(sweeping, "sweep_of", sweep_of)
+
+
+def test_nothing_found_is_not_nothing_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finds(monkeypatch, Swept([], [("node", NO_NAMES), ("disk", NO_NAMES), ("bucket", CloudUnclear("timed-out"))]))
+    assert main(["sweep", "--on", "practice"]) == 1
+    said = capsys.readouterr()
+    assert said.out.startswith("Nothing was found that costs money, but not everything could be looked at")
+    lines = said.err.splitlines()
+    assert lines[0] == "Whether there is any node, disk could not be found out. Google cannot be reached."
+    assert lines[1].startswith("Whether there is any bucket") and "goes on costing" in lines[2] and len(lines) == 3
+    assert main(["sweep", "--on", "practice", "--json"]) == 1
+    assert [one["kind"] for one in json.loads(capsys.readouterr().out)["unclear"]] == ["node", "disk", "bucket"]
+
+
+def test_nothing_there_is_said_when_everything_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    finds(monkeypatch, Swept([]))
+    assert main(["sweep", "--on", "practice"]) == 0
+    assert capsys.readouterr() == ("Nothing is there that costs money.\n", "")
