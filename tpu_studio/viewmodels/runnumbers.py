@@ -91,7 +91,7 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
             hover=hover,
             counts=counts,
         )
-    pace = view.steps_per_s
+    pace = view.steps_per_s or (rate / facts.batch if facts.batch else None)
     slower = found is not None and found.compared == "slower" and not view.over
     context = f"{figures.figure(pace)} steps a second" if pace else "steady"
     return Number(

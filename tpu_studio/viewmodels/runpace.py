@@ -8,6 +8,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
 REAL = "cloud"  # only there is the money anybody's
@@ -53,7 +54,9 @@ def epochs_between(found: Range) -> str:
 
 
 def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None:
-    """A pace outside the planned range while the run goes on: what it means for money and time, and what to do."""
+    """A pace outside the planned range while it trains: what it means for money and time, and what to do."""
+    if view.phase is not Phase.TRAINING:
+        return None
     if found is None or found.compared == "as-planned" or found.left_s is None or found.left_s.high < NEAR_S:
         return None
     ratio = found.ratio

@@ -49,6 +49,8 @@ class Stage:
 def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
     """The timeline: real durations under what is done, "about" under what is to come; training is wider."""
     last = max((phase.order for phase in view.spans), default=-1)
+    failed = view.end is not None and view.end.status is Status.FAILED
+    begun_last = max(view.spans, key=lambda phase: view.spans[phase].start, default=None)
     told = []
     for phase, title in RENTED_STAGES if facts.rented else STAGES:
         span = view.spans.get(phase)
@@ -81,8 +83,13 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
                 detail = runrented.upload_words(view) or f"{lasted} so far"
             told.append(Stage(title, "current", 0.5, detail or lasted, weight))
         else:
-            broke = view.end is not None and view.end.status is Status.FAILED and phase.order == last
-            ended = view.end.status is Status.STOPPED if view.end is not None else view.stopping
+            broke = failed and phase is begun_last
+            # of an attempt before: carried on, it did not get as far again
+            before = failed and begun_last is not None and phase.order > begun_last.order
+            if before and phase is not Phase.TRAINING:
+                told.append(Stage(title, "ahead", 0.0, lasted, weight))
+                continue
+            ended = before or (view.end.status is Status.STOPPED if view.end is not None else view.stopping)
             if broke or (ended and phase is Phase.TRAINING and view.progress < 1.0):
                 progress = (view.progress or 1.0) if broke else view.progress
                 told.append(Stage(title, "failed" if broke else "stopped", progress, lasted, weight))

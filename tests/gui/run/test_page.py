@@ -23,7 +23,7 @@ from tpu_studio.gui.plots.scale import TIME
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
 from tpu_studio.gui.shell.sheet import Sheet
-from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.run import RunViewModel, Trial
 from tpu_studio.viewmodels.samples import Sample
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.resources import resource_path
@@ -299,6 +299,11 @@ def test_a_picture_is_asked_about_and_the_likeliest_answers_are_shown(
     assert panel.answers.head.text() == "This is seven"
     panel.show_trial(replace(shown.model.state.value.trial, classes=(("seven", 0.6), ("one", 0.4))))
     assert panel.answers.head.text() == "Probably seven"
+    panel.show_trial(replace(shown.model.state.value.trial, classes=(("seven", 0.19), ("one", 0.18))))
+    assert panel.answers.head.text() == "Not sure, perhaps seven"
+    assert panel.name.text() == "7.png"
+    panel.show_trial(Trial())  # the run was trained longer: this model has not been asked
+    assert (panel.name.text(), panel.shown.path) == ("No picture chosen yet", "")
 
 
 def test_a_picture_held_over_the_panel_is_shown_where_it_lands_and_what_is_none_is_left_to_the_window(

@@ -471,6 +471,23 @@ def test_what_is_being_stopped_foretells_neither_more_steps_nor_their_cost(watch
     assert (training_stage.state, training_stage.progress) == ("stopped", 0.4)
 
 
+def test_a_run_that_fails_on_being_carried_on_is_shown_to_have_failed_there_and_then(
+    page: RunViewModel, watched: Watched
+):
+    watched.tell(*training(40), event("phase", t=191, phase="saving"))
+    watched.tell(event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))
+    watched.tell(event("phase", t=300, phase="setting-up", attempt=2))
+    page.open()
+    assert page.state.value.pace_notice is None  # what the first attempt foretold is no news now
+    watched.tell(event("end", t=305, attempt=2, status="failed", reason="guardian-gone", steps=40))
+    page.tick()
+    told = {stage.title: (stage.state, stage.progress) for stage in page.state.value.stages}
+    assert told["Setting up"][0] == "failed" and told["Saving"][0] == "ahead"
+    assert told["Training"] == ("stopped", 0.4)
+    speed = page.state.value.numbers[1]
+    assert (speed.value, speed.context) == ("128", "4.00 steps a second")  # of 32 pictures each
+
+
 def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):
     watched.tell(*training(40), event("phase", t=191, phase="saving"))
     watched.tell(event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))

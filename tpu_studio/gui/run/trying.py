@@ -45,8 +45,9 @@ from tpu_studio.viewmodels.samples import Sample, samples_of
 
 PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All files (*)"
 BEST_SHOWN = 5
-SURE_FROM = 0.8
+SURE_FROM, PROBABLE_FROM = 0.8, 0.5
 FIELDS_SHOWN = 12
+NONE_CHOSEN = "No picture chosen yet"
 SAMPLES_SHOWN = 8
 
 
@@ -133,7 +134,8 @@ class Answers(QWidget):
             self.head.setText(figures.datum(trial.value, 4))
         elif trial.classes:
             best, likely = trial.classes[0]
-            self.head.setText(f"{words if likely >= SURE_FROM else 'Probably '}{best}")
+            guess = "Probably " if likely >= PROBABLE_FROM else "Not sure, perhaps "
+            self.head.setText(f"{words if likely >= SURE_FROM else guess}{best}")
         else:
             self.head.setText(self._waiting_for)
         loading = trial.asking and not known
@@ -177,6 +179,10 @@ class Picture(Themed, QAbstractButton):
         if reader.size().width() > 512 and wanted.isValid():
             reader.setScaledSize(wanted)
         self._pixmap = QPixmap.fromImage(reader.read())
+        self.update()
+
+    def clear(self) -> None:
+        self.path, self._pixmap = "", QPixmap()
         self.update()
 
     def mark(self, on: bool) -> None:
@@ -227,7 +233,7 @@ class PicturePanel(TryPanel):
         self.shown = Picture("", "The picture that was asked about", 148)
         self.shown.setEnabled(False)
         self.shown.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.name = Line("No picture chosen yet", "caption", "text_3")
+        self.name = Line(NONE_CHOSEN, "caption", "text_3")
         left = QHBoxLayout()
         left.setSpacing(Space.xl)
         left.addWidget(self.shown, 0, Qt.AlignmentFlag.AlignTop)
@@ -251,9 +257,9 @@ class PicturePanel(TryPanel):
 
     def ask(self, path: str, label: str = "") -> None:
         """*label*: what the data calls it, told beside the answer."""
+        self.model.ask({"image": path})
         self.shown.load(path)
         self.name.setText(f"{Path(path).name}, in the data: {label}" if label else Path(path).name)
-        self.model.ask({"image": path})
 
     def _choose(self) -> None:
         dialog = QFileDialog(self, "Choose a picture", "", PICTURES)
@@ -277,6 +283,9 @@ class PicturePanel(TryPanel):
             self.ask(path)
 
     def draw(self, trial: Trial) -> None:
+        if self.shown.path and trial.question is None:  # another model is there now, which was asked nothing yet
+            self.shown.clear()
+            self.name.setText(NONE_CHOSEN)
         self.answers.show_answer(trial, "This is ")
 
 
