@@ -63,7 +63,8 @@ def say(error: StudioError) -> Sentence:
         return Sentence(
             _from_id(error.id), NOTHING_CHARGED, "Try again; if it stays, the details help whoever looks into it."
         )
-    return tell(entry, error.facts)
+    said = tell(entry, error.facts)
+    return reaching.at_launch(error.id, said) if error.facts.get("launching") else said
 
 
 def say_reason(reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0) -> Sentence:

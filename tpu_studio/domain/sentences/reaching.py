@@ -118,3 +118,16 @@ ERRORS: dict[str, Entry] = {
     ),
     "clock-off": _clock_off,
 }
+
+_LATER = "Start the run again in a while."
+_AGAIN = {
+    "network-down": "Check the network, then start the run again.",
+    "proxy-down": "If it is only down for a while, start the run again then. Else check its address in the system's settings "
+    "or in HTTPS_PROXY, take it away where there is none, and start TPU Studio again.",
+    "timed-out": _LATER, "server-error": _LATER, "unreadable-reply": _LATER,
+}  # fmt: skip
+
+
+def at_launch(id: str, said: Sentence) -> Sentence:
+    """Before a run was begun there is nothing that goes on, is looked up, or takes itself up again."""
+    return Sentence(said.title, "No run was begun, and nothing was charged.", _AGAIN.get(id, said.action))

@@ -36,8 +36,12 @@ class CloudVerbs:
         self._home, self.driver, self._journal = home, driver, journal
 
     def check_ready(self, plan: Plan) -> float:
-        """Connect; the cloud's time. Raises NotReady, SignedOut, CloudUnclear."""
-        return self.driver.side(plan).clock.now()
+        """Connect; the cloud's time. Raises NotReady, SignedOut; CloudUnclear with the fact ``launching``: no run is
+        there yet that could go on by itself."""
+        try:
+            return self.driver.side(plan).clock.now()
+        except CloudUnclear as error:
+            raise CloudUnclear(error.id, **{**error.facts, "launching": True}) from error
 
     def stop(self, folder: Path, keep: bool) -> None:
         """Nothing is touched at Google here, so nobody is asked who drives the run: whoever does is brought the word.
