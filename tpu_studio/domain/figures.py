@@ -94,9 +94,13 @@ def size(number: float) -> str:
     raise AssertionError
 
 
-def clock(t: float) -> str:
-    """Local wall clock of *t* seconds since 1970: 14:52."""
-    return time.strftime("%H:%M", time.localtime(t))
+def clock(t: float, *, seconds: bool = False) -> str:
+    """Local wall clock of *t* seconds since 1970: 14:52, 14:52:07. In the hour that comes twice when summer time ends,
+    also which of the two: 02:30 CET."""
+    local = time.localtime(t)
+    told = time.strftime("%H:%M:%S" if seconds else "%H:%M", local)
+    twice = any(time.localtime(t + apart)[:6] == local[:6] for apart in (-3600, -1800, 1800, 3600))
+    return f"{told} {local.tm_zone}" if twice else told
 
 
 def metric(name: str, value: float | None) -> str:

@@ -5,7 +5,6 @@ stays. Made from ``result/receipt.json``, which is written once nothing is left.
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -105,7 +104,7 @@ def _cents(usd: float) -> str:
 
 
 def _clock(moment: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(moment))
+    return figures.clock(moment, seconds=True)
 
 
 def _number(value: Any) -> float | None:

@@ -5,9 +5,9 @@ Read when somebody asks for it, from the ends of the events files; nothing is ke
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
+from tpu_studio.domain import figures
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.runfolder import events_names
 
@@ -32,7 +32,7 @@ def read_log(run: Path) -> str:
 
 
 def _spelled(found: Event) -> str:
-    when = time.strftime("%H:%M:%S", time.localtime(found.t))
+    when = figures.clock(found.t, seconds=True)
     if found.kind == "log":
         return f"{when}  {str(found.get('text', '')).rstrip()}"
     facts = "  ".join(f"{name}={value}" for name, value in found.fields.items())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -171,7 +170,7 @@ def _proofs(view: RunView, practice: bool) -> tuple[str, ...]:
 
 
 def _clock(t: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(t))
+    return figures.clock(t, seconds=True)
 
 
 def _and(names: tuple[str, ...] | list[str]) -> str:
