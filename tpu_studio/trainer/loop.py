@@ -73,7 +73,10 @@ class Finish:
 
 @dataclass(frozen=True)
 class Settings:
-    """The plan's rhythm, in steps. *in_step*: with other workers, so nothing may depend on this machine's clock."""
+    """The plan's rhythm, in steps. *in_step*: with other workers, so nothing may depend on this machine's clock.
+
+    *check_batches*: Batches of a check at most, for a timing; None: all unseen data.
+    """
 
     task: str
     evaluate_every: int
@@ -84,6 +87,7 @@ class Settings:
     attempt: int
     if_not_finite: tuple[str, ...] = ("lower-learning-rate", "check-data")  # ids of what to try then
     in_step: bool = False
+    check_batches: int | None = None
 
 
 class Loop:
@@ -309,7 +313,14 @@ class Loop:
             return
         self.report()
         progress, settings = self.progress, self.settings
-        values = evaluate(self.steps, self.opened.validation, settings.task, settings.evaluation_batch, self._in_units)
+        values = evaluate(
+            self.steps,
+            self.opened.validation,
+            settings.task,
+            settings.evaluation_batch,
+            self._in_units,
+            settings.check_batches,
+        )
         self.reports.point(progress.step, values)
         progress.history.append({"step": progress.step, **values})
         if better(settings.task, values, progress.best):

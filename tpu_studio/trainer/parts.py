@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from tpu_studio.trainer.words import Command, Events
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 
+FOREVER = 2**40  # steps
 MEMORY_BUDGET = 2 * 2**30  # bytes of data kept in memory; more is read while training
 
 
@@ -72,13 +73,14 @@ class Parts:
         attempt: int,
         command: Callable[[], Command | None],
         extended: Callable[[Command | None], tuple[int, ...]],
-        rhythm: int | None = None,
+        *,
+        timing: bool = False,
     ) -> Loop:
-        """*rhythm*: check and save every so many steps instead of as planned."""
+        """*timing*: steps in the plan's own rhythm, but checks are short and nothing is saved."""
         feed = self.feed(lambda step: loop.cut(step))
         loop = Loop(
             run,
-            self._settings(attempt, rhythm),
+            self._timed(attempt) if timing else self._settings(attempt),
             self.steps,
             self.opened,
             feed,
@@ -123,12 +125,16 @@ class Parts:
         at_home = self.plan.place in backend.ON_THIS_COMPUTER
         return at_home and self.plan.framework == "jax" and backend.has_convolutions(self.model)
 
-    def _settings(self, attempt: int, rhythm: int | None) -> Settings:
+    def _timed(self, attempt: int) -> Settings:
+        planned = self._settings(attempt)
+        return replace(planned, checkpoint_every=FOREVER, early_stopping=0, check_batches=1)
+
+    def _settings(self, attempt: int) -> Settings:
         job = self.plan.job
         return Settings(
             self.plan.task,
-            rhythm or int(job["training.evaluate_every"]),
-            rhythm or int(job["training.checkpoint_every"]),
+            int(job["training.evaluate_every"]),
+            int(job["training.checkpoint_every"]),
             int(job["training.early_stopping"]),
             str(job["training.on_nan"]),
             self.evaluation_batch,

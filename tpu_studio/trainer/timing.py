@@ -1,8 +1,8 @@
 """`time` and `inspect`: what a plan's first honest estimate rests on. One JSON object on stdout each.
 
-`time` makes real steps on the plan's real data through the real loop, for a short time, without checks and copies;
-then one check, one copy and one result, each by itself. Convolutions in JAX on a processor take seconds a step, so
-there a small part of the batch is timed and scaled.
+`time` makes real steps on the plan's real data through the real loop, for a short time, interrupted as the plan will
+interrupt them, but by short checks and no copies; then a check, a copy and a result are timed by themselves.
+Convolutions in JAX on a processor take seconds a step, so there a small part of the batch is timed and scaled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 
 SLICE = 8  # examples in a step where a whole batch would take too long to time
-FOREVER = 2**40
+CHECKS_S = 0.2  # for timing checks, at least: one that takes milliseconds is made often, as in a run
 SAVED_BYTES = 64e6  # of weights at most are written for a timing; what more take is worked out from their size
 NUMBER_BYTES = 4
 
@@ -54,7 +54,7 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
     backend.begin(plan)
     from tpu_studio.trainer.evaluation import evaluate
     from tpu_studio.trainer.models import count_params
-    from tpu_studio.trainer.parts import Parts
+    from tpu_studio.trainer.parts import FOREVER, Parts
     from tpu_studio.trainer.schedule import Schedule
 
     backend.check_devices(plan)
@@ -64,23 +64,23 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
         parts.batch, scale = SLICE, batch / SLICE
     ready = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, open(os.devnull, "wb") as nowhere:
+        unseen = (parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units)
+        evaluate(*unseen, limit=1)  # compiles
+        compiled = time.monotonic() - ready
         schedule = Schedule(1e-9, 0.0, "constant", (FOREVER,))
         stop = Stopper(seconds)
-        loop = parts.loop(Path(folder), schedule, Events(nowhere.fileno()), 1, stop, lambda command: (), rhythm=FOREVER)
+        loop = parts.loop(Path(folder), schedule, Events(nowhere.fileno()), 1, stop, lambda command: (), timing=True)
         loop.train(stop.start)
         loop.drain()
         loop.close()
-        compiled = loop.compile_s
+        compiled += loop.compile_s
         spent = loop.reports.totals
-        evaluated = time.monotonic()
-        evaluate(
-            parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units, limit=1
-        )  # compiles
-        compiled += time.monotonic() - evaluated
-        evaluated = time.monotonic()
-        evaluate(parts.steps, parts.opened.validation, plan.task, parts.evaluation_batch, parts.in_units, limit=2)
+        rounds, evaluated = 0, time.monotonic()
+        while not rounds or time.monotonic() - evaluated < CHECKS_S:
+            evaluate(*unseen, limit=2)
+            rounds += 1
         batches = -(-len(parts.opened.validation) // parts.evaluation_batch)
-        evaluation_s = (time.monotonic() - evaluated) * batches / min(2, batches)
+        evaluation_s = (time.monotonic() - evaluated) / rounds * batches / min(2, batches)
         if plan.job.model != "file" and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
             saved = _saving(parts, loop, Path(folder))
     step_time = scale * spent.seconds / spent.steps if spent.steps else scale * loop.compile_s
