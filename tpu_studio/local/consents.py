@@ -7,7 +7,6 @@ changed by one byte asks again. The trainer compares the plan's sha256 with the 
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import time
@@ -87,8 +86,3 @@ class Consents:
 def _time(value: object) -> float:
     good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e11
     return float(value) if isinstance(value, (int, float)) and good else 0.0
-
-
-def sha256_of(path: Path) -> str:
-    """Raises OSError."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpu_studio.wire.errors import DataError, ModelError, StudioError
+from tpu_studio.wire.errors import DataError, ModelError, StudioError, words_of
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.secrets import without_secrets
 
 _BY_ID = {
     "plan-unreadable": Reason.PLAN_UNREADABLE,
@@ -48,7 +47,7 @@ def outcome_of(error: BaseException, steps: int, final: Mapping[str, float] | No
     if isinstance(error, StudioError):
         return Outcome(_of_id(error), steps, final, {"error": error.id, **error.facts})
     facts: dict[str, Any] = {"raw": _last_line(error)}
-    if isinstance(error, MemoryError) or any(word in f"{type(error).__name__}: {error}" for word in _NO_MEMORY):
+    if isinstance(error, MemoryError) or any(word in words_of(error) for word in _NO_MEMORY):
         return Outcome(Reason.OUT_OF_MEMORY, steps, final, facts)
     if isinstance(error, OSError):
         if error.filename is not None:
@@ -71,5 +70,4 @@ def _of_id(error: StudioError) -> Reason:
 
 
 def _last_line(error: BaseException) -> str:
-    lines = without_secrets(f"{type(error).__name__}: {error}".strip()).splitlines()
-    return lines[0][:500]
+    return words_of(error).splitlines()[0][:500]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpu_studio.wire.secrets import discreet
+from tpu_studio.wire.secrets import discreet, without_secrets
 
 
 class StudioError(Exception):
@@ -45,6 +45,15 @@ class StudioError(Exception):
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "facts": self.facts}
+
+
+def words_of(error: BaseException) -> str:
+    """Its type and what it says; the type alone where a person's own error cannot say it. Without credentials."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001  whatever their own code raises while it is asked
+        said = ""
+    return without_secrets(f"{type(error).__name__}: {said}".strip().rstrip(":"))
 
 
 class BadInput(StudioError):

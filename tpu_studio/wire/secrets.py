@@ -17,20 +17,20 @@ CUT = "…"
 _FOLLOWS = r"\\?[\"']?\]?\s*(?:=>|=|:)\s*\\?[\"']?"  # between a name and what it is set to, in Python, JSON, a shell
 _END, _LONGEST_KEY = "-----END ", 200
 _OF_A_KEY = re.compile(r"[A-Za-z0-9+/=]*|[A-Za-z-]+: .*")  # base64; what an encrypted key says of itself
-_SHAPES = [
+_SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z ]*-----|$)", re.S), CUT),
-    (re.compile(r"(?<=[a-z]://)[^\s/@:\"']*:[^\s@\"']+@"), ""),  # a name and a password in an address
+    (re.compile(r"(?<=[a-z]://)[^\s/@:\"']{0,200}:[^\s@\"']{1,500}@"), ""),  # a name and a password in an address
     (
         re.compile(
             r"\b(?:(?:hf|api_org)_[A-Za-z0-9]{16,}"  # Hugging Face
             r"|KGAT_[A-Za-z0-9]{16,}|wandb_v1_\w{16,}"  # Kaggle, Weights & Biases
-            r"|sk-(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic
+            r"|sk-(?=[A-Za-z_-]{0,60}\d)[A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic
             r"|(?:AKIA|ASIA)[A-Z0-9]{16}\b"  # Amazon
             r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9._-]{10,}|1//[A-Za-z0-9._-]{16,}|GOCSPX-[A-Za-z0-9_-]+"  # Google
             r"|gh[a-z]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[A-Za-z0-9_-]{16,}"  # GitHub, GitLab
             r"|xox[a-z]-[A-Za-z0-9-]{10,}|pypi-[A-Za-z0-9_-]{40,}|npm_[A-Za-z0-9]{30,}|nvapi-[A-Za-z0-9_-]{20,}"
             r"|(?:r8|gsk)_[A-Za-z0-9]{30,}|dckr_pat_[A-Za-z0-9_-]{20,}"
-            r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)"  # a JSON web token
+            r"|eyJ[A-Za-z0-9_-]{10,4000}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)?)"  # a JSON web token
         ),
         CUT,
     ),
@@ -48,7 +48,7 @@ _SHAPES = [
     (  # what a name may hold that is no key: a number, a word, a path
         re.compile(
             r"(?i)((?:token|secret|credentials?|(?:api|access|secret|private|account|auth|kaggle|signing|storage)[_-]?key)"
-            + _FOLLOWS + r")(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']*[A-Za-z])(?=[^\s\"']*\d)"
+            + _FOLLOWS + r")(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']{0,60}[A-Za-z])(?=[^\s\"']{0,60}\d)"
             r"[\w+=~%.-][\w+/=~%.-]{11,}"
         ),
         r"\1" + CUT,

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
-from tpu_studio.local.consents import Consents, sha256_of
+from tpu_studio.local.consents import Consents
 
 
 def test_an_agreement_holds_for_the_content_and_not_for_the_place(tmp_path: Path) -> None:
     file = tmp_path / "model.py"
     file.write_text("def build_model(job): ...")
-    Consents(tmp_path / "home").agree(sha256_of(file), str(file))
+    Consents(tmp_path / "home").agree(hashlib.sha256(file.read_bytes()).hexdigest(), str(file))
     moved = file.rename(tmp_path / "other.py")
-    assert Consents(tmp_path / "home").agreed(sha256_of(moved))
+    assert Consents(tmp_path / "home").agreed(hashlib.sha256(moved.read_bytes()).hexdigest())
     moved.write_text("import os  # changed")
-    assert not Consents(tmp_path / "home").agreed(sha256_of(moved))
+    assert not Consents(tmp_path / "home").agreed(hashlib.sha256(moved.read_bytes()).hexdigest())
 
 
 def test_an_agreement_can_be_taken_back(tmp_path: Path) -> None:

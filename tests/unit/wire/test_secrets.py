@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tpu_studio.wire import secrets
-from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.secrets import Lines, discreet, line_of_secret, without_secrets
 
 # Put together here, so that nothing that looks for keys in sources finds one.
@@ -108,3 +108,12 @@ def test_an_error_carries_no_key_in_its_facts_nor_in_its_words() -> None:
 def test_a_file_tells_in_which_line_it_holds_a_key() -> None:
     assert line_of_secret(f"import os\nTOKEN = os.environ['HF_TOKEN']\nlogin('{SHAPED['OpenAI']}')\n") == 3
     assert line_of_secret("import os\nTOKEN = os.environ['HF_TOKEN']\n") is None
+
+
+def test_an_error_that_cannot_say_what_it_is_is_told_by_its_kind() -> None:
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise ValueError("no words")
+
+    assert words_of(Speechless()) == "Speechless"
+    assert words_of(KeyError(SHAPED["OpenAI"])) == "KeyError: '…'"

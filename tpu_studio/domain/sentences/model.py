@@ -15,7 +15,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "model-file-secret": lambda f: Sentence(
         f"{f.file(default='Your model file')} seems to hold a password or an access key{_line(f)}",
-        "The file travels as it is: into the result, which you may share, and with a rented run into your bucket.",
+        "The file travels as it is: into the result, which you may share, and to the place where it trains.",
         "Take it out: to build a model needs none. If others have the file already, have a new key made.",
     ),
 }

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.secrets import without_secrets
+from tpu_studio.wire.errors import words_of
 
 WORDS = 20_000  # of one error
 _SHAPE = r"[\[(][\d,\sNone]*[\])]"
@@ -57,7 +57,7 @@ def problem_of(error: BaseException, file: Path | None) -> dict[str, Any]:
     ``op-…`` when a TPU could not do it whatever the shapes; ``model-shapes`` when shapes do not meet; else
     ``model-raises``. Facts: file, line, layer, got, wanted, raw: as far as they can be told.
     """
-    raw = _raw(error)
+    raw = words_of(error)
     facts: dict[str, Any] = {"raw": raw[:WORDS]}
     if file is not None:
         facts["file"] = str(file)
@@ -65,7 +65,7 @@ def problem_of(error: BaseException, file: Path | None) -> dict[str, Any]:
     for one in _chain(error):
         id = "op-numpy-inside" if _NUMPY_IN_GRAPH in str(one) else _DYNAMIC.get(type(one).__name__)
         if id is not None:
-            return {"id": id, "facts": facts | {"raw": _raw(one)[:WORDS]}}
+            return {"id": id, "facts": facts | {"raw": words_of(one)[:WORDS]}}
     if (found := mismatch(raw)) is not None:
         return {"id": "model-shapes", "facts": facts | found}
     return {"id": "model-raises", "facts": facts}
@@ -117,10 +117,6 @@ def remembered_bytes(formulas: Any, state: list[Any], batch: Mapping[str, Any]) 
             continue
         total += leaf.size * leaf.dtype.itemsize
     return total
-
-
-def _raw(error: BaseException) -> str:
-    return without_secrets(f"{type(error).__name__}: {error}".strip().rstrip(":"))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
-from tpu_studio.wire.errors import ModelError
+from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.secrets import without_secrets
 
@@ -139,8 +139,7 @@ def read(path: Path, consent: str) -> bytes:
 
 def blame(error: BaseException, path: Path) -> ModelError:
     """*error* as something a person can act on: the innermost line of their own file that led to it."""
-    told = without_secrets(f"{type(error).__name__}: {error}".strip().rstrip(":"))
-    return ModelError("model-raises", file=str(path), line=_line_in(error, path), raw=told[:SHOWN])
+    return ModelError("model-raises", file=str(path), line=_line_in(error, path), raw=words_of(error)[:SHOWN])
 
 
 def _function(source: bytes, path: Path) -> Callable[[OwnJob], Any]:
