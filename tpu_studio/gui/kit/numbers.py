@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -13,6 +15,8 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Space
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h)\b)")  # no line ends between a number and its unit
 
 
 class _Figure(Themed, QLabel):
@@ -144,7 +148,7 @@ class BigNumber(QWidget):
         the mouse and to screen readers.
         """
         self._figure.set_figure(number, unit, "text_3" if stale else "text")
-        self.context.setText(stale or context)
+        self.context.setText(stale or _BEFORE_UNIT.sub("\u00a0", context))
         self._icon.setVisible(bool(icon) and share is None)
         if icon:
             self._icon.set_icon(icon, tone)

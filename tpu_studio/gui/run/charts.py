@@ -8,6 +8,7 @@ the hours in between, and the steps that were done anew, are left out, for they 
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -134,6 +135,8 @@ class Charts:
             self._set(plot, curves, origin, cuts, state.over)
         view = state.view
         self.loss.set_values({"loss": view.last["loss"]} if "loss" in view.last else {})  # as the big numbers say it
+        if "loss" in view.last and state.facts.task == "language-model":
+            self.quality.set_values({"loss": math.exp(min(view.last["loss"], 50.0))})  # the same loss, as perplexity
         self.speed.set_values({"examples_per_s": view.examples_per_s} if view.examples_per_s else {})
         if self.cost is not None and state.facts.rented:  # saving and deleting are paid too, after the last step
             self.cost.set_values({"usd": view.usd_now(state.now)})

@@ -355,7 +355,6 @@ class TextPanel(TryPanel):
         self.prompt.setAccessibleName("The beginning")
         self.prompt.setTabChangesFocus(True)
         self.prompt.setPlaceholderText("Once upon a time")
-        self.prompt.setFixedHeight(px(84))
         self.length = SpinBox(300, 10, 2000, step=50, name="Characters to write", suffix="characters")
         self.button = Button("Write on", icon="wand-sparkles")
         self.button.clicked.connect(self._ask)
@@ -389,14 +388,21 @@ class TextPanel(TryPanel):
         self.written.show_text(prompt + trial.text if trial.question else "", trial.asking)
 
 
-class Prompt(QPlainTextEdit):
+class Prompt(Themed, QPlainTextEdit):
     """Words may be dropped here; files are for what lies around."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.follow_theme()
+
+    def restyle(self) -> None:
+        self.setFixedHeight(px(84))
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
         return not holds_files(source) and super().canInsertFromMimeData(source)
 
 
-class Written(QPlainTextEdit):
+class Written(Themed, QPlainTextEdit):
     """What the model has written so far; scrolls along, can be selected and copied."""
 
     def __init__(self) -> None:
@@ -404,9 +410,12 @@ class Written(QPlainTextEdit):
         self.setReadOnly(True)
         self.setAccessibleName("What the model wrote")
         self.setPlaceholderText("What the model writes appears here.")
+        self._text = ""
+        self.follow_theme()
+
+    def restyle(self) -> None:
         self.setMinimumHeight(px(168))
         self.setFont(fonts.font("mono"))
-        self._text = ""
 
     def show_text(self, text: str, asking: bool) -> None:
         if text == self._text:
