@@ -154,6 +154,7 @@ def test_a_run_that_is_over_is_trained_longer_from_its_page(
 
     qtbot.mouseClick(shown.page.extend_button, Qt.MouseButton.LeftButton)
     shown.answer(qtbot, "Train longer")
+    assert shown.window.focusWidget() is shown.page.area  # not what comes after the button that is busy now
 
     qtbot.waitUntil(lambda: shown.model.state.value.view.step > 20 and shown.model.state.value.over, timeout=15_000)
     assert [step for step, _ in studio.points(run)] == list(range(1, shown.model.state.value.view.step + 1))

@@ -83,6 +83,9 @@ def test_after_the_notice_has_gone_a_deleted_run_is_brought_back_from_the_list_o
     qtbot.mouseClick(page.deleted, Qt.MouseButton.LeftButton)
     sheet = studio.window.findChild(Sheet)
     assert sheet.title.text() == "Deleted runs"
+    studio.studio.settings.set(text_size=150)
+    qtbot.waitUntil(lambda: sheet._area.height() >= sheet._area.widget().sizeHint().height())
+    studio.studio.settings.set(text_size=100)
     back = next(button for button in sheet.findChildren(Button) if button.accessibleName() == "Bring birch back")
     qtbot.mouseClick(back, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: [row.name for row in studio.runs.state.value.rows] == ["birch", "apple"])

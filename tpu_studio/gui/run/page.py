@@ -56,6 +56,7 @@ class RunPage(QWidget):
             facts.name, facts.subtitle, self.pill, self.folder_button, self.export_button, self.extend_button,
             self.again_button, self.resume_button, self.stop_button,
         )  # fmt: skip
+        self._commands = (self.extend_button, self.again_button, self.resume_button, self.stop_button)
         self.folder_button.clicked.connect(self._open_folder)
         self.export_button.clicked.connect(self._export)
         self.extend_button.clicked.connect(self._extend)
@@ -120,6 +121,7 @@ class RunPage(QWidget):
     # ---------------------------------------------------------------------------------------------------------- draw
 
     def _draw(self, state: RunPageState) -> None:
+        held = next((button for button in self._commands if button.hasFocus()), None)
         text, tone = state.pill
         live = not state.over and not state.loading
         self.pill.set_pill("Opening" if state.loading else text, "neutral" if state.loading else tone, dot=live)
@@ -159,6 +161,8 @@ class RunPage(QWidget):
         if self._try is not None:
             self._try.setVisible(state.may_try)
             self._try.show_trial(state.trial)
+        if held is not None and not (held.isVisible() and held.isEnabled()):
+            self.setFocus(Qt.FocusReason.OtherFocusReason)  # else it falls on whatever comes next
 
     def _tab_through(self, panel: QWidget) -> None:
         """Tab follows the eye: what came late stands after the head of the page, before the curves."""

@@ -53,8 +53,17 @@ class DeletedSheet(Sheet):
             column.addLayout(self._row(one))
         column.addStretch(1)
         self._area.setWidget(inner)  # the one before goes with it
-        self._area.setFixedHeight(min(inner.sizeHint().height() + 4, soft_px(320)))
+        self._take_height()
         inner.show()
+
+    def _take_height(self) -> None:
+        inner = self._area.widget()
+        if inner is not None:
+            self._area.setFixedHeight(min(inner.sizeHint().height() + 4, soft_px(320)))
+
+    def place(self) -> None:
+        self._take_height()  # the text may be larger now
+        super().place()
 
     def _ask_to_empty(self) -> None:
         count = len(self._shown or ())

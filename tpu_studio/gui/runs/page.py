@@ -187,6 +187,7 @@ class RunsPage(QWidget):
             row = self._model.state.value.row(self.table.current_run)
             runs = [row.run] if row is not None and not row.may_stop else []
         if runs:
+            self.table.setFocus(Qt.FocusReason.OtherFocusReason)  # the button goes, and the focus would look lost
             self._model.delete(runs)
 
     def _extend(self, run: str) -> None:
