@@ -14,6 +14,7 @@ import resource
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
         evaluate(*unseen, limit=1)  # compiles
         compiled = time.monotonic() - ready
         schedule = Schedule(1e-9, 0.0, "constant", (FOREVER,))
-        stop = Stopper(seconds)
+        stop = Stopper(seconds, lambda: loop.progress.step >= plan.steps)
         loop = parts.loop(Path(folder), schedule, Events(nowhere.fileno()), 1, stop, lambda command: (), timing=True)
         loop.train(stop.start)
         loop.drain()
@@ -116,17 +117,22 @@ def _saving(parts: Any, loop: Any, folder: Path) -> dict[str, float]:
 
 
 class Stopper:
-    """The commands of a timing: none, and a stop once the time is up, counted from the end of compiling."""
+    """The commands of a timing: none, and a stop once the time is up, counted from the end of compiling.
 
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._end: float | None = None
+    Half of the time will do where *enough* steps were made: the first thousands of tiny ones take up to a fifth longer
+    than those after them (calls grow, memory is taken for the first time), and a short run has no others.
+    """
+
+    def __init__(self, seconds: float, enough: Callable[[], bool]) -> None:
+        self._seconds, self._enough = seconds, enough
+        self._begun: float | None = None
 
     def start(self) -> None:
-        self._end = time.monotonic() + self._seconds
+        self._begun = time.monotonic()
 
     def __call__(self) -> Command | None:
-        if self._end is not None and time.monotonic() >= self._end:
+        passed = time.monotonic() - self._begun if self._begun is not None else 0.0
+        if passed >= self._seconds or (passed >= self._seconds / 2 and self._enough()):
             return {"verb": "stop", "keep": False}
         return None
 
