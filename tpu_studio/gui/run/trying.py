@@ -391,7 +391,7 @@ class TextPanel(TryPanel):
 class Prompt(Themed, QPlainTextEdit):
     """Words may be dropped here; files are for what lies around."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str = "") -> None:
         super().__init__(text)
         self.follow_theme()
 
