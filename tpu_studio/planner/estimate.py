@@ -30,6 +30,8 @@ _START_S = {"tensorflow": 12.0, "jax": 6.0}  # the program's start to its model 
 _COMPILE_S = {"mlp": 4.0, "cnn": 6.0, "gpt": 12.0, "file": 10.0}
 # From the press of Start to the training program's first word: claim, turn, interpreter. 0.25 to 0.4 s were seen.
 _LAUNCH_S = 0.3
+# Beside the result itself: curves of a run's length, the last words on the disk, the guardian's end. 0.1 to 0.5 s.
+_CLOSE_S = 0.3
 # The result of a small model: its two formats, curves, page. JAX has a second process, with TensorFlow, make the one.
 # 0.3 to 0.6 s and 3.5 to 5.7 s were seen on two shared server cores.
 _RESULT_S = {"tensorflow": 0.6, "jax": 4.0}
@@ -102,7 +104,7 @@ def estimate(
     else:
         copying = times(_GUESS, 0.05 + work.params * FLOAT * 3 / SAVE_BYTES_PER_S)
     if timing and timing.result_s is not None:
-        result = times(_MEASURED_START, timing.result_s)
+        result = times(_MEASURED_START, timing.result_s + _CLOSE_S)
     else:
         result = learned(own, "result_s", traits, modelled["result_s"])
     training = step.scaled(resolved.steps)
