@@ -26,8 +26,8 @@ def test_a_timing_makes_the_estimate_narrow():
 
 
 def test_a_measured_estimate_counts_start_steps_checks_copies_and_the_result():
-    # 1,530 steps of 0.1 s, 30 checks of 0.5 s, 1,530 / 450 = 4 copies of 0.1 s, 0.4 s for the result, 0.3 s to close; before
-    # them 0.3 s to launch, 10 s to set up and to compile
+    # 1,530 steps of 0.1 s, 30 checks of 0.5 s, 1,530 / 450 = 4 copies of 0.1 s, 0.4 s for the result, 0.3 s to
+    # close; before them 0.3 s to launch, 10 s to set up and to compile
     plan = make_plan(job("small-cnn", "images", training={"epochs": 30}), HANDS, now=NOW, computer=LAPTOP, timing=TIMED)
     assert plan.job["training.checkpoint_every"] == 450
     assert plan.time_s and plan.time_s.expected == pytest.approx(153 + 15 + 0.4 + 0.7 + 10.3)
@@ -35,7 +35,8 @@ def test_a_measured_estimate_counts_start_steps_checks_copies_and_the_result():
 
 
 def test_of_a_run_of_seconds_every_part_is_told_as_it_was_measured():
-    # 3,000 steps of 0.6 ms, 47 checks of 5 ms, 1 copy, the result, 0.3 s to close; 0.3 s to launch, 4.3 s to set up and to compile
+    # 3,000 steps of 0.6 ms, 47 checks of 5 ms, 1 copy, the result, 0.3 s to close; 0.3 s to launch, 4.3 s to set up and
+    # to compile
     small = job("mlp", "table", training={"steps": 3000, "global_batch": 32, "evaluate_every": 64})
     parts = estimate_of(small, DIAMONDS, computer=LAPTOP, timing=TINY)
     assert parts.training_s.expected == pytest.approx(1.8 + 47 * 0.005 + 0.01 + 0.3 + 0.3)
