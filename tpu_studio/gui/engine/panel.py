@@ -126,8 +126,8 @@ class EnginePanel(QWidget):
         sheet = Sheet(
             self, "Remove the training engine?", "No run can start on this computer until it is created again."
         )
-        freed = f"{view.size} of disk space are freed" if view.size else "Its disk space is freed"
-        sheet.facts([freed, "Your runs, models and curves stay"])
+        freed = f"{view.size} of disk space is freed." if view.size else "Its disk space is freed."
+        sheet.facts([freed, "Your runs, models and curves stay."])
         sheet.answer("Keep the engine", safe=True)
         sheet.answer("Remove it", self._model.remove, kind="danger")
         sheet.open()

@@ -18,37 +18,38 @@ def ask_stop(over: QWidget, model: RunViewModel) -> Sheet:
     """Keep, discard, or go on; going on is the safe answer."""
     state = model.state.value
     sheet = Sheet(over, f"Stop {state.facts.name}?", "")
-    kept = "It has not trained a step yet, so there is no model to keep."
+    gone, cost = _money(model)
     if state.view.step:
         steps = figures.count(state.view.step)
         kept = f"The model as it is then, after {steps} steps or a few more, is saved, with its curves and report."
-    if state.view.step:
-        sheet.facts([kept, "You can carry on from there later.", *_money(model)])
+        sheet.facts([kept, "You can carry on from there later.", *gone])
         sheet.answer("Discard the model", lambda: model.stop(keep=False), kind="quiet", left=True)
     else:
-        sheet.facts([kept, "Its plan stays: you can start it again later.", *_money(model)])
+        sheet.facts(["It has not trained a step yet, so there is no model to keep."], "info", "text_2")
+        sheet.facts(["Its plan stays: you can start it again later.", *gone])
+    sheet.facts(cost, "info", "accent")
     sheet.answer("Keep training" if state.view.step else "Let it go on", safe=True)
     sheet.answer(state.stop_words, lambda: model.stop(keep=True), kind="danger")
     sheet.open()
     return sheet
 
 
-def _money(model: RunViewModel) -> list[str]:
-    """What stopping means for money."""
+def _money(model: RunViewModel) -> tuple[list[str], list[str]]:
+    """What stopping does to what costs, and what it comes to."""
     state = model.state.value
     if not state.facts.rented:
-        return ["Nothing is charged: it runs on this computer."]
+        return ["Nothing is charged: it runs on this computer."], []
     if not state.view.unproved:
-        return ["Nothing is rented at the moment, so nothing is charged."]
+        return ["Nothing is rented at the moment, so nothing is charged."], []
     usd = state.view.usd_now(state.now) + (state.view.usd_per_hour or state.facts.usd_per_hour or 0.0) / 60
     given_back = "The TPU is given back, and checked to be gone."
     if not (state.view.usd_per_hour or state.facts.usd_per_hour):
-        return [given_back, "The price is not known; charging ends with the deletion."]
+        return [given_back], ["The price is not known; charging ends with the deletion."]
     if state.facts.practice:
         cost = f"It would have cost about {figures.money(usd)}, more if saving takes over a minute; nothing is charged."
     else:
         cost = f"You pay about {figures.money(usd)} in all, more if saving takes over a minute."
-    return [given_back, f"{cost} Once the TPU is proved gone, the receipt says what it came to."]
+    return [given_back], [f"{cost} Once the TPU is proved gone, the receipt says what it came to."]
 
 
 def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:

@@ -45,8 +45,8 @@ class TaughtCard(Card):
         sheet.facts([
             "The next estimate is the model's own again, with its wide range.",
             "Runs, models and curves stay; runs that come later count anew.",
-            "It cannot be taken back.",
         ])  # fmt: skip
+        sheet.facts(["It cannot be taken back."], "triangle-alert", "warn")
         sheet.answer("Keep it", safe=True)
         sheet.answer("Forget", self._model.forget_taught, kind="danger")
         sheet.open()
