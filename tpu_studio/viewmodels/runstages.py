@@ -90,8 +90,9 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
                 told.append(Stage(title, "ahead", 0.0, lasted, weight))
                 continue
             ended = before or (view.end.status is Status.STOPPED if view.end is not None else view.stopping)
-            if broke or (ended and phase is Phase.TRAINING and view.progress < 1.0):
-                progress = (view.progress or 1.0) if broke else view.progress
+            early = view.over and phase is begun_last and phase.order < Phase.TRAINING.order  # it ended in this one
+            if broke or (ended and (early or (phase is Phase.TRAINING and view.progress < 1.0))):
+                progress = (view.progress or 1.0) if broke else 0.5 if early else view.progress
                 told.append(Stage(title, "failed" if broke else "stopped", progress, lasted, weight))
             else:
                 told.append(Stage(title, "done", 1.0, lasted, weight))

@@ -488,6 +488,15 @@ def test_a_run_that_fails_on_being_carried_on_is_shown_to_have_failed_there_and_
     assert (speed.value, speed.context) == ("128", "4.00 steps a second")  # of 32 pictures each
 
 
+def test_a_run_stopped_while_it_was_set_up_is_shown_to_have_stopped_there(page: RunViewModel, watched: Watched):
+    watched.tell(event("phase", t=100, phase="setting-up", attempt=1))
+    watched.tell(event("end", t=104, status="stopped", reason="stopped-by-user", steps=0, facts={"result": False}))
+    page.open()
+    told = {stage.title: stage.state for stage in page.state.value.stages}
+    assert (told["Setting up"], told["Training"]) == ("stopped", "ahead")
+    assert page.state.value.ending is not None and "“Carry on”" in page.state.value.ending.action  # as its button says
+
+
 def test_training_that_was_stopped_is_not_shown_as_done(page: RunViewModel, watched: Watched):
     watched.tell(*training(40), event("phase", t=191, phase="saving"))
     watched.tell(event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))

@@ -30,12 +30,12 @@ def _without_model(f: Facts, title: str) -> Sentence | None:
     if f.raw("result") is not False:
         return None
     if before := model_from_before(f):
-        return Sentence(f"{title} before a new model was written", f"Nothing was charged. {before}", "Try it, or resume.")
+        return Sentence(f"{title} before a new model was written", f"Nothing was charged. {before}", f"Try it, or go on: {_CARRY_ON}.")
     kept = "No copy of the model had been saved yet." if f.none("saved_step") else "A copy that was saved before is safe."
     return Sentence(
         f"{title} before a model was written",
         f"Nothing was charged. {kept}",
-        "Resume it, or start it anew.",
+        _carry_on(f),
     )
 
 
