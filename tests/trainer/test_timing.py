@@ -20,9 +20,8 @@ def test_a_timing_tells_of_every_part_of_a_run_how_long_it_takes_and_leaves_noth
     home.mkdir()
     file.write_bytes(plans.dumps(planned()))
     argv = [str(engine_python()), "-m", "tpu_studio.trainer", "time", "--plan", str(file), "--seconds", "0.3"]
-    done = subprocess.run(
-        argv, env={**environment("tensorflow"), "TMPDIR": str(home)}, capture_output=True, text=True, timeout=240
-    )
+    around = {**environment("tensorflow"), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(argv, env=around, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr[-4000:]
     told = json.loads(done.stdout)
     parts = ("setup_s", "compile_s", "step_time_s", "evaluation_s", "checkpoint_s", "result_s")
