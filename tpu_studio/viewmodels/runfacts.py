@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.planwhere import title_of
 from tpu_studio.wire import models
+from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.reasons import Reason
 
 Tone = Literal["neutral", "accent", "ok", "warn", "bad"]
 
@@ -95,3 +98,16 @@ def main_metric(facts: RunFacts) -> tuple[str, str]:
     if facts.task == "language-model":
         return "val_nats_per_token", "Unsure between"
     return "val_accuracy", "Right on unseen"
+
+
+def kept_metric(view: RunView, name: str) -> float | None:
+    """The metric *name* of the model that was kept; None without one."""
+    end = view.end
+    has_model = end and end.status is not Status.FAILED and end.reason != Reason.DISCARDED
+    return end.final.get(name) if end and has_model and end.facts.get("result", True) else None
+
+
+def last_metric(view: RunView, name: str) -> float | None:
+    """That of the model that was kept (with early stopping the one of the best check), else what was measured last."""
+    kept = kept_metric(view, name)
+    return view.last.get(name) if kept is None else kept

@@ -9,9 +9,8 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runchips, runpace
-from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
-from tpu_studio.wire.phases import Phase, Status
-from tpu_studio.wire.reasons import Reason
+from tpu_studio.viewmodels.runfacts import RunFacts, Tone, kept_metric, last_metric, main_metric
+from tpu_studio.wire.phases import Phase
 
 
 @dataclass(frozen=True)
@@ -109,8 +108,8 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
 
 def _quality(facts: RunFacts, view: RunView) -> Number:
     name, label = main_metric(facts)
-    kept = _kept(view, name)
-    value = view.last.get(name) if kept is None else kept  # with early stopping the model of the best check is kept
+    kept = kept_metric(view, name)
+    value = last_metric(view, name)
     if value is None:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
     best = view.best.get(name)
@@ -128,17 +127,9 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
     return Number(label, said, "", context, "award", more=more, more_icon="activity", hover=hover)
 
 
-def _kept(view: RunView, name: str) -> float | None:
-    """The metric *name* of the model that was kept; None without one."""
-    end = view.end
-    has_model = end and end.status is not Status.FAILED and end.reason != Reason.DISCARDED
-    return end.final.get(name) if end and has_model and end.facts.get("result", True) else None
-
-
 def _off(facts: RunFacts, view: RunView) -> tuple[str, str]:
     """How far the answers of a regression lie from the truth, and what that means; "" where nothing was measured."""
-    kept = _kept(view, "val_mae")
-    value = view.last.get("val_mae") if kept is None else kept
+    value = last_metric(view, "val_mae")
     if value is None or facts.task != "regression":
         return "", ""
     what = facts.target or "the target"

@@ -8,7 +8,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
 from tpu_studio.viewmodels import runrented
-from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
+from tpu_studio.viewmodels.runfacts import RunFacts, Tone, last_metric, main_metric
 from tpu_studio.viewmodels.runrows import FROM_COLAB
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase, Status
@@ -58,7 +58,7 @@ def clock_off(cloud: float | None, here: float) -> Sentence | None:
 def finding(facts: RunFacts, view: RunView, now: float) -> str:
     """One sentence that tells the run, for the report and for screen readers."""
     name, _ = main_metric(facts)
-    value = (view.end.final.get(name) if view.end else None) or view.last.get(name)
+    value = last_metric(view, name)
     took = figures.duration(view.working_s(now))
     if view.end is not None and view.end.status is Status.FAILED:
         return say_reason(_reason(view), view.end.facts, place=facts.place, usd=view.usd).title
@@ -70,7 +70,7 @@ def finding(facts: RunFacts, view: RunView, now: float) -> str:
         return f"{verb} {figures.share(value)} of unseen {facts.noun} right, after {steps} steps in {took}."
     if facts.task == "regression":
         what = facts.target or "the target"
-        error = (view.end.final.get("val_mae") if view.end else None) or view.last.get("val_mae")
+        error = last_metric(view, "val_mae")
         off = f" On average it is {figures.figure(error)} off, in the unit of {what}." if error is not None else ""
         if value < 0:
             return f"On unseen rows it is worse than always saying the mean of {what}, after {took}.{off}"
