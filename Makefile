@@ -5,6 +5,7 @@
 #   make practice  the practice cloud, in the foreground (ARGS="--fault stockout-at-submit --speed 10")
 #   make help    this list
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
+#   make quick   within a minute: the checks, and the tests nearest to what has changed; no engine
 #   make bench   the figures of the README, measured on this machine
 #   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
 #                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest, ARGS=--all for both); what failed
@@ -20,7 +21,7 @@ BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 2
 
-.PHONY: env help engine demo app practice test lint pytest bench golden chaos pictures package clean
+.PHONY: env help engine demo app practice test quick lint pytest bench golden chaos pictures package clean
 
 env: .venv/.made
 
@@ -50,6 +51,9 @@ practice: env
 # The checks run beside the making of the engine; either one's failure is seen at the end.
 test: env
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going lint pytest
+
+quick: env
+	@$(BIN)/python tools/quick.py
 
 lint: env
 	$(BIN)/ruff check .

@@ -24,16 +24,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from pytestqt.qtbot import QtBot
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from tpu_studio.local.engine import Engine, engine_root
 
-settings.register_profile("ci", derandomize=True, deadline=None)  # what lands is judged on the same examples each time
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# No clock decides: neither how long an example takes nor how fast examples are made. What lands is judged on the same
+# examples each time. A test that names health checks of its own would lose these.
+CLOCKLESS = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]  # a folder that all examples share is no harm
+settings.register_profile("here", deadline=None, suppress_health_check=CLOCKLESS)
+settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGINE_ROOT = engine_root()  # before any test moves TPU_STUDIO_HOME

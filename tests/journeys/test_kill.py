@@ -20,6 +20,7 @@ import pytest
 
 from tests.fakes.disks import fill, small_disk
 from tests.fakes.plans import plan
+from tests.fakes.processes import alive
 from tests.fakes.studio import Studio, loss_points
 from tests.fakes.waiting import eventually
 from tpu_studio.wire.claims import is_guarded, read_claim
@@ -73,13 +74,6 @@ def trainer_of(guardian: int) -> int:
     return int(Path(f"/proc/{guardian}/task/{guardian}/children").read_text().split()[0])
 
 
-def lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("after_steps", [1, 15, 40])
 def test_the_app_is_killed_and_the_run_goes_on_for_whoever_watches_next(studio: Studio, after_steps: int) -> None:
     hold = until_told(studio, after_steps)
@@ -128,7 +122,7 @@ def test_the_guardian_is_killed_the_trainer_ends_and_resume_makes_one_curve(stud
     guardian = guardian_of(studio, run)
     trainer = trainer_of(guardian)
     os.kill(guardian, signal.SIGKILL)
-    eventually(lambda: not lives(trainer))
+    eventually(lambda: not alive(trainer))
     go(studio)
     assert list(studio.runs.reconcile()) == [run]
     assert list(studio.runs.reconcile()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -53,7 +54,9 @@ class Runtime:
     def lose(self) -> None:
         """Everything ends at once, the guardian in its own session too, and the disk with it."""
         mine = str(self.disk)
-        found = [self.process, *self.process.children(recursive=True)] if self.process.is_running() else []
+        found = [self.process]
+        with contextlib.suppress(psutil.NoSuchProcess):  # it may end while it is asked
+            found += self.process.children(recursive=True)
         everyone = psutil.process_iter(["cmdline"])
         found += [each for each in everyone if any(mine in word for word in each.info["cmdline"] or ())]
         for each in found:

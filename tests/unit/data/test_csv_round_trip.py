@@ -4,7 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tpu_studio.data import csvfile
@@ -19,7 +19,7 @@ TABLES = st.integers(2, 5).flatmap(
 
 @given(rows=TABLES, delimiter=st.sampled_from(csvfile.DELIMITERS), mark=st.booleans(),
        encoding=st.sampled_from(["utf-8", "utf-16"]), line_end=st.sampled_from(["\n", "\r\n"]))
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150)
 def test_what_was_written_is_what_is_read(tmp_path: Path, rows, delimiter, mark, encoding, line_end):
     assume(not any(row[0].startswith("#") for row in rows))
     text = io.StringIO(newline="")
@@ -41,7 +41,7 @@ NUMBERS = st.lists(st.tuples(st.integers(-999, 999), st.floats(-1e6, 1e6, allow_
 
 
 @given(numbers=NUMBERS, delimiter=st.sampled_from(csvfile.DELIMITERS), header=st.booleans())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_the_dialect_of_a_table_with_numbers_is_found(tmp_path: Path, numbers, delimiter, header):
     rows = [[str(one), repr(other), "one, two; three | four"] for one, other in numbers]
     path = tmp_path / "table.csv"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import google_crc32c
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tpu_studio.data.tfrecord import (
@@ -31,7 +31,7 @@ def written(path: Path, records: list[bytes]) -> RecordWriter:
 
 
 @given(st.lists(st.binary(max_size=300), max_size=20))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 def test_what_was_written_is_what_is_read(tmp_path: Path, records):
     path = tmp_path / "some.tfrecord"
     writer = written(path, records)
@@ -57,7 +57,7 @@ def test_a_frame_is_length_checksum_bytes_checksum():
 
 
 @given(st.integers(0, 10_000), st.integers(0, 255))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80)
 def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path, place, value):
     path = tmp_path / "some.tfrecord"
     written(path, [b"first record", b"second record"])

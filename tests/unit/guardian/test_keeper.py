@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.plans import plan
+from tests.fakes.processes import alive
 from tests.fakes.waiting import eventually
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
@@ -371,14 +372,6 @@ def test_a_folder_that_cannot_be_made_is_told_in_the_log_and_by_the_exit_code(tm
     result = guard(in_the_way)
     assert result.returncode == 6
     assert "folder-unwritable" in result.stderr
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state != "Z"
 
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel does not group by session")

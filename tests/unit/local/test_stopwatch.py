@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.plans import plan
+from tests.fakes.processes import alive
 from tests.fakes.studio import ThisPython
 from tpu_studio.local.computer import NICE
 from tpu_studio.local.stopwatch import Stopwatch
@@ -68,19 +67,6 @@ def test_giving_up_ends_the_program_and_all_it_started(tmp_path: Path) -> None:
         stopwatch(tmp_path, program).time(plan(), 1.0, cancelled=lambda: mark.exists() and bool(mark.read_text()))
     assert caught.value.id == "timing-cancelled"
     pid, deadline = int(mark.read_text()), time.monotonic() + 60
-    while _lives(pid):
+    while alive(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-def _lives(pid: int) -> bool:
-    if sys.platform == "linux":
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        except OSError:
-            return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.plans import plan
@@ -399,7 +399,7 @@ def test_the_latest_log_lines_are_found_at_the_ends_of_the_files(index: Index, f
     assert [event.get("text") for event in following.recent_logs(3)] == ["line 297", "line 298", "line 299"]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 @given(cuts=st.lists(st.integers(0, 2000), max_size=8), restart=st.lists(st.booleans(), min_size=9, max_size=9))
 def test_however_the_bytes_arrive_and_whoever_reads_them_the_curve_is_the_same(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[int], restart: list[bool]

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pytest
 
+from tests.fakes.processes import alive
 from tpu_studio.trainer import chips
 from tpu_studio.trainer.chips import ChipWatch, own_memory, reading
 from tpu_studio.trainer.reports import Reports
@@ -142,13 +142,6 @@ def until_said(capfd: pytest.CaptureFixture[str], *wanted: str) -> None:
     until(all_said)
 
 
-def gone(process: psutil.Process) -> bool:
-    try:
-        return process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
 def test_what_libtpu_tells_is_there_to_be_taken(libtpu: Any, watches: Any) -> None:
     libtpu("return Metric('40.0', '60.0') if name == 'duty_cycle_pct' else Metric('3', '4') if 'usage' in name "
            "else Metric('8', '8')")  # fmt: skip
@@ -182,12 +175,13 @@ def test_a_question_that_never_ends_is_none_of_the_trainers_trouble_and_ends_wit
     with subprocess.Popen([sys.executable, "-c", trainer], stdout=subprocess.PIPE, text=True, env=env) as process:
         assert process.stdout is not None
         until(lambda: (asking / "libtpu/sdk/tpumonitoring.py.asked").exists())
+        lines = (line.split(maxsplit=1) for line in process.stdout)
+        pid = next(int(pid) for pid, _ in lines if pid != "None")  # it takes a while to be started
         for _ in range(20):
-            pid, told = process.stdout.readline().split(maxsplit=1)
-            assert told.strip() == "{}"  # it goes on, and is told nothing
-        asker = psutil.Process(int(pid))
+            _, answer = next(lines)
+            assert answer.strip() == "{}"  # it goes on, and is told nothing
         process.kill()
-    until(lambda: gone(asker))
+    until(lambda: not alive(int(pid)))
 
 
 def test_one_that_is_silent_for_too_long_is_ended_and_that_is_said_once(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
+
+from tests.fakes.processes import alive
+from tests.fakes.waiting import eventually
 
 CHILD = "import sys\nfrom tpu_studio.trainer.check.program import _end_with\n_end_with(int(sys.argv[1]))\n"
 ASKER = f"""
@@ -22,17 +24,6 @@ def test_a_check_ends_when_whoever_asked_is_gone():
     assert alive(child)
     asker.kill()
     asker.wait()
-    until = time.monotonic() + 60
-    while alive(child) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not alive(child)
+    eventually(lambda: not alive(child), "the check's end")
     asker.stdin.close()
     asker.stdout.close()
-
-
-def alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
