@@ -249,7 +249,7 @@ def _preempted() -> list[Cell]:
 def _after_the_stops() -> list[Cell]:
     """Create refused, timed out, answered twice, after the tasks were set; the desktop back at once, or not."""
     about: list[tuple[str, str, tuple[str, ...]]] = [
-        ("refused for a permission", "permission-missing:permission=tpu.queuedResources.create", ("launch-refused",)),
+        ("refused for a permission", "permission-missing:permission=tpu.nodes.create", ("launch-refused",)),
         ("refused for quota", "quota-zero", ("quota-exceeded",)),
         ("timed out", "no-answer:match=^POST .*/queuedResources", COMPLETED),
         ("cut off", "connection-cut:match=^POST .*/queuedResources", COMPLETED),

@@ -8,6 +8,7 @@ from googleapiclient.errors import HttpError
 from tests.contract.accounts import ACCOUNT, HOME, PROJECT, budget, wish
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.google_client import google_client
+from tpu_studio.cloud.doctor import names
 from tpu_studio.practice import discovery, roles, skus
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.quota_limits import TPU
@@ -34,7 +35,7 @@ def test_google_s_client_makes_lists_and_deletes_a_service_account(practice: Pra
 
 def test_a_role_of_one_s_own_gives_exactly_what_it_includes(practice: Practice, call: Call):
     made = call("POST", f"/v1/{PROJECT}/roles", {"roleId": "tpuStudioRunner", "role": {
-        "title": "Runner", "includedPermissions": ["tpu.nodes.delete", "tpu.queuedResources.delete"]}})  # fmt: skip
+        "title": "Runner", "includedPermissions": ["tpu.nodes.delete", "tpu.nodes.get"]}})  # fmt: skip
     practice.cloud.db.put("policy", PROJECT, {"version": 1, "etag": "x", "bindings": [
         {"role": made.body["name"], "members": [f"serviceAccount:{practice.cloud.settings.runner}"]}]})  # fmt: skip
     token = practice.cloud.principals.issue(practice.cloud.settings.runner, "serviceAccount")
@@ -46,6 +47,23 @@ def test_a_role_of_one_s_own_gives_exactly_what_it_includes(practice: Practice, 
     second = call("POST", f"/v3/{PROJECT}:testIamPermissions", asked, token=token)
 
     assert (first.body["permissions"], second.body["permissions"]) == (["tpu.nodes.delete"], ["tpu.nodes.create"])
+
+
+@pytest.mark.parametrize("permissions", [names.RUNNER_PERMISSIONS, names.STOPPER_PERMISSIONS])
+def test_google_takes_the_roles_of_both_accounts(call: Call, permissions: tuple[str, ...]):
+    role = {"title": "Ours", "includedPermissions": list(permissions)}
+    assert call("POST", f"/v1/{PROJECT}/roles", {"roleId": "ours", "role": role}).status == 200
+
+
+@pytest.mark.parametrize("verb", ["create", "get", "list", "delete"])
+def test_a_queued_resource_has_no_permissions_of_its_own(call: Call, verb: str):
+    unknown = f"tpu.queuedResources.{verb}"
+    role = {"title": "Ours", "includedPermissions": ["tpu.nodes.get", unknown]}
+    refused = call("POST", f"/v1/{PROJECT}/roles", {"roleId": "ours", "role": role})
+    assert refused.status == 400 and f"Permission {unknown} is not valid" in refused.error["message"]
+    asked = call("POST", f"/v3/{PROJECT}:testIamPermissions", {"permissions": [unknown]})
+    assert (asked.status, asked.error["status"]) == (400, "INVALID_ARGUMENT")
+    assert unknown not in (*names.PERMISSIONS, *names.RUNNER_PERMISSIONS, *names.STOPPER_PERMISSIONS)
 
 
 def test_organisation_policies_tell_what_is_forbidden(start_practice: Start):

@@ -201,7 +201,7 @@ def test_the_request_to_the_owner_has_the_accounts_that_the_person_may_not_make(
     text = doctor_of(practice).request_text(Choices(settings.project, settings.region), ["tpu.nodes.create"])
     for account in ("tpu-studio-runner", "tpu-studio-stopper"):
         assert f"gcloud iam service-accounts create {account} --project=practice-project" in text
-    assert "--permissions=tpu.queuedResources.delete,tpu.nodes.delete,compute.instances.delete" in text
+    assert "--permissions=tpu.nodes.delete,tpu.nodes.get,compute.instances.delete" in text
     assert f"{settings.stopper} --project=practice-project --member=serviceAccount:{settings.runner}" in text
 
 

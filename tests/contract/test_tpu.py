@@ -302,7 +302,7 @@ def test_a_machines_account_may_delete_and_nobody_else_may(call: Call, practice:
     stranger = principals.issue("who@else.example")
     assert call("GET", f"{V2}/queuedResources/q1", token=runner).status == 200
     refused = call("DELETE", f"{V2}/queuedResources/q1?force=true", token=stranger)
-    assert refused.status == 403 and "tpu.queuedResources.delete" in refused.error["message"]
+    assert refused.status == 403 and "tpu.nodes.delete" in refused.error["message"]
     assert refused.reasons == ["IAM_PERMISSION_DENIED"]
     assert call("DELETE", f"{V2}/queuedResources/q1?force=true", token=runner).status == 200
 
@@ -320,7 +320,7 @@ def test_a_machines_account_may_delete_and_nobody_else_may(call: Call, practice:
         ("org-policy", 403, "Permission denied on 'locations/us-west4-a'"),
         ("service-disabled", 403, "Cloud TPU API has not been used in project"),
         ("billing-off", 403, "requires billing to be enabled"),
-        ("permission-missing", 403, "Permission 'tpu.queuedResources.create' denied on"),
+        ("permission-missing", 403, "Permission 'tpu.nodes.create' denied on"),
         ("act-as-missing", 403, "iam.serviceAccounts.actAs"),
         ("create-rate", 429, "Maximum number of CreateNode requests per minute"),
         ("too-many-requests", 429, "Quota exceeded for quota metric"),

@@ -135,7 +135,7 @@ FAULTS = {
             _ACCOUNT,
             "Your account lacks a permission.",
             0,
-            {"permission": "tpu.queuedResources.create"},
+            {"permission": "tpu.nodes.create"},
         ),
         Fault("quota-project-needed", _ACCOUNT, "Some of Google's services want to be told which project asks.", 0),
         Fault("quota-not-eligible", _ACCOUNT, "Your project is too new to ask for more quota.", 0),

@@ -19,7 +19,7 @@ from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
 
 _IAM = "iam.googleapis.com"
-_OF_STOPS = ("tpu.nodes.delete", "tpu.queuedResources.delete", "compute.instances.delete")
+_OF_STOPS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
 
 
 def install(router: Router, cloud: Cloud) -> None:

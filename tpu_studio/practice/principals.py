@@ -20,7 +20,7 @@ from tpu_studio.practice.state import Database
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 
-_OWN_END = ("tpu.queuedResources.delete", "tpu.nodes.delete", "compute.instances.delete")
+_OWN_END = ("tpu.nodes.delete", "compute.instances.delete")
 
 
 @dataclass(frozen=True)

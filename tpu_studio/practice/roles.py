@@ -1,6 +1,6 @@
 """Roles and the permissions in them, as far as anything here asks for one; used by IAM and by `principals`.
 
-The spelling of ``tpu.queuedResources.*``, ``cloudquotas.*`` and ``billing.*`` is from memory (docs/live-checks.md).
+There is no permission of a queued resource: Google checks ``tpu.nodes.*`` for it (iam-dataset, ``gcp/map.json``).
 """
 
 from __future__ import annotations
@@ -8,16 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _TPU_READ = (
-    "tpu.nodes.get", "tpu.nodes.list", "tpu.queuedResources.get", "tpu.queuedResources.list", "tpu.operations.get",
-    "tpu.operations.list", "tpu.locations.get", "tpu.locations.list", "tpu.acceleratorTypes.get",
-    "tpu.acceleratorTypes.list", "tpu.runtimeVersions.get", "tpu.runtimeVersions.list", "tpu.reservations.list",
+    "tpu.nodes.get", "tpu.nodes.list", "tpu.operations.get",
+    "tpu.operations.list", "tpu.locations.get", "tpu.locations.list", "tpu.acceleratortypes.get",
+    "tpu.acceleratortypes.list", "tpu.runtimeversions.get", "tpu.runtimeversions.list",
 )  # fmt: skip
 _TPU_WRITE = (
     "tpu.nodes.create", "tpu.nodes.delete", "tpu.nodes.update", "tpu.nodes.start", "tpu.nodes.stop", "tpu.nodes.reset",
-    "tpu.nodes.getGuestAttributes", "tpu.nodes.simulateMaintenanceEvent", "tpu.nodes.performMaintenance",
-    "tpu.queuedResources.create", "tpu.queuedResources.delete", "tpu.queuedResources.update",
-    "tpu.queuedResources.reset", "tpu.queuedResources.performMaintenance", "tpu.operations.delete",
-    "tpu.operations.cancel", "tpu.locations.generateServiceIdentity",
+    "tpu.nodes.simulateMaintenanceEvent", "tpu.nodes.performMaintenance",
 )  # fmt: skip
 _COMPUTE_READ = (
     "compute.instances.get", "compute.instances.list", "compute.instances.getSerialPortOutput",

@@ -133,22 +133,22 @@ class _Lists(_Part):
             self.on("GET", base, "locations.list", "ListLocationsResponse", self.locations)
         for base in (_L, old + r"/(?P<zone>[^/:]+)"):
             self.on(
-                "GET", base + "/acceleratorTypes", "acceleratorTypes.list", "ListAcceleratorTypesResponse", self.types
+                "GET", base + "/acceleratorTypes", "acceleratortypes.list", "ListAcceleratorTypesResponse", self.types
             )
             self.on(
-                "GET", base + "/acceleratorTypes/(?P<id>[^/]+)", "acceleratorTypes.get", "AcceleratorType", self.type
+                "GET", base + "/acceleratorTypes/(?P<id>[^/]+)", "acceleratortypes.get", "AcceleratorType", self.type
             )
         self.on("GET", _L, "locations.get", "Location", self.location)
-        self.on("GET", _L + "/runtimeVersions", "runtimeVersions.list", "ListRuntimeVersionsResponse", self.images)
-        self.on("GET", _L + "/runtimeVersions/(?P<id>[^/]+)", "runtimeVersions.get", "RuntimeVersion", self.image)
-        self.on("POST", _L + ":generateServiceIdentity", "locations.generateServiceIdentity",
+        self.on("GET", _L + "/runtimeVersions", "runtimeversions.list", "ListRuntimeVersionsResponse", self.images)
+        self.on("GET", _L + "/runtimeVersions/(?P<id>[^/]+)", "runtimeversions.get", "RuntimeVersion", self.image)
+        self.on("POST", _L + ":generateServiceIdentity", "nodes.update",
                 "GenerateServiceIdentityResponse", self.identity, "GenerateServiceIdentityRequest")  # fmt: skip
-        self.on("GET", _ALPHA + "/reservations", "reservations.list", "", lambda request: {})
+        self.on("GET", _ALPHA + "/reservations", "nodes.get", "", lambda request: {})
         one = _L + "/operations/(?P<id>[^/:]+)"
         self.on("GET", _L + "/operations", "operations.list", "ListOperationsResponse", self.operations)
         self.on("GET", one, "operations.get", "Operation", self.one_operation)
-        self.on("POST", one + ":cancel", "operations.cancel", "Empty", self.cancel)
-        self.on("DELETE", one, "operations.delete", "Empty", self.delete)
+        self.on("POST", one + ":cancel", "nodes.update", "Empty", self.cancel)
+        self.on("DELETE", one, "nodes.update", "Empty", self.delete)
 
     def locations(self, request: Request) -> Record:
         found = [tpu_offer.location(request.match["project"], zone) for zone in tpu_offer.zones()]
@@ -217,14 +217,14 @@ class _Lists(_Part):
 class _QueuedResources(_Part):
     def install(self) -> None:
         all, one = _L + "/queuedResources", _L + "/queuedResources/(?P<id>[^/:]+)"
-        self.on("POST", all, "queuedResources.create", "Operation", self.create, "QueuedResource")
-        self.on("GET", all, "queuedResources.list", "ListQueuedResourcesResponse", self.list)
-        self.on("GET", one, "queuedResources.get", "QueuedResource", self.get)
-        self.on("DELETE", one, "queuedResources.delete", "Operation", self.delete)
-        self.on("POST", one + ":reset", "queuedResources.reset", "Operation", self.reset, "ResetQueuedResourceRequest")
+        self.on("POST", all, "nodes.create", "Operation", self.create, "QueuedResource")
+        self.on("GET", all, "nodes.list", "ListQueuedResourcesResponse", self.list)
+        self.on("GET", one, "nodes.get", "QueuedResource", self.get)
+        self.on("DELETE", one, "nodes.delete", "Operation", self.delete)
+        self.on("POST", one + ":reset", "nodes.reset", "Operation", self.reset, "ResetQueuedResourceRequest")
         alpha = _ALPHA + "/queuedResources/(?P<id>[^/:]+)"
-        self.on("GET", alpha + ":getMaintenanceInfo", "queuedResources.get", "", self.maintenance)
-        self.on("POST", alpha + ":performMaintenanceQueuedResource", "queuedResources.performMaintenance", "Operation",
+        self.on("GET", alpha + ":getMaintenanceInfo", "nodes.get", "", self.maintenance)
+        self.on("POST", alpha + ":performMaintenanceQueuedResource", "nodes.performMaintenance", "Operation",
                 self.perform)  # fmt: skip
 
     def create(self, request: Request) -> Record:
@@ -330,7 +330,7 @@ class _Nodes(_Part):
         self.on("PATCH", one, "nodes.update", "Operation", self.patch, "Node")
         self.on("POST", one + ":stop", "nodes.stop", "Operation", self.stop, "StopNodeRequest")
         self.on("POST", one + ":start", "nodes.start", "Operation", self.start, "StartNodeRequest")
-        self.on("POST", one + ":getGuestAttributes", "nodes.getGuestAttributes", "GetGuestAttributesResponse",
+        self.on("POST", one + ":getGuestAttributes", "nodes.get", "GetGuestAttributesResponse",
                 self.attributes, "GetGuestAttributesRequest")  # fmt: skip
         alpha = _ALPHA + "/nodes/(?P<id>[^/:]+)"
         self.on("POST", alpha + ":simulateMaintenanceEvent", "nodes.simulateMaintenanceEvent", "Operation",

@@ -118,17 +118,10 @@ class GoogleDoctor:
     def _permissions(self, choices: Choices) -> Result:
         api, path = self._apis(choices.project).resources, f"/v3/projects/{segment(choices.project)}"
         missing = _refused(api, path, names.PERMISSIONS)
-        unsure: list[str] = []
-        try:
-            missing += _refused(api, path, names.FROM_MEMORY)
-        except CloudRefused as error:
-            if error.id != "bad-request":
-                raise
-            unsure = list(names.FROM_MEMORY)  # Google spells them otherwise: the launch itself will tell
         if missing:
             facts = {"missing": missing, "roles": list(names.roles_for(tuple(missing)))}
             return Result("permissions", "fail", facts, fix="request-permissions")
-        return Result("permissions", "pass", {"unsure": unsure})
+        return Result("permissions", "pass")
 
     def _org_policy(self, choices: Choices) -> Result:
         api = self._apis(choices.project).policies

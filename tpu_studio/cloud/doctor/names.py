@@ -1,4 +1,5 @@
-"""Tables of Google's names that the checklist needs. Spellings marked in docs/live-checks.md are from memory."""
+"""Tables of Google's names that the checklist needs. Every permission here is one that Google's roles hold
+(resources/google/iam-roles.json); any other would be refused wherever it is asked for or granted."""
 
 from __future__ import annotations
 
@@ -33,15 +34,8 @@ PERMISSIONS = (
     "cloudtasks.tasks.delete",
     "iam.serviceAccounts.actAs",
 )
-"""Needed to launch, watch and delete."""
-
-FROM_MEMORY = (
-    "tpu.queuedResources.create",
-    "tpu.queuedResources.get",
-    "tpu.queuedResources.list",
-    "tpu.queuedResources.delete",
-)
-"""Needed too; where Google does not know a spelling it answers 400 to the whole question, so they are asked apart."""
+"""Needed to launch, watch and delete. A queued resource has no permissions of its own: Google checks ``tpu.nodes.*``
+for it (iam-methods.json)."""
 
 ROLE_FOR = {
     "tpu.": "roles/tpu.admin",
@@ -55,8 +49,6 @@ RUNNER_ROLE = "tpuStudioRunner"
 RUNNER_PERMISSIONS = (
     "tpu.nodes.get",
     "tpu.nodes.delete",
-    "tpu.queuedResources.get",
-    "tpu.queuedResources.delete",
     "tpu.operations.get",
     "cloudtasks.queues.get",
     "cloudtasks.tasks.create",
@@ -69,7 +61,7 @@ RUNNER_PERMISSIONS = (
 """What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else."""
 
 STOPPER_ROLE = "tpuStudioStopper"
-STOPPER_PERMISSIONS = ("tpu.queuedResources.delete", "tpu.nodes.delete", "compute.instances.delete")
+STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
 """What a stop from outside may do. Its account is not the machines', so that a grant that one of them loses, or never
 had, leaves the other net whole."""
 STOPPER_ROLES_TOO = ("roles/tpu.admin",)

@@ -89,12 +89,7 @@ _PASS: dict[str, Entry] = {
     "project": lambda f: Sentence("", _joined(f.text("name"), f.text("project")) or "One is chosen.", ""),
     "billing": lambda f: Sentence("", "Google charges what you rent to your billing account.", ""),
     "services": lambda f: Sentence("", f"All {f.text('count', 'that are needed')} that a run needs.", ""),
-    "permissions": lambda f: Sentence(
-        "",
-        "Launch, watch and delete."
-        + (" Google does not name some of them; the first launch will tell." if f.raw("unsure") else ""),
-        "",
-    ),
+    "permissions": lambda f: Sentence("", "Launch, watch and delete.", ""),
     "org-policy": lambda f: Sentence("", "No rule stands against a TPU in this area.", ""),
     "network": lambda f: Sentence("", f"The network “{f.text('network')}”.", ""),
     "bucket": lambda f: Sentence("", f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU.", ""),
