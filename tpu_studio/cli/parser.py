@@ -261,6 +261,11 @@ def parser() -> argparse.ArgumentParser:
         "--fault", action="append", default=[], metavar="NAME[:key=value,…]",
         help="what shall go wrong, also in one that runs already; any number; “list” lists them",
     )
+    practice.add_argument(
+        "--doubt", action="append", default=[], metavar="ID[=OTHER]",
+        help="what Google may do otherwise than the program assumes, also in one that runs already; any number",
+    )
+    practice.add_argument("--doubts", action="store_true", help="list what the program assumes of Google")
     practice.add_argument("--speed", type=float, default=1.0, metavar="X", help="practice seconds in a real one")
     practice.add_argument("--stop", action="store_true", help="end the one of this home, and all its machines")
     practice.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)

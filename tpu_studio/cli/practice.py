@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from pathlib import Path
 from types import FrameType
 
 from tpu_studio.cli.output import Output
@@ -14,6 +15,7 @@ from tpu_studio.wire.homes import home_folder
 
 def practice(arguments: Arguments, output: Output) -> int:
     """Runs until Ctrl-C, a stop, or (detached) nobody needs it."""
+    from tpu_studio.domain.doubts import read_doubt
     from tpu_studio.practice import daemon
     from tpu_studio.practice.faults import FAULTS
     from tpu_studio.practice.settings import Settings
@@ -27,19 +29,17 @@ def practice(arguments: Arguments, output: Output) -> int:
         faults = [{"name": fault.name, "group": fault.group, "sentence": fault.sentence} for fault in FAULTS.values()]
         output.answer({"faults": faults}, "\n".join(f"{one['name']:28}{one['sentence']}" for one in faults))
         return 0
+    if arguments.doubts:
+        return _list_doubts(output)
+    for text in arguments.doubt:
+        read_doubt(text)
     for text in arguments.fault:
         if text.partition(":")[0] not in FAULTS:
             raise BadInput("practice-fault-unknown", fault=text, known=sorted(FAULTS))
     if arguments.speed <= 0:
         raise BadInput("practice-speed", speed=arguments.speed)
-    if arguments.fault and daemon.running(home) is not None:
-        try:
-            armed = daemon.arm(home, arguments.fault)
-        except ValueError as error:
-            raise BadInput("practice-fault-wrong", raw=str(error)) from error
-        names = ", ".join(str(one["name"]) for one in armed)
-        output.answer({"armed": armed}, f"The practice cloud that runs has it now. What goes wrong there: {names}.")
-        return 0
+    if (arguments.fault or arguments.doubt) and daemon.running(home) is not None:
+        return _arm(home, arguments, output)
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
@@ -56,7 +56,39 @@ def practice(arguments: Arguments, output: Output) -> int:
     settings = Settings(daemon.folder(home), speed=arguments.speed)
     idle_s = daemon.IDLE_S if arguments.detached else None
     try:
-        daemon.serve(settings, tuple(arguments.fault), arguments.port, ready, ended, idle_s)
+        daemon.serve(settings, tuple(arguments.fault), arguments.port, ready, ended, idle_s, tuple(arguments.doubt))
     except ValueError as error:
         raise BadInput("practice-fault-wrong", raw=str(error)) from error
+    return 0
+
+
+def _arm(home: Path, arguments: Arguments, output: Output) -> int:
+    """Faults and doubts for the server that runs for *home*."""
+    from tpu_studio.practice import daemon
+
+    try:
+        faults = daemon.arm(home, arguments.fault)
+        doubts = daemon.doubt(home, arguments.doubt)
+    except ValueError as error:
+        raise BadInput("practice-fault-wrong", raw=str(error)) from error
+    told = ["The practice cloud that runs has it now."]
+    if faults:
+        told.append(f"What goes wrong there: {', '.join(str(one['name']) for one in faults)}.")
+    if doubts:
+        told.append(f"What is otherwise than assumed: {', '.join(f'{key}={way}' for key, way in doubts.items())}.")
+    output.answer({"armed": faults, "doubts": doubts}, " ".join(told))
+    return 0
+
+
+def _list_doubts(output: Output) -> int:
+    """The whole table, without a server."""
+    from tpu_studio.domain.doubts import doubts
+
+    lines = []
+    for one in doubts().values():
+        lines.append(f"{one.id}: {one.assumed}")
+        lines += [f"    ={way}: {one.ways[way]}" for way in one.others]
+        if not one.by_practice:
+            lines.append(f"    not played here ({one.playable.removeprefix('no: ')})")
+    output.answer({"doubts": [one.record() for one in doubts().values()]}, "\n".join(lines))
     return 0

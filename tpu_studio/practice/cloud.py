@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable
 
 from tpu_studio.practice.clock import Clock
+from tpu_studio.practice.doubts import Doubts
 from tpu_studio.practice.faults import Faults
 from tpu_studio.practice.meter import Meter
 from tpu_studio.practice.principals import Principals
@@ -36,6 +37,7 @@ class Cloud:
         self.db = Database(settings.database)
         self.clock = Clock(self.db, settings.speed)
         self.faults = Faults(self.db, self.clock)
+        self.doubts = Doubts(self.db)
         self.meter = Meter(self.db, self.clock)
         self.principals = Principals(self.db, self.clock, self.faults, settings.owner)
         self.url = ""

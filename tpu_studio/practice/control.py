@@ -1,14 +1,16 @@
-"""The practice cloud's own address, `/practice/…`: faults, bill, events; for its owner (the window's panel) only."""
+"""The practice cloud's own address, `/practice/…`: faults, doubts, bill, events; for its owner (the window) only."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
 
+from tpu_studio.domain.doubts import doubts
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.faults import FAULTS
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.wire.errors import BadInput
 
 
 def install(router: Router, cloud: Cloud) -> None:
@@ -41,6 +43,28 @@ def install(router: Router, cloud: Cloud) -> None:
         owned(request)
         cloud.faults.disarm(request.one("name"))
         return faults()
+
+    @router.route("GET", "/practice/doubts")
+    def doubted(request: Request) -> dict[str, Any]:
+        owned(request)
+        return {"doubts": [one.record() for one in doubts().values()], "armed": cloud.doubts.armed()}
+
+    @router.route("POST", "/practice/doubts")
+    def doubt(request: Request) -> dict[str, Any]:
+        """Body: ``{"doubt": "ID[=other]"}``."""
+        owned(request)
+        try:
+            cloud.doubts.arm(str(request.json().get("doubt", "")))
+        except BadInput as error:
+            raise GoogleError(400, "INVALID_ARGUMENT", str(error)) from error
+        return {"armed": cloud.doubts.armed()}
+
+    @router.route("DELETE", "/practice/doubts")
+    def trust(request: Request) -> dict[str, Any]:
+        """Query ``id``: one doubt; without it all: from now on as assumed."""
+        owned(request)
+        cloud.doubts.disarm(request.one("id"))
+        return {"armed": cloud.doubts.armed()}
 
     @router.route("GET", "/practice/bill")
     def bill(request: Request) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def start_or_join(home: Path, program: list[str] | None = None) -> dict[str, Any
 
 def serve(
     settings: Settings, faults: tuple[str, ...], port: int, ready: Callable[[dict[str, str]], None],
-    ended: threading.Event, idle_s: float | None = None,
+    ended: threading.Event, idle_s: float | None = None, doubts: tuple[str, ...] = (),
 ) -> Practice:  # fmt: skip
     """Serve until *ended* is set, somebody calls `stop`, or nothing has happened for *idle_s*.
 
@@ -90,7 +90,7 @@ def serve(
     """
     with _held(settings.folder):
         try:
-            practice = Practice(settings, faults, port)
+            practice = Practice(settings, faults, port, doubts)
         except OSError as failed:
             raise NotReady("practice-port-taken", port=port, raw=str(failed)) from failed
         practice.cloud.on_stop = ended.set
@@ -123,6 +123,23 @@ def arm(home: Path, faults: list[str]) -> list[dict[str, Any]]:
     for name, about in wanted:
         answer = _call(record, "POST", "/practice/faults", {"name": name, **about})
     armed: list[dict[str, Any]] = answer["armed"]
+    return armed
+
+
+def doubt(home: Path, texts: list[str]) -> dict[str, str]:
+    """Have the server of *home* answer *texts* (``ID[=other]``) the other way; all that it does, slug by id.
+
+    Raises:
+        NotReady: ``practice-failed``: there is no server.
+        ValueError: a doubt that it does not know.
+    """
+    record = running(home)
+    if record is None:
+        raise NotReady("practice-failed", raw="It does not run.")
+    answer = _call(record, "GET", "/practice/doubts")
+    for text in texts:
+        answer = _call(record, "POST", "/practice/doubts", {"doubt": text})
+    armed: dict[str, str] = answer["armed"]
     return armed
 
 

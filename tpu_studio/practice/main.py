@@ -9,6 +9,7 @@ import threading
 from importlib import import_module
 from types import TracebackType
 
+from tpu_studio.domain.doubts import read_doubt
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.routing import Router
 from tpu_studio.practice.server import TITLES, PracticeServer
@@ -39,15 +40,22 @@ class Practice:
 
     Args:
         faults: ``NAME[:key=value,…]`` each; armed before anything is prepared.
+        doubts: ``ID[=other]`` each; answered the other way from the start. Raises BadInput.
         port: 0 = the one it had before, or any.
     """
 
-    def __init__(self, settings: Settings, faults: tuple[str, ...] = (), port: int = 0) -> None:
+    def __init__(
+        self, settings: Settings, faults: tuple[str, ...] = (), port: int = 0, doubts: tuple[str, ...] = ()
+    ) -> None:
+        for text in doubts:
+            read_doubt(text)  # before anything listens
         self.cloud = Cloud(settings)
         self.router = Router()
         self.server = self._listen(port)
         for text in faults:
             self.cloud.faults.arm_text(text)
+        for text in doubts:
+            self.cloud.doubts.arm(text)
         modules = [import_module(f"tpu_studio.practice.{name}") for name in SERVICES]
         for module in modules:
             module.install(self.router, self.cloud)

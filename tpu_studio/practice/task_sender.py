@@ -140,7 +140,8 @@ class Sender:
                 "responseStatus": {"code": _HTTP_TO_RPC.get(code, 2 if code else 14),
                                    "message": f"{_words(code)}({code}): HTTP status code {code}" if code else message},
             }  # fmt: skip
-            if _exhausted(retry, attempts, now - record["first_sent"]):
+            gone = code == 404 and cloud.doubts.way("task-404-retried")
+            if gone or _exhausted(retry, attempts, now - record["first_sent"]):
                 end(cloud, name)
                 return
             record["due"] = now + backoff_s(retry, attempts)

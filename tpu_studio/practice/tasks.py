@@ -27,6 +27,7 @@ from tpu_studio.practice.skus import REGIONS
 from tpu_studio.practice.task_sender import OVER, RETRY, Sender, end
 
 FARTHEST_S = 30 * 86400
+NEAR_S = 10 * 86400  # the doubt tasks-far-ahead
 NAME_REST_S = 3600.0  # how long the name of a task that is over stays taken
 QUEUE_REST_S = 3 * 86400.0
 LARGEST_BYTES = 100_000
@@ -139,7 +140,7 @@ def install(router: Router, cloud: Cloud) -> None:
             if cloud.db.get("task", record["name"]):
                 raise GoogleError(409, "ALREADY_EXISTS", "Requested entity already exists")
             over = cloud.db.get(OVER, record["name"])
-            if over and cloud.clock.now() < over["at"] + NAME_REST_S:
+            if over and cloud.clock.now() < over["at"] + NAME_REST_S and not cloud.doubts.way("task-name-reuse"):
                 raise GoogleError(409, "ALREADY_EXISTS", "The task cannot be created because a task with this name "
                                   "existed too recently. For more information about task de-duplication see "
                                   "https://cloud.google.com/tasks/docs/reference/rest/v2/projects.locations.queues.tasks/"
@@ -199,7 +200,7 @@ def _new_task(cloud: Cloud, request: Request, queue: str, wanted: dict[str, Any]
         deadline_s = parse_duration(wanted.get("dispatchDeadline", "600s"))
     except (binascii.Error, ValueError) as error:
         raise _invalid("task", f"Invalid value: {error}") from error
-    if due > now + FARTHEST_S:
+    if due > now + (NEAR_S if cloud.doubts.way("tasks-far-ahead") else FARTHEST_S):
         raise _invalid("task.schedule_time", "The schedule time must be no more than 30 days in the future.")
     if not 15 <= deadline_s <= 1800:
         raise _invalid("task.dispatch_deadline", "The dispatch deadline must be between [15s, 30m].")

@@ -37,6 +37,21 @@ ERRORS: dict[str, Entry] = {
         f"{f.text('raw', 'A value is missing')}. {_FREE}",
         "Write it as NAME or NAME:key=value,key=value, for example preempted-at-step:step=40.",
     ),
+    "doubt-unknown": lambda f: Sentence(
+        f"There is no doubt called “{f.text('doubt', 'that')}”",
+        f"The table of what the program assumes of Google has {f.text('nearest', 'other names')}. {_FREE}",
+        "Choose one of them; “tpu-studio practice --doubts” lists all.",
+    ),
+    "doubt-way-unknown": lambda f: Sentence(
+        f"“{f.text('doubt', 'This doubt')}” has no other way called “{f.text('way', 'that')}”",
+        f"Google may answer there otherwise by: {f.text('known', 'one way only')}. {_FREE}",
+        "Write it as ID or ID=other; “tpu-studio practice --doubts” says what each means.",
+    ),
+    "doubt-unplayable": lambda f: Sentence(
+        f"The practice cloud cannot answer “{f.text('doubt', 'this doubt')}” the other way",
+        f"Why: {f.text('why', 'only a live account shows it')}. {_FREE}",
+        "Choose another; “tpu-studio practice --doubts” says which are played.",
+    ),
     "practice-speed": lambda f: Sentence(
         f"Practice time cannot run {f.text('speed', 'that many')} times as fast as real time",
         f"The speed must be above 0; 1 is real time. {_FREE}",
