@@ -14,9 +14,13 @@ from typing import Any
 import google.auth.credentials
 import pytest
 
+from tests.contract.conftest import caller
 from tpu_studio.cloud.connection import bearer, practice_side
 from tpu_studio.cloud.mailbox import BucketMailbox
+from tpu_studio.cloud.queues import RETRIES
 from tpu_studio.cloud.session import Api, Patience, session
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.regions import with_cloud_tasks
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen, Ref, Wanted
@@ -244,9 +248,60 @@ def test_a_refused_stop_is_a_refusal(start_practice: Start) -> None:
     assert dict(side.stops.of(REF)) == {}
 
 
+REGIONS_LENT = sorted({zone.region for one in catalogue().offered() for zone in one.zones})
+
+
+@pytest.mark.parametrize("region", REGIONS_LENT)
+def test_every_region_that_lends_a_tpu_has_its_stops_from_outside(practice: Practice, region: str) -> None:
+    side = side_of(practice)
+    ref = replace(REF, zone=f"{region}-a")
+    names = side.stops.set(ref, "b", [side.clock.now() + 3600.0])
+    queue = names[0].rpartition("/tasks/")[0]
+    assert side.stops.queue(ref) == queue and queue.split("/")[3] in with_cloud_tasks()
+    assert list(side.stops.of(ref)) == list(names)
+    asked = caller(practice)("GET", f"/cloudtasks/v2/{names[0]}").body
+    assert f"/locations/{region}-a/queuedResources/{REF.name}" in asked["httpRequest"]["url"]
+    side.stops.remove(names)
+    assert dict(side.stops.of(ref)) == {}
+
+
+def test_the_queue_stands_in_the_nearest_region_that_has_cloud_tasks(practice: Practice) -> None:
+    side = side_of(practice)
+    near = {zone: side.stops.queue(replace(REF, zone=zone)).split("/")[3] for zone in (
+        "us-west4-a", "us-east5-a", "us-south1-a", "europe-west4-b", "us-central2-b", "southamerica-west1-a"
+    )}  # fmt: skip
+    assert near == {
+        "us-west4-a": "us-west4", "us-east5-a": "us-east4", "us-south1-a": "us-central1",
+        "europe-west4-b": "europe-west3", "us-central2-b": "us-central1", "southamerica-west1-a": "southamerica-east1",
+    }  # fmt: skip
+
+
+def test_a_queue_that_stands_elsewhere_is_looked_for_there(practice: Practice) -> None:
+    side = side_of(practice)
+    there = replace(REF, queue="projects/practice-project/locations/europe-west3/queues/tpu-studio")
+    names = side.stops.set(there, "b", [side.clock.now() + 3600.0])
+    assert list(side.stops.of(there)) == list(names) and not side.stops.of(REF)
+
+
+def test_an_organisation_that_allows_europe_only_gets_its_queue_in_europe(start_practice: Start) -> None:
+    side = side_of(start_practice("org-policy:times=0"))
+    assert side.stops.queue(replace(REF, zone="us-west4-a")).split("/")[3] == "europe-west1"
+    assert side.stops.queue(replace(REF, zone="europe-west4-a")).split("/")[3] == "europe-west3"
+
+
+def test_a_queue_that_tries_again_otherwise_is_set_right(practice: Practice) -> None:
+    side, call = side_of(practice), caller(practice)
+    queue = side.stops.queue(REF)
+    once = {"retryConfig": {"maxAttempts": 1}}
+    call("PATCH", f"/cloudtasks/v2/{queue}?updateMask=retryConfig", once)
+    side.stops.set(REF, "b", [side.clock.now() + 3600.0])
+    there = call("GET", f"/cloudtasks/v2/{queue}").body["retryConfig"]
+    assert {key: there[key] for key in RETRIES} == RETRIES
+
+
 def test_a_queue_is_made_in_another_region_and_a_paused_one_set_going(practice: Practice) -> None:
     side = side_of(practice)
-    there = replace(REF, zone="us-east5-a")
+    there = replace(REF, zone="us-east1-d")
     first = side.stops.set(there, "b", [side.clock.now() + 3600])
     assert list(side.stops.of(there)) == list(first)
     queue = first[0].rpartition("/tasks/")[0]

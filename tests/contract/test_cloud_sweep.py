@@ -109,7 +109,9 @@ def test_a_zone_of_compute_that_does_not_answer_leaves_find_unclear(start_practi
 def sweep_on(practice: Practice, later_s: float = 0.0) -> Sweep:
     ends, project = Endpoints.at(practice.url), practice.cloud.settings.project
     http = session(bearer(practice.token))
-    stops = TaskStops(http, ends.tasks, project, runner_account(project), {"tpu": ends.tpu, "compute": ends.compute})
+    stops = TaskStops(
+        http, ends.tasks, ends.orgpolicy, project, runner_account(project), {"tpu": ends.tpu, "compute": ends.compute}
+    )
     side = side_of(practice)
     now = lambda: side.clock.now() + later_s  # noqa: E731
     return Sweep(http, ends, project, side.machines, stops, now, patience=QUICK, sleep=lambda seconds: None)
@@ -209,9 +211,11 @@ def test_stops_that_were_set_just_now_wait_for_their_machine(start_practice: Sta
 
 def test_a_task_in_our_queue_that_calls_something_else_stays(start_practice: Start) -> None:
     practice = start_practice()
-    project, endpoint = practice.cloud.settings.project, Endpoints.at(practice.url).tasks
+    project, ends = practice.cloud.settings.project, Endpoints.at(practice.url)
     target = {"tpu": f"{practice.url}/v2/projects/another#"}
-    elsewhere = TaskStops(session(bearer(practice.token)), endpoint, project, runner_account(project), target)
+    elsewhere = TaskStops(
+        session(bearer(practice.token)), ends.tasks, ends.orgpolicy, project, runner_account(project), target
+    )
     elsewhere.set(REF, "b", [side_of(practice).clock.now() + 36_000])
     sweeping = sweep_on(practice)
     outcome = {item.kind: error for item, error in sweeping.delete(sweeping.look().items)}

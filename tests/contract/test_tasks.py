@@ -72,7 +72,7 @@ def test_google_s_client_makes_lists_reads_and_deletes_tasks(practice: Practice)
 
 
 def test_google_s_client_makes_changes_and_deletes_a_queue(practice: Practice):
-    parent = "projects/practice-project/locations/europe-west4"
+    parent = "projects/practice-project/locations/europe-west3"
     with google_client(practice, "cloudtasks.v2") as api:
         queues = api.projects().locations().queues()
 

@@ -327,6 +327,9 @@ class _Stops:
     def __init__(self, sky: Sky) -> None:
         self._sky = sky
 
+    def queue(self, ref: Ref) -> str:
+        return f"projects/sky/locations/{ref.region}/queues/tpu-studio"
+
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         names = []
         for time in at:

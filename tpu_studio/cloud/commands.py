@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
-from tpu_studio.cloud.stops import QUEUE, resource
+from tpu_studio.cloud.queues import QUEUE
+from tpu_studio.cloud.stops import resource
 from tpu_studio.workflow.cloudruns.ports import Wanted
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -25,6 +26,7 @@ def script(
     stops: Sequence[float],
     endpoint: str = "https://tpu.googleapis.com",
     account: str = "",
+    queue_region: str = "",
 ) -> str:
     """A POSIX shell script.
 
@@ -32,6 +34,7 @@ def script(
         uploads: Local file → object name, in order.
         stops: When outside stops are to fire, seconds since 1970; [] for none.
         account: As which they act; "": as the machine's own.
+        queue_region: Where their queue stands; "": in the machine's region.
     """
     ref = wanted.ref
     parts = ["#!/bin/sh", f"# What TPU Studio does to start {_word(ref.name)}.", "set -eu", ""]
@@ -39,7 +42,9 @@ def script(
         parts.append("# Job and data, to the bucket.")
         parts += [_line("gcloud", "storage", "cp", path, f"gs://{bucket}/{name}") for path, name in uploads.items()]
         parts.append("")
-    parts += _stop_lines(wanted, project, stops, endpoint, account or wanted.service_account)
+    parts += _stop_lines(
+        wanted, project, stops, endpoint, account or wanted.service_account, queue_region or wanted.ref.region
+    )
     parts.append("# The machine. Its metadata is written to files first: the startup script, and what it reads.")
     files = {key: f"{PurePosixPath(ref.name)}.{key}" for key in wanted.metadata}
     if ref.backend == "compute":
@@ -90,7 +95,9 @@ def _instance(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[st
     return words
 
 
-def _stop_lines(wanted: Wanted, project: str, stops: Sequence[float], endpoint: str, account: str) -> list[str]:
+def _stop_lines(
+    wanted: Wanted, project: str, stops: Sequence[float], endpoint: str, account: str, region: str
+) -> list[str]:
     if not stops:
         return ["# No stop from outside: the machine alone ends itself.", ""]
     ref = wanted.ref
@@ -100,7 +107,7 @@ def _stop_lines(wanted: Wanted, project: str, stops: Sequence[float], endpoint: 
         told.append(
             _line(
                 "gcloud", "tasks", "create-http-task", f"{ref.name}-b-{number}-{round(at)}", f"--queue={QUEUE}",
-                f"--project={project}", f"--location={ref.region}", f"--url={endpoint}/{resource(ref, project)}",
+                f"--project={project}", f"--location={region}", f"--url={endpoint}/{resource(ref, project)}",
                 "--method=DELETE", f"--schedule-time={when}",
                 f"--oauth-service-account-email={account}", f"--oauth-token-scope={_SCOPE}",
             )

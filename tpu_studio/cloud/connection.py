@@ -56,7 +56,8 @@ def connect(
             "compute": ComputeMachines(http, ends.compute, project, patience=patience),
         },
         stops=TaskStops(
-            http, ends.tasks, project, stopper or runner, {"tpu": ends.tpu, "compute": ends.compute}, patience=patience
+            http, ends.tasks, ends.orgpolicy, project, stopper or runner, {"tpu": ends.tpu, "compute": ends.compute},
+            patience=patience,
         ),
         mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience),
         clock=clock,

@@ -14,12 +14,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tpu_studio.cloud import errors
+from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.cloudruns.ports import Ref
 
-QUEUE = "tpu-studio"
-_RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
 _NAME = re.compile(r"^(?P<machine>.+)-(?P<kind>[bln])-(?P<n>\d+)-(?P<at>\d{9,})$")
 _TARGET = re.compile(
     r"/projects/(?P<project>[^/]+)/(?:locations|zones)/(?P<zone>[^/]+)/(?P<kind>queuedResources|nodes|instances)"
@@ -33,15 +32,17 @@ class TaskStops:
     http: What `session.session` made.
     endpoint: Base URL of Cloud Tasks.
     targets: Base URLs by backend (``tpu``, ``compute``) as the tasks shall call them.
+    policies: Base URL of Organization Policy, which tells where a queue may stand.
     account: The service account whose token the task carries; the caller must be allowed to act as it. Not the
         machines' own where another can be had: what they may not delete, this net still can.
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, account: str, targets: Mapping[str, str],
+        self, http: Any, endpoint: str, policies: str, project: str, account: str, targets: Mapping[str, str],
         *, patience: Patience = PATIENT,
     ) -> None:  # fmt: skip
         self._api = Api(endpoint, http, patience=patience)
+        self._regions = QueueRegions(self._api, Api(policies, http, patience=patience), project)
         self._project, self._account, self._targets = project, account, dict(targets)
 
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
@@ -51,9 +52,9 @@ class TaskStops:
             CloudRefused: No queue can be had, or a task was refused. Those that were set before stay.
             CloudUnclear: Whether one stands could not be found out.
         """
-        queue = self.queue(ref.region)
+        queue = self.queue(ref)
         self._open(queue)
-        standing = self.of(ref)
+        standing = self._in(queue, ref)
         used = [int(found["n"]) for name in standing if (found := _NAME.match(name.rpartition("/")[2]))]
         next_n = max(used, default=0) + 1
         names = []
@@ -63,8 +64,11 @@ class TaskStops:
         return names
 
     def of(self, ref: Ref) -> Mapping[str, float]:
+        return self._in(self.queue(ref), ref)
+
+    def _in(self, queue: str, ref: Ref) -> dict[str, float]:
         found = {}
-        for name, when in self.all(ref.region).items():
+        for name, when in self._tasks_of(queue).items():
             parts = _NAME.match(name.rpartition("/")[2])
             if parts and parts["machine"] == ref.name:
                 found[name] = when
@@ -96,15 +100,17 @@ class TaskStops:
         backend = "compute" if found["kind"] == "instances" else "tpu"
         return Ref(unquote(found["name"]), unquote(found["zone"]), backend), _seconds(task.get("createTime"))
 
-    def queue(self, region: str) -> str:
-        return f"projects/{self._project}/locations/{region}/queues/{QUEUE}"
+    def queue(self, ref: Ref) -> str:
+        """See `ports.OutsideStops`. Raises CloudRefused ``org-policy``, CloudUnclear."""
+        return ref.queue or self._regions.queue(self._regions.near(ref.region))
 
     def all(self, region: str) -> dict[str, float]:
         """Every task of our queue in *region*: full name → time; none where there is no queue."""
+        return self._tasks_of(self._regions.queue(region))
+
+    def _tasks_of(self, queue: str) -> dict[str, float]:
         try:
-            tasks = self._api.pages(
-                f"/v2/{_path(self.queue(region))}/tasks", "tasks", {"pageSize": 1000}, region=region
-            )
+            tasks = self._api.pages(f"/v2/{_path(queue)}/tasks", "tasks", {"pageSize": 1000})
         except CloudRefused as error:
             if error.id == "not-found":
                 return {}
@@ -114,20 +120,22 @@ class TaskStops:
     # ------------------------------------------------------------------------------------------------------ calls
 
     def _open(self, queue: str) -> None:
-        """The queue, made if absent and set going if it was paused: a paused one never fires."""
+        """The queue, made if absent, with our retries, and set going if it was paused: a paused one never fires."""
         path = f"/v2/{_path(queue)}"
         try:
             found = self._api.get(path)
         except CloudRefused as error:
             if error.id != "not-found":
                 raise
-            body = {"name": queue, "retryConfig": _RETRIES}
+            body = {"name": queue, "retryConfig": dict(RETRIES)}
             try:
                 found = self._api.post(path.rpartition("/")[0], body, again=True)
             except CloudRefused as second:
                 if second.id != "exists":
                     raise
                 found = self._api.get(path)
+        if not has_retries(found):
+            found = self._api.patch(path, {"retryConfig": dict(RETRIES)}, {"updateMask": "retryConfig"}, again=True)
         if found.get("state") in ("PAUSED", "DISABLED"):
             found = self._api.post(f"{path}:resume", {}, again=True)
             if found.get("state") in ("PAUSED", "DISABLED"):

@@ -14,8 +14,9 @@ from typing import Any
 from tpu_studio.cloud.compute import aggregated
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.prices import ADDRESS_USD_PER_HOUR, DISK_USD_PER_GB_MONTH, extras
+from tpu_studio.cloud.queues import QUEUE
 from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
-from tpu_studio.cloud.stops import QUEUE, TaskStops
+from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.domain.catalogue import Catalogue, catalogue
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Machines, Ref

@@ -85,7 +85,8 @@ def _script(
     endpoint = side.endpoints["compute" if rules.backend == "compute" else "tpu"]
     outside = not plan.limits.get("without_outside_stop")
     times = asking.before_times(now, state, rules, limits) if outside else []
-    return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint, side.stop_account)
+    region = side.stops.queue(machine.ref).split("/")[3] if outside else ""
+    return script(wanted, side.project, side.mailbox.bucket, uploads, times, endpoint, side.stop_account, region)
 
 
 class _Hashing(io.RawIOBase):

@@ -36,7 +36,7 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
             "tpu": TpuMachines(http, ends.tpu, who.project),
             "compute": ComputeMachines(http, ends.compute, who.project),
         }
-        stops = TaskStops(http, ends.tasks, who.project, who.stopper or who.runner, targets)
+        stops = TaskStops(http, ends.tasks, ends.orgpolicy, who.project, who.stopper or who.runner, targets)
         clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations")
         yield Sweep(http, ends, who.project, machines, stops, clock.now, known=_priced(http, ends))
 

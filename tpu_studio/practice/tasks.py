@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from tpu_studio.domain.regions import with_cloud_tasks
 from tpu_studio.practice import iam
 from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.cloud import Cloud
@@ -23,14 +24,15 @@ from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.practice.resourcemanager import need_project
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
-from tpu_studio.practice.skus import REGIONS
 from tpu_studio.practice.task_sender import OVER, RETRY, Sender, end
 
+REGIONS = with_cloud_tasks()
 FARTHEST_S = 30 * 86400
 NEAR_S = 10 * 86400  # the doubt tasks-far-ahead
 NAME_REST_S = 3600.0  # how long the name of a task that is over stays taken
 QUEUE_REST_S = 3 * 86400.0
 LARGEST_BYTES = 100_000
+READY_RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}  # as the account page sets it up
 RATE = {"maxDispatchesPerSecond": 500, "maxBurstSize": 100, "maxConcurrentDispatches": 1000}
 
 
@@ -176,7 +178,8 @@ def prepare(cloud: Cloud) -> None:
     """The queue that a ready project has."""
     settings = cloud.settings
     if settings.ready:
-        _make_queue(cloud, f"projects/{settings.project}/locations/{settings.region}/queues/{settings.queue}", {})
+        name = f"projects/{settings.project}/locations/{settings.region}/queues/{settings.queue}"
+        _make_queue(cloud, name, {"retryConfig": READY_RETRIES})
 
 
 def _new_task(cloud: Cloud, request: Request, queue: str, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -267,7 +270,8 @@ def _location(project: dict[str, Any], region: str) -> dict[str, Any]:
 def _parent(cloud: Cloud, request: Request, permission: str) -> str:
     project = need_project(cloud, request, permission)
     if request.match["location"] not in REGIONS:
-        raise GoogleError(400, "INVALID_ARGUMENT", f"Location '{request.match['location']}' is not a valid location.")
+        raise GoogleError(400, "INVALID_ARGUMENT", f"'{request.match['location']}' is not a valid location for Cloud "
+                          "Tasks. Use ListLocations to list valid locations.")
     return f"projects/{project['projectId']}/locations/{request.match['location']}"
 
 

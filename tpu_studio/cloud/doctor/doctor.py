@@ -12,9 +12,10 @@ from typing import Any
 from google.auth.transport.requests import Request
 
 from tpu_studio.cloud.doctor import names, quota
-from tpu_studio.cloud.doctor.repairs import Apis, Repairs, account_path, queue_name, runner_address, stopper_address
+from tpu_studio.cloud.doctor.repairs import Apis, Repairs, account_path, runner_address, stopper_address
 from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.queues import allows, has_retries
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.account.ports import (
@@ -136,7 +137,7 @@ class GoogleDoctor:
                 raise
 
         stops = []
-        if not _allows_region(policy("gcp.resourceLocations"), choices.region):
+        if not allows(policy("gcp.resourceLocations"), choices.region):
             stops.append("gcp.resourceLocations")
         if _denies_all(policy("compute.vmExternalIpAccess")):
             stops.append("compute.vmExternalIpAccess")
@@ -202,13 +203,18 @@ class GoogleDoctor:
         return Result("runner", "pass", {"runner": address})
 
     def _outside_stop(self, choices: Choices) -> Result:
+        apis = self._apis(choices.project)
+        queue = apis.queue(choices)
+        region = queue.split("/")[3]
         try:
-            seen = self._apis(choices.project).tasks.get(f"/v2/{queue_name(choices)}")
+            seen = apis.tasks.get(f"/v2/{queue}")
         except CloudRefused as error:
             if error.id != "not-found":
                 raise
-            return Result("outside-stop", "fail", {"region": choices.region}, fix="make-queue", undo=True)
-        facts = {"region": choices.region, "account": choices.stopper or runner_address(choices)}
+            return Result("outside-stop", "fail", {"region": region}, fix="make-queue", undo=True)
+        facts = {"region": region, "account": choices.stopper or runner_address(choices)}
+        if not has_retries(seen):
+            return Result("outside-stop", "fail", {**facts, "retries": seen.get("retryConfig")}, fix="make-queue")
         if seen.get("state") not in ("RUNNING", 1):
             return Result("outside-stop", "fail", {**facts, "state": seen.get("state")}, fix="make-queue")
         if not choices.stopper:  # set up before it had an account of its own, or on another computer: it works
@@ -426,19 +432,6 @@ class GoogleDoctor:
 def _refused(api: Api, path: str, permissions: Sequence[str]) -> list[str]:
     granted = api.post(f"{path}:testIamPermissions", {"permissions": list(permissions)}, again=True)
     return [one for one in permissions if one not in (granted.get("permissions") or ())]
-
-
-def _allows_region(spec: Mapping[str, Any], region: str) -> bool:
-    """Whether a ``gcp.resourceLocations`` policy lets things be made in *region*; groups are ``in:…-locations``."""
-    for rule in spec.get("rules") or ():
-        values = rule.get("values") or {}
-        allowed, denied = values.get("allowedValues") or (), values.get("deniedValues") or ()
-        groups = {region, f"in:{region}-locations", f"in:{region.split('-')[0]}-locations", f"is:{region}"}
-        if rule.get("denyAll") or groups & set(denied):
-            return False
-        if allowed and not groups & set(allowed):
-            return False
-    return True
 
 
 def _denies_all(spec: Mapping[str, Any]) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tpu_studio.cloud.doctor import names
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries
 from tpu_studio.cloud.session import Api, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import Choices
@@ -41,6 +42,11 @@ class Apis:
             api(endpoints.resources),
         )
         self.iam, self.policies = api(endpoints.iam), api(endpoints.orgpolicy)
+        self.regions = QueueRegions(self.tasks, self.policies, project)
+
+    def queue(self, choices: Choices) -> str:
+        """Full name of the outside stops' queue, in the nearest region. Raises as `QueueRegions.near`."""
+        return self.regions.queue(self.regions.near(choices.region))
 
 
 def runner_address(choices: Choices) -> str:
@@ -53,10 +59,6 @@ def stopper_address(choices: Choices) -> str:
 
 def account_path(choices: Choices, address: str) -> str:
     return f"/v1/projects/{segment(choices.project)}/serviceAccounts/{segment(address)}"
-
-
-def queue_name(choices: Choices) -> str:
-    return f"projects/{choices.project}/locations/{choices.region}/queues/{names.QUEUE}"
 
 
 class Repairs:
@@ -132,7 +134,7 @@ class Repairs:
         return replace(choices, runner=address)
 
     def make_stops(self, choices: Choices) -> Choices:
-        """The queue of the outside stops in the TPU's region, and the account as which they delete."""
+        """The queue of the outside stops, as near as Cloud Tasks is, and the account as which they delete."""
         self._make_queue(choices)
         address = stopper_address(choices)
         title, may = "TPU Studio stops", names.STOPPER_PERMISSIONS
@@ -176,15 +178,14 @@ class Repairs:
         return True
 
     def _make_queue(self, choices: Choices) -> None:
-        parent = f"/v2/projects/{segment(choices.project)}/locations/{segment(choices.region)}/queues"
-        body = {
-            "name": queue_name(choices),
-            "retryConfig": {"maxAttempts": 5, "minBackoff": "10s", "maxBackoff": "120s"},
-        }
-        if not self._made(lambda: self._apis.tasks.post(parent, body)):
-            queue = f"/v2/{queue_name(choices)}"
-            if self._apis.tasks.get(queue).get("state") not in ("RUNNING", 1):
-                self._apis.tasks.post(f"{queue}:resume", {}, again=True)
+        name = self._apis.queue(choices)
+        path, body = f"/v2/{name}", {"name": name, "retryConfig": dict(RETRIES)}
+        if not self._made(lambda: self._apis.tasks.post(path.rpartition("/")[0], body)):
+            there = self._apis.tasks.get(path)
+            if not has_retries(there):
+                self._apis.tasks.patch(path, {"retryConfig": dict(RETRIES)}, {"updateMask": "retryConfig"}, again=True)
+            if there.get("state") not in ("RUNNING", 1):
+                self._apis.tasks.post(f"{path}:resume", {}, again=True)
 
     def make_alert(self, choices: Choices, *, billing_account: str, project_number: str) -> Choices:
         """Mail at 50, 90 and 100 % of the month's amount. It stops nothing."""
@@ -221,7 +222,14 @@ class Repairs:
         Raises:
             CloudRefused: ``precondition``: a stop that stands relies on the account.
         """
-        standing = self._apis.tasks.pages(f"/v2/{queue_name(choices)}/tasks", "tasks", {"pageSize": 100})
+        standing: list[Any] = []
+        for region in self._apis.regions.all():
+            try:
+                tasks = f"/v2/{self._apis.regions.queue(region)}/tasks"
+                standing += self._apis.tasks.pages(tasks, "tasks", {"pageSize": 100})
+            except CloudRefused as error:
+                if error.id != "not-found":  # no queue there
+                    raise
         if standing:
             raise CloudRefused("precondition", raw=f"{len(standing)} stops from outside still rely on this account")
         if self._is_there(choices, stopper_address(choices)):

@@ -150,6 +150,8 @@ _FAIL: dict[str, Entry] = {
         "",
         f"Missing for its account: {_some(f.raw('missing'))}. Without it Google could not delete the TPU."
         if f.raw("missing")
+        else "Google's queue for it tries a stop again otherwise than we need."
+        if f.raw("retries") is not None
         else f"Google's queue for it in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
         "Set it up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
     ),

@@ -184,7 +184,7 @@ class Acts:
             self._closing.declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id})
             self._records.journal.close(intent, "refused", time.time())
             return 0.0
-        facts = {"stops": standing, "account": run.side.stop_account}
+        facts = {"stops": standing, "account": run.side.stop_account, "queue": run.side.stops.queue(machine.ref)}
         self._records.end(run, intent, "stops", name, "set", facts=facts)
         if run.side.stop_account == run.side.runner:
             self._tell_shared(run)
@@ -220,7 +220,7 @@ class Acts:
             raise CloudUnclear("unreadable-reply", raw="the stops that were set are not there")
         config = asking.config(
             machine, plan=run.plan, state=run.state, side=run.side, install=self._records.install, limits=limits,
-            stops=stops, now=now,
+            stops=stops, now=now, queue=run.side.stops.queue(machine.ref) if stops else "",
         )  # fmt: skip
         metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
         wanted = asking.wanted(

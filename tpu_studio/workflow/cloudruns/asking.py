@@ -86,8 +86,9 @@ def config(
     limits: Limits,
     stops: list[str] | None,
     now: float,
+    queue: str = "",
 ) -> dict[str, Any]:
-    """The ts-config of docs/cloud.md."""
+    """The ts-config of docs/cloud.md; *queue*: in which *stops* stand."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":
         place = f"v2/projects/{side.project}/locations/{ref.zone}"
@@ -95,7 +96,7 @@ def config(
     else:
         resource = node = f"compute/v1/projects/{side.project}/zones/{ref.zone}/instances/{ref.name}"
     outside = {
-        "queue": f"projects/{side.project}/locations/{ref.region}/queues/{LABEL}",
+        "queue": queue,
         "account": side.stop_account,
         "before": stops,
         "margin_s": MARGIN_S,

@@ -191,7 +191,7 @@ class Driver:
                 plan = loads(json.dumps(facts["plan"]).encode())
                 at = str(facts.get("project", "")), str(facts.get("bucket", ""))
                 side = self._side_at(plan, *at) if all(at) else self.side(plan)
-                ref = Ref(name, str(facts["zone"]), str(facts["backend"]))
+                ref = Ref(name, str(facts["zone"]), str(facts["backend"]), str(facts.get("queue", "")))
                 machines = side.machines[ref.backend]
                 if machines.look(ref) is not None:
                     machines.delete(ref)

@@ -20,11 +20,15 @@ READ_AT_MOST = 16 << 20
 
 @dataclass(frozen=True)
 class Ref:
-    """A machine by its name: what is created, looked at and deleted. *backend*: ``tpu`` or ``compute``."""
+    """A machine by its name: what is created, looked at and deleted. *backend*: ``tpu`` or ``compute``.
+
+    *queue*: full name of the queue that its outside stops stand in, "" while none were set: the nearest then.
+    """
 
     name: str
     zone: str
     backend: str = "tpu"
+    queue: str = field(default="", compare=False)
 
     @property
     def region(self) -> str:
@@ -118,6 +122,10 @@ class Machines(Protocol):
 class OutsideStops(Protocol):
     """One-shot tasks at Google that delete a machine with the laptop off."""
 
+    def queue(self, ref: Ref) -> str:
+        """Full name of the queue that the stops of *ref* stand in, or would: in the nearest allowed region."""
+        ...
+
     def set(self, ref: Ref, kind: str, at: Sequence[float]) -> Sequence[str]:
         """Schedule a DELETE at each time and read each back; their full names. A name is never used twice."""
         ...
@@ -193,7 +201,6 @@ class CloudSide:
         runner: The service account that machines run as.
         stopper: The one as which stops from outside act; "": the runner too, so that both nets hang on one account.
         endpoints: Base URLs as the VM shall use them (ts-config).
-        queue: Full name of the outside-stop queue by region is ``projects/P/locations/<region>/queues/tpu-studio``.
         speed: How much faster than real time the cloud's clock runs (practice only), else 1.
     """
 

@@ -134,6 +134,7 @@ class Records:
             "name": machine.ref.name,
             "zone": machine.ref.zone,
             "backend": machine.ref.backend,
+            **({"queue": machine.ref.queue} if machine.ref.queue else {}),
             "attempt": machine.attempt,
             "try": machine.number,
             **facts,

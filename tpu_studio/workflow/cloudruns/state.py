@@ -242,7 +242,8 @@ def _closed(state: State, event: Event) -> State:
     facts = event.get("facts")
     facts = facts if isinstance(facts, dict) else {}
     if action == "stops":
-        return _put(state, replace(known, stops=outcome == "set"))
+        ref = replace(known.ref, queue=str(facts.get("queue") or known.ref.queue))
+        return _put(state, replace(known, ref=ref, stops=outcome == "set"))
     if action == "lease-stops":
         return _put(state, replace(known, lease_stops=True))
     if action == "create":

@@ -1,0 +1,109 @@
+"""Where the queue of the outside stops stands: the nearest region that has Cloud Tasks and is allowed.
+
+Cloud Tasks is not in every region that lends TPUs; a task may call any address, so it need not be. Used by `stops`,
+and by the doctor, which makes the queue.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.session import Api, segment
+from tpu_studio.domain.regions import groups_of, nearest, with_cloud_tasks
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+
+QUEUE = "tpu-studio"
+LOCATIONS = "gcp.resourceLocations"
+RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
+"""Of the queue: a stop that Google's own trouble hits is tried again, and one that fires on nothing is over soon."""
+_KEPT_S = 3600.0
+
+
+class QueueRegions:
+    """Args:
+    tasks, policies: Of Cloud Tasks and of Organization Policy. What they answer is kept for an hour.
+    """
+
+    def __init__(self, tasks: Api, policies: Api, project: str) -> None:
+        self._tasks, self._policies, self._project = tasks, policies, project
+        self._kept: tuple[float, tuple[str, ...], Mapping[str, Any]] | None = None
+
+    def near(self, region: str) -> str:
+        """The region of the queue for machines in *region*.
+
+        Raises:
+            CloudRefused: ``org-policy``: the organisation allows no region that has Cloud Tasks.
+            CloudUnclear: Google could not be asked.
+        """
+        has_tasks, policy = self._look()
+        found = nearest(region, [one for one in has_tasks if allows(policy, one)])
+        if not found:
+            raw = "No region that has Cloud Tasks is allowed"
+            raise errors.make("org-policy", {"constraint": LOCATIONS, "raw": raw})
+        return found
+
+    def queue(self, region: str) -> str:
+        """Full name of the queue that stands in *region*."""
+        return f"projects/{self._project}/locations/{region}/queues/{QUEUE}"
+
+    def all(self) -> tuple[str, ...]:
+        """The regions that have Cloud Tasks. Raises CloudUnclear."""
+        return self._look()[0]
+
+    def _look(self) -> tuple[tuple[str, ...], Mapping[str, Any]]:
+        now = time.monotonic()
+        if self._kept is None or now - self._kept[0] > _KEPT_S:
+            try:
+                self._kept = (now, self._with_tasks(), self._policy())
+            except CloudUnclear:
+                if self._kept is None:
+                    raise  # else: as it was an hour ago
+        return self._kept[1], self._kept[2]
+
+    def _with_tasks(self) -> tuple[str, ...]:
+        """The project's own list; the documented one where it may not be read."""
+        try:
+            found = self._tasks.pages(f"/v2/projects/{segment(self._project)}/locations", "locations")
+        except CloudRefused:
+            return with_cloud_tasks()
+        return tuple(str(one.get("locationId", "")) for one in found) or with_cloud_tasks()
+
+    def _policy(self) -> Mapping[str, Any]:
+        """{} where it may not be read: the queue is asked for, and Google refuses it where it is forbidden."""
+        path = f"/v2/projects/{segment(self._project)}/policies/{LOCATIONS}:getEffectivePolicy"
+        try:
+            found: Mapping[str, Any] = self._policies.get(path).get("spec") or {}
+        except CloudRefused:
+            return {}
+        return found
+
+
+def has_retries(queue: Mapping[str, Any]) -> bool:
+    """Whether *queue* tries again as we need it (`RETRIES`)."""
+    there = queue.get("retryConfig") or {}
+    return all(_plain(there.get(key)) == _plain(value) for key, value in RETRIES.items())
+
+
+def _plain(value: Any) -> Any:
+    """A duration in seconds: Google writes ``30s`` and ``30.000s``."""
+    text = str(value)
+    try:
+        return float(text.removesuffix("s"))
+    except ValueError:
+        return text
+
+
+def allows(policy: Mapping[str, Any], region: str) -> bool:
+    """Whether a ``gcp.resourceLocations`` policy (its ``spec``) lets things be made in *region*."""
+    for rule in policy.get("rules") or ():
+        values = rule.get("values") or {}
+        allowed, denied = values.get("allowedValues") or (), values.get("deniedValues") or ()
+        groups = groups_of(region)
+        if rule.get("denyAll") or groups & set(denied):
+            return False
+        if allowed and not groups & set(allowed):
+            return False
+    return True
