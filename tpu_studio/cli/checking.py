@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tpu_studio.cli.engine import cancelling
@@ -12,7 +13,7 @@ from tpu_studio.cli.planning import RENTED, note, prepare, runs_on, slice_of
 from tpu_studio.cli.studio import studio
 from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.job import parse_setting
-from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.plan import Check, Plan
 
 SHOWN = 200  # letters of what somebody else said, within a sentence
 _STAGES = {
@@ -30,10 +31,13 @@ def check(arguments: Arguments, output: Output) -> int:
     from tpu_studio.viewmodels.plancheck import own_words
 
     names_a_tpu = any(parse_setting(text)[0] == "where.accelerator" for text in arguments.set)
-    if names_a_tpu and not arguments.on:
+    asked_of_the_chip = names_a_tpu and not arguments.on
+    if asked_of_the_chip:
         arguments.on = "cloud"
     with studio() as services:
         made = prepare(services, arguments, output, measure=False, checked=False)
+        if asked_of_the_chip:
+            made = replace(made, checks=tuple(_not_rented(one) for one in made.checks))
         answer: Mapping[str, Any] = {}
         if not made.blocking and (made.consent or made.job.model != "file"):
             target = slice_of(made)
@@ -59,6 +63,11 @@ def check(arguments: Arguments, output: Output) -> int:
     if made.blocking:
         return BadInput.exit_code
     return 0 if made.fits else 1
+
+
+def _not_rented(found: Check) -> Check:
+    """What keeps a TPU from being rented is a warning where only the model is asked about."""
+    return replace(found, level="warning") if found.id == "place-needs-jax" else found
 
 
 def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:

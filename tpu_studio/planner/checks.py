@@ -28,6 +28,13 @@ FEW_OF_A_KIND = 10
 LONG_HOURS = 12.0
 MOST_HOURS = 29 * 24.0
 UNUSUAL_RATE = 20.0  # times the recommended rate
+NEEDS_JAX = "place-needs-jax"
+
+
+def refused_at(place: str, framework: str) -> bool:
+    """TensorFlow at Google: the trainer neither starts the TPU with TPUClusterResolver nor trains under TPUStrategy, so
+    it would train on the processor of a machine whose chips are charged. Practice machines are processors."""
+    return place == "cloud" and framework == "tensorflow"
 
 
 def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
@@ -156,6 +163,11 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
 
 def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check]:
     place = resolved.values["where.place"]
+    if refused_at(str(place), str(resolved.values["training.framework"])):
+        yield Check(
+            NEEDS_JAX, "error", "On a rented TPU, TPU Studio trains with JAX", {"training.framework": "jax"},
+            {"accelerator": title_of(str(resolved.values["where.accelerator"]))},
+        )  # fmt: skip
     if rented is not None:
         if rented.problem:
             yield Check(

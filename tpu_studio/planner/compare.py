@@ -15,6 +15,7 @@ from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_a
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
+from tpu_studio.planner.checks import refused_at
 from tpu_studio.planner.estimate import Estimate, plus
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.work import Memory, Work
@@ -138,6 +139,8 @@ def loan(framework: str, accelerator: str, tier: str) -> rented.Rented | None:
 @lru_cache(maxsize=512)
 def _loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rented.Rented | None:
     part = known.slice(accelerator)
+    if refused_at("cloud", framework):
+        return None
     if known.possible(part.generation, framework, tier, "", part.chips).state != "documented":
         return None
     values: Mapping[str, Any] = {

@@ -14,6 +14,7 @@ from tpu_studio.planner.advice.choose import advise
 from tpu_studio.planner.advice.situation import Situation
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.broken import without_money
+from tpu_studio.planner.checks import refused_at
 from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
@@ -24,6 +25,7 @@ from tpu_studio.planner.verdict import judge
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.schema import AUTO
 
 LEVELS = {"error": 0, "warning": 1, "info": 2, "ok": 3}
 HERE: Mapping[str, Any] = dict.fromkeys(
@@ -79,11 +81,15 @@ def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
     here = draft if plan.place == "computer" else at(HERE, False)
     cloud = draft
     if plan.place != "cloud":
-        changes = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
+        changes: dict[str, Any] = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
+        if refused_at("cloud", str(draft.job["training.framework"])):
+            changes["training.framework"] = AUTO
         rehearsed = {"where.accelerator": plan.accelerator} if plan.place == "practice" else HERE
         cloud = at({**rehearsed, **changes}, False)
     own = None
-    if plan.place in ("cloud", "practice") and plan.fits and plan.time_s:  # its slice may have several machines
+    if refused_at(plan.place, plan.framework):  # no way at all
+        pass
+    elif plan.place in ("cloud", "practice") and plan.fits and plan.time_s:  # its slice may have several machines
         tier, time, cost = str(plan.job["where.tier"]), plan.time_s, plan.cost_usd
         if plan.place == "practice" and cloud.rented is not None:  # as Google's takes, which it rehearses
             time, usd = cloud.estimate.time_s, cloud.rented.usd_per_hour

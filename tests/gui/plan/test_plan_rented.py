@@ -10,9 +10,10 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
-from tests.gui.plan.pages import as_wide_as, press, rented, sheet_of, words_in
+from tests.gui.plan.pages import as_wide_as, press, rented, sheet_of, shown_notes, words_in
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
+from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
 
 
@@ -52,6 +53,18 @@ def test_what_cannot_be_rented_is_disabled_with_its_reason(page: PlanPage, world
     world.model.set("training.framework", "tensorflow")
     item = box.generation.model().item(box.generation.findData("tpu7x"))
     assert not item.isEnabled() and "TensorFlow" in item.toolTip() and item.text() == "tpu7x · not possible"
+
+
+def test_tensorflow_on_a_rented_tpu_is_one_press_from_jax(qtbot: QtBot, page: PlanPage, world: World):
+    as_wide_as(page, 1400)
+    rented(page, world, "cloud")
+    page.where_section.framework.segment("tensorflow").click()
+    assert world.view.missing == ("where", "On a rented TPU, TPU Studio trains with JAX")
+    assert shown_notes(page.card)[0] == "On a rented TPU, TPU Studio trains with JAX"
+    note = next(note for note in page.card.findChildren(TallNote) if note.isVisible())
+    assert note.button is not None and note.button.text() == "Use JAX"
+    qtbot.mouseClick(note.button, Qt.MouseButton.LeftButton)
+    assert world.view.plan is not None and world.view.plan.framework == "jax" and not world.view.missing[1]
 
 
 def test_who_lends_the_tpu_can_be_chosen_where_both_do_and_says_why_where_not(page: PlanPage, world: World):

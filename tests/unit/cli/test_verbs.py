@@ -146,6 +146,7 @@ def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Termin
     (("run", JOB, "--set", "nonsense"), "job-setting"),
     (("run", JOB, "--open"), "colab-only"),
     (("run", JOB, "--on", "cloud"), "needs-yes"),
+    (("run", JOB, "--on", "cloud", "--yes", "--set", "training.framework=tensorflow"), "plan-has-errors"),
     (("plan", JOB, "--on", "mars"), "command-line"),
     (("convert", "nowhere", "out"), "data-missing"),
     (("frobnicate",), "command-line"),
@@ -160,6 +161,16 @@ def test_bad_input_is_exit_2_with_its_id_and_words(
     assert set(error) == {"id", "title", "meaning", "action", "facts"}
     assert error["title"] in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_tensorflow_at_google_is_exit_2_and_names_the_option_that_helps(terminal: Terminal) -> None:
+    job = ("--set", "training.framework=tensorflow", JOB)
+    done = terminal.run("plan", "--on", "cloud", *job)
+    assert done.returncode == 2 and "--set training.framework=jax" in done.stdout
+    assert terminal.json("plan", "--on", "practice", "--no-measure", *job)[0] == 0
+    code, told = terminal.json("check", "--set", "where.accelerator=v5litepod-1", *job)  # asks about the model only
+    found = next(check for check in told["checks"] if check["id"] == "place-needs-jax")
+    assert (code, found["level"], found["fix"]) == (0, "warning", {"training.framework": "jax"})
 
 
 def test_an_unknown_run_is_exit_1_and_names_the_nearest(terminal: Terminal) -> None:

@@ -7,9 +7,11 @@ import pytest
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.sentences import say_check
+from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan
 
 
@@ -83,6 +85,22 @@ def test_without_a_price_a_cost_limit_must_be_given():
     plan = planned(job("mlp", "digits", where=where), DIGITS)
     assert plan.price is None
     assert "price-unknown" in [check.id for check in plan.blocking]
+
+
+def test_tensorflow_is_refused_at_google_and_one_press_makes_it_jax_while_practice_trains_it():
+    chosen = job("mlp", "digits", where={"place": "cloud"}, training={"framework": "tensorflow"})
+    refused = planned(chosen, DIGITS)
+    check = next(one for one in refused.blocking if one.id == "place-needs-jax")
+    assert check.fix == {"training.framework": "jax"}
+    said = say_check(check.id, check.title, check.facts)
+    assert "processor" in said.meaning and said.meaning.endswith(NOTHING_CHARGED) and said.action.startswith("Use JAX")
+    assert [way["place"] for way in refused.alternatives or ()] == ["computer"]
+    pressed = planned(set_values(chosen, check.fix), DIGITS)
+    assert pressed.framework == "jax" and pressed.blocking == ()
+    for place in ("practice", "computer"):
+        elsewhere = planned(set_values(chosen, {"where.place": place}), DIGITS)
+        assert elsewhere.framework == "tensorflow" and elsewhere.blocking == ()
+        assert any(way["place"] == "cloud" for way in elsewhere.alternatives or ())  # planned with JAX
 
 
 def test_practice_is_planned_for_the_same_tpu_and_takes_as_long_as_here():

@@ -311,6 +311,12 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
 
 
 CHECKS: dict[str, Entry] = {
+    "place-needs-jax": lambda f: Sentence(
+        "On a rented TPU, TPU Studio trains with JAX",
+        "Its TensorFlow program does not reach the chips of a rented TPU yet: it would train on the processor beside them, "
+        f"at the TPU's price. {NOTHING_CHARGED}",
+        "Use JAX: model, data and saved copies stay the same. On this computer and on the practice cloud TensorFlow trains.",
+    ),
     "accelerator-impossible": lambda f: Sentence(
         f"{f.text('accelerator', 'This TPU')} cannot be had like that",
         f"{f.text('why', 'Something does not go together')} {NOTHING_CHARGED}".replace("..", "."),

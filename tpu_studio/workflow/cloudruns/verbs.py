@@ -9,9 +9,10 @@ import json
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
+from tpu_studio.planner.checks import NEEDS_JAX, refused_at
 from tpu_studio.planner.rented import start_s
 from tpu_studio.wire import controls
-from tpu_studio.wire.errors import CloudRefused, CloudUnclear, RunError, StudioError
+from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, RunError, StudioError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
@@ -36,8 +37,10 @@ class CloudVerbs:
         self._home, self.driver, self._journal = home, driver, journal
 
     def check_ready(self, plan: Plan) -> float:
-        """Connect; the cloud's time. Raises NotReady, SignedOut; CloudUnclear with the fact ``launching``: no run is
-        there yet that could go on by itself."""
+        """Connect; the cloud's time. Raises NotReady, SignedOut, BadInput ``place-needs-jax``; CloudUnclear with the
+        fact ``launching``: no run is there yet that could go on by itself."""
+        if refused_at(plan.place, plan.framework):  # also of a plan that was frozen by an earlier version
+            raise BadInput(NEEDS_JAX)
         try:
             return self.driver.side(plan).clock.now()
         except CloudUnclear as error:

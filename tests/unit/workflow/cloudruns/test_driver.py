@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import RATE, Lost, Sky, cloud_plan
+from tpu_studio.domain.sentences import say
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.errors import CloudRefused, RunError
+from tpu_studio.wire.errors import BadInput, CloudRefused, RunError
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import NewAttempt, SendControl
@@ -433,6 +435,14 @@ def test_a_run_that_ended_goes_on_as_a_new_attempt(desk: CloudDesk, sky: Sky) ->
     assert sky.created_names == ["ts-digits-k3f7-a1-t1", "ts-digits-k3f7-a2-t1"]
     assert next(e for e in desk.mirrored(2) if e.kind == "resume").get("step") == 40
     nothing_left(desk)
+
+
+def test_a_tensorflow_plan_of_an_earlier_version_is_not_rented_for_at_google(desk: CloudDesk) -> None:
+    plan = replace(desk.plan, framework="tensorflow", place="cloud")
+    with pytest.raises(BadInput) as refused:
+        verbs(desk).check_ready(plan)
+    assert refused.value.id == "place-needs-jax" and say(refused.value).action.startswith("Use JAX")
+    verbs(desk).check_ready(replace(plan, place="practice"))
 
 
 def test_a_machine_of_a_run_whose_folder_was_removed_is_found_in_the_journal(desk: CloudDesk, sky: Sky) -> None:
