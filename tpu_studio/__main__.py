@@ -19,6 +19,7 @@ from pathlib import Path
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    os.environ["PYTHONSAFEPATH"] = "1"  # no Python that we start takes modules from the folder we stand in (ownpython)
     if getattr(sys, "frozen", False):
         import multiprocessing
 

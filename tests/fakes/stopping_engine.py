@@ -1,4 +1,4 @@
-"""The trainer, frozen for ever right after its first saved copy: ``stopping_engine.py -m tpu_studio.trainer …``.
+"""The trainer, frozen for ever right after its first saved copy: ``stopping_engine.py -P -m tpu_studio.trainer …``.
 
 So a test can take the runtime away at a moment that no speed decides.
 """
@@ -21,4 +21,4 @@ if __name__ == "__main__":
             os.kill(os.getpid(), signal.SIGSTOP)
 
     words.Events.send = sending  # type: ignore[method-assign]
-    sys.exit(main(sys.argv[3:]))
+    sys.exit(main(sys.argv[sys.argv.index("tpu_studio.trainer") + 1 :]))

@@ -16,6 +16,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.shell import PlanRequest
+from tpu_studio.wire import ownpython
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
@@ -112,7 +113,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
     from tpu_studio.viewmodels.run import RunViewModel
 
     def predictor() -> PredictorProcess:
-        argv = [str(services.engine.python()), "-m", "tpu_studio.trainer", "predict", "--run", str(folder), "--serve"]
+        argv = ownpython.module(services.engine.python(), "tpu_studio.trainer", "predict", "--run", folder, "--serve")
         if services.consents.agreed(plan.consent):
             argv += ["--consent", plan.consent]  # the run's own Python file, agreed to on this computer
         return PredictorProcess(argv, trainer_environment(), studio.tasks.post)

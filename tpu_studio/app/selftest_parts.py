@@ -160,7 +160,7 @@ def window() -> str:
 def other_programs() -> str:
     """A file manager or the engine's Python must not load our libraries in place of its own."""
     environment = subprocess.run(
-        [sys.executable, "-c", "import os; print(dict(os.environ))"] if not _frozen() else ["/usr/bin/env"],
+        [sys.executable, "-I", "-c", "import os; print(dict(os.environ))"] if not _frozen() else ["/usr/bin/env"],
         capture_output=True, text=True, check=True, timeout=30,
     ).stdout  # fmt: skip
     ours = getattr(sys, "_MEIPASS", None)

@@ -10,6 +10,7 @@ from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
 from tpu_studio.viewmodels.samples import samples_of
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
 from tpu_studio.wire.plan import Plan
 
@@ -33,11 +34,7 @@ def predict(arguments: Arguments, output: Output) -> int:
         items += labels
         consent = plan.consent
         argv = [
-            str(services.engine.python()),
-            "-m",
-            "tpu_studio.trainer.predict",
-            "--run",
-            str(folder),
+            *ownpython.module(services.engine.python(), "tpu_studio.trainer.predict", "--run", folder),
             "--json",
             "--tokens",
             str(arguments.length),
@@ -52,7 +49,7 @@ def predict(arguments: Arguments, output: Output) -> int:
     output.progress(None, "Waking the model …", now=True)
     done = subprocess.run(
         [*argv, "--", *items], env=trainer_environment(), stdin=subprocess.DEVNULL, capture_output=True
-    )
+    )  # in the person's own working folder, which the files may be named from; no module comes from there (-P)
     answers = _answers(done)
     for answer in answers:
         if str(answer.get("item")) in labels:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import tpu_studio
 from tpu_studio.local.sources import installed_copy, kept_copy
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
@@ -63,26 +64,13 @@ class Computer:
         trainer = (
             list(self._trainer(folder, attempt))
             if self._trainer
-            else [
-                python,
-                "-m",
-                "tpu_studio.trainer",
-                "train",
-                "--run",
-                str(folder),
-                "--attempt",
-                str(attempt),
-                "--worker",
-                "0",
-            ]
+            else ownpython.module(
+                python, "tpu_studio.trainer", "train", "--run", folder, "--attempt", str(attempt), "--worker", "0"
+            )
         )
         turnstile = [] if beside else ["--turnstile", str(self._home / "computer.lock")]
         argv = [
-            python,
-            "-m",
-            "tpu_studio.trainer.guardian",
-            "--run",
-            str(folder),
+            *ownpython.module(python, "tpu_studio.trainer.guardian", "--run", folder),
             "--attempt",
             str(attempt),
             "--detach",
@@ -98,7 +86,7 @@ class Computer:
             with open(log, "ab") as output:
                 started = subprocess.run(
                     argv,
-                    cwd=folder,
+                    cwd=ownpython.NEUTRAL_FOLDER,
                     env=trainer_environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=output,
@@ -122,6 +110,7 @@ def trainer_environment() -> dict[str, str]:
     """
     environment = {name: value for name, value in os.environ.items() if name not in _LEFT_OUT}
     environment["PYTHONPATH"] = str(package_folder())
+    environment[ownpython.SAFE_PATH] = "1"
     environment["PYTHONUNBUFFERED"] = "1"
     environment.setdefault("JAX_PLATFORMS", "cpu")
     environment.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")

@@ -10,8 +10,9 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
+
+from tpu_studio.wire import ownpython
 
 Answer = Mapping[str, Any]
 OnAnswer = Callable[[Answer], None]
@@ -78,7 +79,7 @@ class PredictorProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                cwd=Path(self._command[0]).anchor,
+                cwd=ownpython.NEUTRAL_FOLDER,
                 start_new_session=True,
             )
             threading.Thread(target=self._read, args=(self._process,), name="predictor", daemon=True).start()

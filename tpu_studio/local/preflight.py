@@ -110,7 +110,7 @@ class Preflight:
         *,
         tf_compiler: Environment | None = None,
         bounds: Bounds | None = None,
-        command: Sequence[str] = ("-m", "tpu_studio.trainer.check"),
+        command: Sequence[str] = ("-P", "-m", "tpu_studio.trainer.check"),
     ) -> None:
         self._folder, self._engine = home / "checks", engine
         self._compiler, self._tf_compiler = compiler, tf_compiler

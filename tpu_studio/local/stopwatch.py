@@ -51,7 +51,7 @@ class Stopwatch:
     """
 
     def __init__(
-        self, home: Path, engine: EngineLike, *, command: Sequence[str] = ("-m", "tpu_studio.trainer")
+        self, home: Path, engine: EngineLike, *, command: Sequence[str] = ("-P", "-m", "tpu_studio.trainer")
     ) -> None:
         self._folder, self._engine, self._command = home / "timings", engine, tuple(command)
 

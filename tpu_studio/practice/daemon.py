@@ -14,7 +14,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +26,7 @@ from urllib import error, request
 from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import NotReady
 
@@ -71,7 +71,7 @@ def start_or_join(home: Path, program: list[str] | None = None) -> dict[str, Any
         if started is None or (started.poll() is not None and not _is_held(home)):
             if time.monotonic() > give_up or (started is not None and started.returncode not in (0, 4)):
                 raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
-            started = _spawn(home, program or _program())
+            started = _spawn(home, program or ownpython.program())
         elif time.monotonic() > give_up:
             raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
         time.sleep(0.05)
@@ -214,7 +214,7 @@ def _spawn(home: Path, program: list[str]) -> subprocess.Popen[bytes]:
         _collect()
         started = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
-            env={**os.environ, "TPU_STUDIO_HOME": str(home)},
+            cwd=ownpython.NEUTRAL_FOLDER, env=ownpython.environment() | {"TPU_STUDIO_HOME": str(home)},
         )  # fmt: skip
     _started.append(started)
     return started
@@ -222,10 +222,6 @@ def _spawn(home: Path, program: list[str]) -> subprocess.Popen[bytes]:
 
 def _collect() -> None:
     _started[:] = [server for server in _started if server.poll() is None]
-
-
-def _program() -> list[str]:
-    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "tpu_studio"]
 
 
 def _write(path: Path, record: dict[str, Any]) -> None:

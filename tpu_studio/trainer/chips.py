@@ -22,8 +22,9 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
+
+from tpu_studio.wire import ownpython
 
 EVERY_S = 2.0
 FRESH_S = 15.0  # what is older tells nothing of now
@@ -89,15 +90,14 @@ class ChipWatch:
             self._end(process)
 
     def _start(self) -> subprocess.Popen[bytes] | None:
-        root = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join(part for part in (root, os.environ.get("PYTHONPATH", "")) if part)
         try:
             process = subprocess.Popen(
-                self._argv or [sys.executable, "-m", __name__],
+                self._argv or ownpython.module(sys.executable, __name__),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,  # libtpu logs there at will
-                env={**os.environ, "PYTHONPATH": path},
+                cwd=ownpython.NEUTRAL_FOLDER,
+                env=ownpython.environment(),
             )
         except OSError as error:
             _say(f"libtpu cannot be asked of the chips: {error}")

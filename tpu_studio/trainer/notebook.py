@@ -34,7 +34,7 @@ from tpu_studio.trainer.guardian.vm.config import Environment
 from tpu_studio.trainer.guardian.vm.environment import EnvironmentFailed, prepare
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, unpack
 from tpu_studio.trainer.notebookview import Course, page
-from tpu_studio.wire import controls
+from tpu_studio.wire import controls, ownpython
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, claim_file, write_atomically
 
@@ -229,20 +229,20 @@ class Notebook:
         return ready.python, {**env, **ready.env}
 
     def _start(self, attempt: int, python: str, env: Mapping[str, str]) -> None:
-        trainer = [python, "-m", "tpu_studio.trainer", "train", "--run", str(self.folder), "--attempt", str(attempt)]
-        trainer += ["--worker", "0"]
+        trainer = ownpython.module(python, "tpu_studio.trainer", "train", "--run", self.folder, "--worker", "0")
+        trainer += ["--attempt", str(attempt)]
         if self.data is not None:
             trainer += ["--data", str(self.data)]
         own_model = self.code / "model" / "model.py"
         if own_model.exists():
             trainer += ["--model-file", str(own_model)]
-        guardian = [sys.executable, "-m", "tpu_studio.trainer.guardian", "--run", str(self.folder)]
+        guardian = ownpython.module(sys.executable, "tpu_studio.trainer.guardian", "--run", self.folder)
         guardian += ["--attempt", str(attempt), "--detach", "--", *trainer]
         log = self.folder / "guardian.log"
         with open(log, "ab") as output:
             started = subprocess.run(
-                guardian, cwd=self.folder, env=dict(env), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                start_new_session=True, timeout=_START_S,
+                guardian, cwd=ownpython.NEUTRAL_FOLDER, env={**env, ownpython.SAFE_PATH: "1"},
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, timeout=_START_S,
             )  # fmt: skip
         if started.returncode:
             raise Problem(f"The training could not be started.\n\n{log.read_text('utf-8', 'replace')[-2000:]}")
@@ -367,7 +367,10 @@ def _sha256(path: Path) -> str:
 def _check_tpu(python: str, env: Mapping[str, str]) -> None:
     code = "import json, jax; d = jax.devices(); print(json.dumps([d[0].platform, len(d), d[0].device_kind]))"
     try:
-        asked = subprocess.run([python, "-c", code], env=dict(env), capture_output=True, text=True, timeout=300)
+        asked = subprocess.run(
+            [python, "-P", "-c", code], cwd=ownpython.NEUTRAL_FOLDER, env=dict(env), capture_output=True, text=True,
+            timeout=300,
+        )  # fmt: skip
         said = asked.stdout.strip().splitlines()[-1] if asked.returncode == 0 and asked.stdout.strip() else ""
         platform, count, kind = json.loads(said)
     except (OSError, ValueError, subprocess.TimeoutExpired):

@@ -8,11 +8,12 @@ The figures in it are invented.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+
+from tpu_studio.wire import ownpython
 
 SHOTS = (
     ("light", "1", "1.0", "normal"),
@@ -38,9 +39,10 @@ def main(arguments: list[str] | None = None) -> int:
         _photograph(asked.out, asked.only, mode, factor, float(text), contrast)
         return 0
     for shot in SHOTS:
-        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": shot[1]}
-        command = [sys.executable, "-m", "tpu_studio.gui.kit.gallery", "--out", str(asked.out), "--only", asked.only]
-        subprocess.run([*command, "--shot", *shot], env=environment, check=True)
+        environment = ownpython.environment() | {"QT_QPA_PLATFORM": "offscreen", "QT_SCALE_FACTOR": shot[1]}
+        words = ["--out", str(asked.out.absolute()), "--only", asked.only, "--shot", *shot]
+        command = ownpython.module(sys.executable, "tpu_studio.gui.kit.gallery", *words)
+        subprocess.run(command, cwd=ownpython.NEUTRAL_FOLDER, env=environment, check=True)
     return 0
 
 

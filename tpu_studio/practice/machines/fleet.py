@@ -29,6 +29,7 @@ from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines.clockline import ClockLine
 from tpu_studio.practice.machines.machine import Machine, State
 from tpu_studio.practice.vms import MachineSpec
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import NotReady
 
 FAULTS = ("vm-hung", "vm-without-network", "environment-install-fails", "disk-full", "clock-skew")
@@ -314,8 +315,9 @@ class Fleet:
 
 def supervisor_program() -> list[str]:
     """How a supervisor is started; a packaged program has no ``-m`` and comes in by a door of `__main__` instead."""
-    packaged = getattr(sys, "frozen", False)
-    return [sys.executable, *(["--practice-machine"] if packaged else ["-m", "tpu_studio.practice.machines"])]
+    if getattr(sys, "frozen", False):
+        return [sys.executable, "--practice-machine"]
+    return ownpython.module(sys.executable, "tpu_studio.practice.machines")
 
 
 def _facts(fault: str, told: dict[str, Any], *, running: bool) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def supervisor_environment() -> dict[str, str]:
     """The whole environment of a supervisor, a process of the machine too: no secret and no proxy of a person's."""
     told = {name: os.environ[name] for name in _SUPERVISOR_KEPT if name in os.environ}
     source = str(Path(tpu_studio.__file__).resolve().parent.parent)
-    return told | {"PYTHONPATH": source, "TPU_STUDIO_ENGINE": str(_engine_root())}
+    return told | {"PYTHONPATH": source, "PYTHONSAFEPATH": "1", "TPU_STUDIO_ENGINE": str(_engine_root())}
 
 
 def environment(machine: Machine, folder: Path, worker: int, *, metadata_port: int, coordinator: int) -> dict[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.check import lowering, tf_operations, tracing
 from tpu_studio.trainer.check.compiling import DOUBT, Compiled, Damaged, Target
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.plan import Plan
 
 Spec = tuple[tuple[int, ...], Any]
@@ -131,9 +131,9 @@ class LoweredCompiler:
         self._traced, self._folder, self._count = traced, folder, target.devices
         library = libtpu()
         self._process = subprocess.Popen(
-            [str(python), "-m", "tpu_studio.trainer.check.compiling_text"],
+            ownpython.module(python, "tpu_studio.trainer.check.compiling_text"),
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
-            env={name: value for name, value in os.environ.items() if name != "TPU_LIBRARY_PATH"}
+            env={name: value for name, value in ownpython.environment().items() if name != "TPU_LIBRARY_PATH"}
             | ({"TPU_LIBRARY_PATH": str(library)} if library else {}),
         )  # fmt: skip
         self._send(target.__dict__)

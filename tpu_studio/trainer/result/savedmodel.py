@@ -10,7 +10,6 @@ or one value.
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ import keras
 
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.result import files, loading
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.errors import RunError
 
 LIMIT_S = 600.0
@@ -37,14 +37,15 @@ def write_saved_model(result: Path, to: Path, model: keras.Model) -> None:
     if keras.backend.backend() == "tensorflow":
         export(model, to, files.read_card(result))
         return
-    environment = os.environ | {
+    environment = ownpython.environment() | {
         "KERAS_BACKEND": "tensorflow",
         "CUDA_VISIBLE_DEVICES": "-1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
     }
-    command = [sys.executable, "-m", "tpu_studio.trainer.result.savedmodel", "--result", str(result), "--to", str(to)]
+    command = ownpython.module(sys.executable, __name__, "--result", result.absolute(), "--to", to.absolute())
     done = subprocess.run(
         command,
+        cwd=ownpython.NEUTRAL_FOLDER,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

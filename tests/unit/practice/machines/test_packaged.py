@@ -28,7 +28,7 @@ def test_its_supervisors_come_in_by_the_programs_own_door(packaged: Path) -> Non
 
 
 def test_from_sources_they_are_a_module() -> None:
-    assert fleet.supervisor_program() == [sys.executable, "-m", "tpu_studio.practice.machines"]
+    assert fleet.supervisor_program() == [sys.executable, "-P", "-m", "tpu_studio.practice.machines"]
 
 
 def test_without_any_python_there_are_no_machines_and_it_says_why(packaged: Path) -> None:

@@ -30,6 +30,7 @@ from tpu_studio.trainer.guardian.vm.metadata import Authorized, Metadata
 from tpu_studio.trainer.guardian.vm.rented import LEAST_SILENCE_S, Rented
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
 from tpu_studio.trainer.guardian.vm.web import Refused, Unreachable, Web, persist
+from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.events import decode, encode
@@ -272,7 +273,7 @@ class OnDuty:
             events.say("phase", phase="setting-up", detail="environment", doing=doing, attempt=attempt)
 
         ready = environment.prepare(self._folder.parent, config.environment, told, self._check)
-        argv = [ready.python, "-m", "tpu_studio.trainer", "train", "--run", str(self._run)]
+        argv = ownpython.module(ready.python, "tpu_studio.trainer", "train", "--run", self._run)
         argv += ["--attempt", str(attempt), "--worker", str(self._worker)]
         if config.workers > 1:
             coordinator = persist(self._metadata.coordinator, self._must_end)
