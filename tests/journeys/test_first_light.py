@@ -121,7 +121,7 @@ def test_from_a_folder_of_pictures_to_a_model_that_is_tried_and_trained_longer(
     # a little longer, from where it stood, on one curve
     click(run.extend_button)
     sheet = next(sheet for sheet in window.window.findChildren(Sheet) if sheet.isVisible())
-    from tpu_studio.gui.kit.fields import DecimalBox
+    from tpu_studio.gui.kit.numberedit import DecimalBox
 
     box = sheet.findChild(DecimalBox)
     assert box is not None

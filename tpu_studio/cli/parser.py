@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from tpu_studio import __version__
 from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.numerals import readings, spelled
 from tpu_studio.wire.schema import PLACES
 
 
@@ -137,7 +138,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(extend)
     extend.add_argument(
-        "--epochs", type=float, default=1.0, metavar="N", help="how many more times through the data (1)"
+        "--epochs", type=amount, default=1.0, metavar="N", help="how many more times through the data (1)"
     )
     _limits(extend)
 
@@ -306,5 +307,16 @@ def _run(verb: argparse.ArgumentParser) -> None:
 
 
 def _limits(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("--hours", type=float, metavar="H", help="new time limit of the whole run")
-    verb.add_argument("--money", type=float, metavar="USD", help="new cost limit of the whole run")
+    verb.add_argument("--hours", type=amount, metavar="H", help="new time limit of the whole run")
+    verb.add_argument("--money", type=amount, metavar="USD", help="new cost limit of the whole run")
+
+
+def amount(text: str) -> float:
+    """A limit as people write it: "2,50" is 2.5, and "2,500" is asked about (``wire.numerals``)."""
+    found = readings(text)
+    if len(found) == 2:
+        small, large = (spelled(one).replace("\u202f", "") for one in found)
+        raise argparse.ArgumentTypeError(f"“{text}” can mean {small} or {large}: write the one you mean")
+    if not found:
+        raise argparse.ArgumentTypeError(f"“{text}” is no number")
+    return found[0]

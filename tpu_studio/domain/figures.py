@@ -80,6 +80,11 @@ def money(usd: float | None) -> str:
     return "–" if usd is None else f"${usd:,.2f}"
 
 
+def exact_money(usd: float) -> str:
+    """$2.50, and to the last digit where cents do not tell it: $0.002, $2.505. For what a person typed."""
+    return money(usd) if round(usd, 2) == usd else f"${usd:,.10g}"
+
+
 def money_between(least: float, most: float) -> str:
     """$0.05–$0.09; $0.05 where both are the same to the cent."""
     return money(least) if money(least) == money(most) else f"{money(least)}–{money(most)}"

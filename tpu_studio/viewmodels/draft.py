@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.errors import JobError
-from tpu_studio.wire.job import Job, check
+from tpu_studio.wire.job import Job, check, number_of
 from tpu_studio.wire.models import BY_NAME, MODELS, ModelSpec
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, Key
@@ -71,21 +70,16 @@ def has_data(job: Job) -> bool:
 
 
 def value_of(key: Key, text: str) -> Any:
-    """What a person typed into a field: nothing or "auto" is the default, "1,000" is a thousand.
+    """What a person typed into a field: nothing or "auto" is the default, "2,50" is 2.5 (``wire.numerals``).
 
     Raises:
-        JobError: Not a value of this key.
+        JobError: Not a value of this key, or one of two (``job-two-readings``).
     """
     text = text.strip()
     if not text or (text.lower() == AUTO and key.auto):
         return None
     if key.kind in ("integer", "number"):
-        plain = text.replace(" ", "").replace("\u202f", "").replace(",", "")
-        try:
-            return check(key, float(plain))
-        except ValueError:
-            wanted = "a whole number" if key.kind == "integer" else "a number"
-            raise JobError("job-wrong-type", key=key.path, value=f"“{text[:40]}”", wanted=wanted) from None
+        return number_of(key, text)
     return check(key, text)
 
 

@@ -14,7 +14,7 @@ from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planverdict import place_changes
 from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.wire.errors import JobError
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, one_number
 from tpu_studio.wire.schema import AUTO, BY_PATH
 
 if TYPE_CHECKING:
@@ -196,14 +196,16 @@ class Editing(PlanBase):
             self._take(self._future.pop())
 
     def _set_option(self, path: str, text: str) -> None:
-        from tpu_studio.wire.models import options
+        from tpu_studio.wire.models import BY_NAME, options
 
         view, name = self.state.value, path.rpartition(".")[2]
-        plain = text.strip().replace(",", "").replace(" ", "")
+        asked = text.strip().lower() not in ("", AUTO)
+        model = BY_NAME.get(str(view.job["model.name"]))
+        whole = any(isinstance(one.default, int) for one in (model.options if model else ()) if one.name == name)
         try:
-            value: float | None = float(plain) if plain and plain.lower() != AUTO else None
-        except ValueError:
-            self._wrong(path, text, JobError("job-wrong-type", key=path, value=f"“{text[:40]}”", wanted="a number"))
+            value = one_number(path, text, whole=whole) if asked else None
+        except JobError as error:
+            self._wrong(path, text, error)
             return
         if value is not None and value == int(value):
             value = int(value)

@@ -12,8 +12,10 @@ from typing import Any, Literal
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.planwords import FRAMEWORK_WORDS, TASK_WORDS, noun_of
 from tpu_studio.viewmodels.problem import Problem
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.job import Job, check
 from tpu_studio.wire.models import BY_NAME, Option
+from tpu_studio.wire.numerals import readings, spelled
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH, Key
 
@@ -92,6 +94,7 @@ class FieldView:
         unit: Grey, inside the field at its right.
         hint: One line under the field. *error* replaces it.
         choices: (value, words) of a choice, in order.
+        offers: (words, text to type instead) of each reading, where what was typed has two ("2,500").
     """
 
     path: str
@@ -107,6 +110,7 @@ class FieldView:
     hint: str = ""
     error: str = ""
     choices: tuple[tuple[str, str], ...] = ()
+    offers: tuple[tuple[str, str], ...] = ()
 
     @property
     def on(self) -> bool:
@@ -150,7 +154,7 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
     resolved = plan.job[path] if plan and ours else value
     why = plan.reasons.get(path, "") if plan and ours else ""
     recommended = _recommended(path, key, plan)
-    text = "" if resolved is None or resolved == AUTO else value_text(resolved)
+    text = "" if resolved is None or resolved == AUTO else value_text(resolved, whole=key.kind == "integer")
     unit = key.unit or ""
     problem = problems.get(path)
     if ours and text and not problem and key.kind in ("integer", "number"):
@@ -166,9 +170,10 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
         unit=unit,
         help=key.help,
         why=why,
-        hint=_hint(path, job, plan) or key.help,
+        hint=_hint(path, job, plan) or limit_echo(path, resolved, job) or key.help,
         error=_wrong(problem),
         choices=tuple((choice, _CHOICE_WORDS.get(choice, choice)) for choice in key.choices),
+        offers=_offers(key, typed.get(path, "")) if problem and problem.id == "job-two-readings" else (),
     )
 
 
@@ -187,28 +192,46 @@ def option_value(job: Job, name: str, value: Any) -> dict[str, Any]:
     return options
 
 
-def value_text(value: Any) -> str:
+def value_text(value: Any, *, whole: bool = False) -> str:
+    """*value* as it stands in its field, where it can be typed on: a number never so that it has two readings."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, int):
+    if isinstance(value, int) and whole:
         return f"{value:,}"
-    if isinstance(value, float):
-        return f"{int(value):,}" if value == int(value) and abs(value) < 1e15 else f"{value:.10g}"
-    return str(value)
+    return spelled(value) if isinstance(value, (int, float)) else str(value)
+
+
+def limit_echo(path: str, value: Any, job: Job) -> str:
+    """What a limit was understood to be, in its unit: under its field and wherever else it is typed."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return ""
+    match path:
+        case "limits.money_usd":
+            free = job["where.place"] == "computer" and not job["where.usd_per_hour"]
+            if free or job["where.place"] == "colab":
+                return f"Nothing is charged here; elsewhere it stops at {figures.exact_money(value)}."
+            return f"Stops at {figures.exact_money(value)}."
+        case "limits.hours":
+            return f"Stops after {figures.duration(value * 3600)}."
+        case "where.usd_per_hour":
+            return f"Counts {figures.exact_money(value)} for each hour."
+        case _:
+            return ""
 
 
 def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) -> FieldView:
     path = f"model.options.{option.name}"
     given = (job["model.options"] or {}).get(option.name)
     problem = problems.get(path)
-    shown = value_text(option.default if given is None else given)
+    whole = isinstance(option.default, int)
+    shown = value_text(option.default if given is None else given, whole=whole)
     return FieldView(
         path=path,
         title=option.name.capitalize(),
         kind="number",
         text=typed.get(path, shown) if problem else shown,
         recommended=given is None,
-        recommended_text=value_text(option.default),
+        recommended_text=value_text(option.default, whole=whole),
         unit="" if given is not None or problem else "recommended",
         help=option.help,
         hint=option.help,
@@ -223,8 +246,8 @@ def _concerns(path: str, job: Job) -> bool:
 
 def _recommended(path: str, key: Key, plan: Plan | None) -> str:
     if plan and path in plan.reasons and plan.job[path] is not None:
-        return value_text(plan.job[path])
-    return value_text(key.default) if key.default not in (None, AUTO) else ""
+        return value_text(plan.job[path], whole=key.kind == "integer")
+    return value_text(key.default, whole=key.kind == "integer") if key.default not in (None, AUTO) else ""
 
 
 def _kind(key: Key) -> Kind:
@@ -271,11 +294,26 @@ def _hint(path: str, job: Job, plan: Plan | None) -> str:
             return ""
 
 
+def _offers(key: Key, typed: str) -> tuple[tuple[str, str], ...]:
+    """Both readings of what was typed, as buttons; one that the setting cannot have is left out."""
+    offers = []
+    for number in readings(typed, whole=key.kind == "integer"):
+        try:
+            check(key, number)
+        except JobError:
+            continue
+        words = figures.exact_money(number) if key.unit == "$" else f"{spelled(number)} {key.unit or ''}".strip()
+        offers.append((words, spelled(number)))
+    return tuple(offers)
+
+
 def _wrong(problem: Problem | None) -> str:
     """What stands under the field: its name is above it already, so only what would be right is told."""
     if problem is None:
         return ""
     if problem.id == "job-out-of-range":
         return problem.meaning.partition(". ")[0].rstrip(".") + "."
+    if problem.id == "job-two-readings":
+        return f"{problem.title.partition('”: ')[2].capitalize()}: which one?"
     name, _, rest = problem.title.partition(") ")
     return f"{rest[:1].upper()}{rest[1:]}." if rest and name.startswith("“") else f"{problem.title}."

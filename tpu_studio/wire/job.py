@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.numerals import readings
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, TABLES, Key
 
 
@@ -205,6 +206,28 @@ def _check_together(job: Job) -> None:
         raise JobError("job-out-of-range", key="limits.hours", value=hours, minimum=0, maximum=29 * 24 - wait)
 
 
+def number_of(key: Key, text: str) -> int | float:
+    """The number that a person typed for *key*, in a field or behind ``--set``: "2,50" is 2.5 (``wire.numerals``).
+
+    Raises:
+        JobError: ``job-two-readings`` (facts ``value``, ``small``, ``large``) for "2,500" where decimals are allowed;
+            ``job-wrong-type`` for what is no number; else as `check`.
+    """
+    return _number(key, one_number(key.path, text, whole=key.kind == "integer"))
+
+
+def one_number(path: str, text: str, *, whole: bool) -> float:
+    """The one number that *text* means for the setting *path*; raises as `number_of`, bounds apart."""
+    found = readings(text, whole=whole)
+    if len(found) == 2:
+        small, large = sorted(found, key=abs)
+        raise JobError("job-two-readings", key=path, value=text.strip(), small=small, large=large)
+    if not found:
+        wanted = "a whole number" if whole else "a number"
+        raise JobError("job-wrong-type", key=path, value=f"“{text.strip()[:40]}”", wanted=wanted)
+    return found[0]
+
+
 def _number(key: Key, value: Any) -> int | float:
     wanted = "a whole number" if key.kind == "integer" else "a number"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -225,6 +248,8 @@ def _scalar(key: Key, raw: str) -> Any:
     if key.kind == "table":
         pairs = [item.partition("=") for item in raw.strip("{}").split(",") if item.strip()]
         return {name.strip(): _plain(value.strip()) for name, _, value in pairs}
+    if key.kind in ("integer", "number") and raw != AUTO:
+        return number_of(key, raw)
     return raw if key.kind in ("text", "path", "choice") else _plain(raw)
 
 

@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from tpu_studio.gui.kit import focus
 from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented, Switch, SwitchRow
-from tpu_studio.gui.kit.fields import ComboBox, DecimalBox, Field, LineEdit, SpinBox
+from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit
 from tpu_studio.gui.kit.focus import FocusRing
+from tpu_studio.gui.kit.numberedit import DecimalBox, SpinBox
 from tpu_studio.gui.kit.slider import MoneySlider
 
 Key = Qt.Key
@@ -273,3 +274,63 @@ def test_a_checkbox_says_its_text_and_is_clicked_on_its_words(qtbot):
     assert said(box) == "Keep Research & Development copies"
     qtbot.mouseClick(box, Qt.MouseButton.LeftButton, pos=box.rect().center())
     assert box.isChecked()
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("2,50", 2.5), ("0,002", 0.002), ("1.234,5", 1234.5), ("1 234", 1234.0)])
+def test_a_decimal_comma_is_one_and_never_a_hundred_times_as_much(qtbot, typed, meant):
+    box, other = DecimalBox(1.0, name="Dollars"), Button("Next")
+    page(qtbot, box, other)
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, typed)
+    other.setFocus()
+    assert box.value() == meant
+
+
+def test_a_number_with_two_readings_changes_nothing_stays_as_typed_and_offers_both(qtbot):
+    box, other = DecimalBox(1.0, name="Times"), Button("Next")
+    field = Field("Times", box, "How often")
+    page(qtbot, field, other)
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "2,500")
+    other.setFocus()
+    assert (box.text(), box.doubt) == ("2,500", field.error)
+    assert "2.5 or 2\u202f500" in field.error
+    assert box.value() != 2500
+    offers = [button for button in field.findChildren(Button) if button.isVisible()]
+    assert [button.text() for button in offers] == ["It is 2.5", "It is 2\u202f500"]
+    qtbot.mouseClick(offers[0], Qt.MouseButton.LeftButton)
+    assert (box.value(), box.text(), field.error, field.note.text()) == (2.5, "2.5", "", "How often")
+    assert not [button for button in field.findChildren(Button) if button.isVisible()]
+
+
+def test_enter_on_a_number_with_two_readings_confirms_nothing(qtbot):
+    box = DecimalBox(1.0, name="Times")
+    page(qtbot, Field("Times", box))
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "1.000")
+    with qtbot.assertNotEmitted(box.returnPressed):
+        qtbot.keyClick(box, Key.Key_Return)
+    assert box.text() == "1.000"
+
+
+def test_a_decimal_where_a_whole_number_is_wanted_is_told_and_not_rounded(qtbot):
+    box = SpinBox(64, 1, 1000, name="n")
+    field = Field("n", box)
+    page(qtbot, field)
+    box.setFocus()
+    box.selectAll()
+    qtbot.keyClicks(box, "2,50")
+    qtbot.keyClick(box, Key.Key_Return)
+    assert field.error == "A whole number is needed here."
+    assert box.text() == "2,50"
+    qtbot.keyClick(box, Key.Key_Up)
+    assert (field.error, box.doubt) == ("", "")
+
+
+def test_what_a_number_field_writes_itself_has_one_reading(qtbot):
+    box = DecimalBox(1.125, name="Rate")
+    page(qtbot, box)
+    assert box.text() == "1.1250" and not box.offers

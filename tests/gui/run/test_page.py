@@ -17,7 +17,8 @@ from tests.fakes.studio import Studio
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import ComboBox, DecimalBox, LineEdit
+from tpu_studio.gui.kit.fields import ComboBox, LineEdit
+from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.plots.scale import TIME
 from tpu_studio.gui.run.page import RunPage

@@ -16,7 +16,7 @@ from tests.unit.viewmodels.test_rented_words import ASKED, END, NAME, THERE, T, 
 from tpu_studio.domain.run import RunView
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import DecimalBox
+from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.dialogs import ask_extend
 from tpu_studio.gui.run.page import RunPage

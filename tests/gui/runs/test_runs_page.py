@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import DecimalBox
+from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.paint import text_width
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller

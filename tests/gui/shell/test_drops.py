@@ -11,7 +11,8 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from tests.gui.studios import OpenStudio
-from tpu_studio.gui.kit.fields import DecimalBox, LineEdit, SpinBox
+from tpu_studio.gui.kit.fields import LineEdit
+from tpu_studio.gui.kit.numberedit import DecimalBox, SpinBox
 from tpu_studio.gui.run.trying import Prompt
 from tpu_studio.gui.shell.sheet import Sheet
 

@@ -134,3 +134,9 @@ def test_names_that_a_terminal_would_obey_are_shown_without_their_power(
     said = "".join(capsys.readouterr())
     assert "“red” counts the rows" in said
     assert not {"\x1b", "\x07", "\u202e"} & set(said)
+
+
+def test_a_limit_with_two_readings_is_refused_with_both(capsys: pytest.CaptureFixture[str]):
+    for limit in ("--money", "--hours"):
+        assert main(["extend", "some-run", limit, "2,500"]) == 2
+        assert "“2,500” can mean 2.5 or 2500: write the one you mean" in capsys.readouterr().err

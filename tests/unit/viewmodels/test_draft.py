@@ -8,8 +8,10 @@ from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, NOW, PLAYS
 from tpu_studio.data.looked import Look
 from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels import draft
+from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.plan import dumps, loads
+from tpu_studio.wire.schema import BY_PATH
 
 JOBS = {
     "digits": ({"model": {"name": "small-cnn"}, "data": {"kind": "digits"}, "training": {"epochs": 3}}, DIGITS),
@@ -46,3 +48,19 @@ def again_default(path: str) -> object:
 
 def _planned(job: Job, look: Look):
     return make_plan(job, look, now=NOW)
+
+
+LIMIT = BY_PATH["limits.money_usd"]
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("2,50", 2.5), ("2.50", 2.5), ("0,5", 0.5), ("1 234,5", 1234.5)])
+def test_a_limit_is_as_large_as_it_was_typed_with_either_decimal_mark(typed: str, meant: float):
+    assert draft.value_of(LIMIT, typed) == meant
+
+
+@pytest.mark.parametrize(("typed", "small", "large"), [("2,500", 2.5, 2500), ("1.000", 1, 1000)])
+def test_a_limit_with_two_readings_is_refused_with_both(typed: str, small: float, large: float):
+    with pytest.raises(JobError) as refused:
+        draft.value_of(LIMIT, typed)
+    assert refused.value.id == "job-two-readings"
+    assert (refused.value.facts["small"], refused.value.facts["large"]) == (small, large)

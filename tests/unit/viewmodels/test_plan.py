@@ -445,3 +445,33 @@ def test_a_timing_of_an_earlier_session_is_taken_without_measuring_again():
     assert one.timed == []
     assert one.view.parts is not None
     assert one.view.parts.measured
+
+
+def _money(one: World):
+    return next(field for _, fields in one.view.more_fields for field in fields if field.path == "limits.money_usd")
+
+
+def test_a_cost_limit_is_echoed_as_it_was_understood():
+    one = World()
+    one.model.choose_data("digits", None)
+    one.model.set_text("where.usd_per_hour", "4,80")
+    one.model.set_text("limits.money_usd", "2,50")
+    assert one.view.job["limits.money_usd"] == 2.5
+    assert (_money(one).text, _money(one).hint) == ("2.5", "Stops at $2.50.")
+    one.model.set_text("limits.hours", "0,5")
+    assert one.view.job["limits.hours"] == 0.5
+
+
+def test_a_cost_limit_with_two_readings_is_asked_about_and_nothing_starts_meanwhile():
+    one = World()
+    one.model.choose_data("digits", None)
+    one.model.set_text("limits.money_usd", "3")
+    one.model.set_text("limits.money_usd", "2,500")
+    field = _money(one)
+    assert one.view.job["limits.money_usd"] == 3
+    assert (field.text, field.offers) == ("2,500", (("$2.50", "2.5"), ("$2,500.00", "2\u202f500")))
+    assert field.error == "That can mean 2.5 or 2500: which one?"
+    assert one.view.missing == ("settings", "A value needs correcting")
+    one.model.set_text("limits.money_usd", field.offers[1][1])
+    assert one.view.job["limits.money_usd"] == 2500
+    assert not _money(one).offers and not _money(one).error

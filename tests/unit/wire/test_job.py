@@ -106,3 +106,14 @@ def test_options_of_a_model_are_checked_against_the_catalogue():
     for bad in ({"widht": 1}, {"width": 100, "heads": 3}, {"layers": 0}, {"layers": "three"}):
         with pytest.raises(JobError):
             options("gpt-nano", bad)
+
+
+def test_a_setting_of_the_command_line_takes_a_decimal_comma_and_asks_where_it_may_be_thousands():
+    assert parse_setting("limits.money_usd=2,50") == ("limits.money_usd", 2.5)
+    assert parse_setting("limits.hours=0,5") == ("limits.hours", 0.5)
+    assert parse_setting("training.learning_rate=0,002") == ("training.learning_rate", 0.002)
+    assert parse_setting("training.global_batch=1,024") == ("training.global_batch", 1024)
+    for text in ("limits.money_usd=2,500", "limits.money_usd=1.000"):
+        with pytest.raises(JobError) as refused:
+            parse_setting(text)
+        assert refused.value.id == "job-two-readings"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire.numerals import spelled
 from tpu_studio.wire.schema import BY_PATH
 
 _KEPT = "Nothing was charged, and nothing was changed."
@@ -29,6 +30,12 @@ def _usd(f: Facts, name: str) -> str:
     if not isinstance(value, (int, float)):
         return "a few cents"
     return figures.money(value) if value >= 0.01 else f"${value:g}"
+
+
+def _plainly(f: Facts, name: str) -> str:
+    """A number without any mark of thousands, which is what shall be typed: 2.5, 2500, 1.1250."""
+    value = f.raw(name)
+    return spelled(value).replace("\u202f", "") if isinstance(value, (int, float)) else "the number"
 
 
 def _begin(text: str) -> str:
@@ -79,6 +86,12 @@ ERRORS: dict[str, Entry] = {
         f"{_where(f)}{_name(f)} needs {f.text('wanted', 'another kind of value')}, not {f.text('value', 'that')}",
         _KEPT,
         "Change the value, or take it out for the recommended one.",
+    ),
+    "job-two-readings": lambda f: Sentence(
+        f"{_where(f)}{_name(f)} cannot be “{f.text('value')}”: that can mean {_plainly(f, 'small')} or "
+        f"{_plainly(f, 'large')}",
+        f"Some write a comma or a point before decimals, some before thousands. {_KEPT}",
+        f"Write {_plainly(f, 'small')} or {_plainly(f, 'large')}, whichever you mean.",
     ),
     "job-out-of-range": _range,
     "job-not-a-choice": lambda f: Sentence(f"{_where(f)}{_name(f)} cannot be “{f.text('value')}”", _KEPT, _nearest(f)),

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 
 from tpu_studio.gui.account.picklist import PickList
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import Field, LineEdit, SpinBox
+from tpu_studio.gui.kit.fields import Field, LineEdit
+from tpu_studio.gui.kit.numberedit import SpinBox
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.shell.sheet import Sheet
@@ -178,7 +179,9 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
         model.fix("make-alert")
 
     sheet.answer("Not now", safe=True)
-    sheet.ask(amount, sheet.answer("Add alert", add, kind="primary"))
+    go = sheet.answer("Add alert", add, kind="primary")
+    sheet.needs(amount, go)
+    sheet.ask(amount, go)
     sheet.open()
     return sheet
 
@@ -214,6 +217,7 @@ def ask_quota(over: QWidget, model: AccountViewModel, row: QuotaRow) -> Sheet:
         kind="primary",
     )
     ask.setEnabled(one.can_ask)
+    wanted.doubted.connect(lambda doubt: ask.setEnabled(one.can_ask and not doubt))
     sheet.open()
     return sheet
 

@@ -47,11 +47,13 @@ Acting and choosing
                 Switch(name, on=False); SwitchRow(title, explanation="", on=False): toggled(bool), isChecked, setChecked
                 CheckBox(text, on=False); ChoiceCard(title, text="", detail="", *, icon="", key=""): set_words
                 ChoiceGroup(cards, *, name, columns=0): changed(key), value, set_value, card(key)
-    fields      Field(label, box, help="", *, term="", explain=False): set_help, set_error(sentence), help_asked, .box
+    fields      Field(label, box, help="", *, term="", explain=False): set_help, set_error(sentence, offers=()),
+                    help_asked, offered(key), .box
                 LineEdit(text="", *, name="", suffix="", placeholder="", icon=""); textChanged and the rest of QLineEdit
-                SpinBox(value, low, high, *, step=1, name="", suffix="", doubling=False): valueChanged(int), value()
-                DecimalBox(value, low, high, *, step=0.1, decimals=6, …): valueChanged(float), value()
                 ComboBox([(key, text)], value="", *, name=""): chosen(key), value, set_value, set_options
+    numberedit  SpinBox(value, low, high, *, step=1, name="", suffix="", doubling=False): valueChanged(int), value()
+                DecimalBox(value, low, high, *, step=0.1, decimals=6, …): valueChanged(float), value()
+                    both: doubted(sentence), doubt
     nav         Sidebar([NavItem(key, text, icon, hint="")]): page_chosen(key), new_run, settings; select(key),
                     set_live(key, word="Live"), adapt(window_width), show_money(bool),
                     .money.set_money(spent, share, cap), .person.set_person(name, project)

@@ -1,19 +1,21 @@
 """Fields: a label above, the box, a help line below, an error in its place, and a question mark for the explainer.
 
-`Field` is the frame; `LineEdit`, `SpinBox`, `DecimalBox` and `ComboBox` are boxes for it (any widget may stand in it).
+`Field` is the frame; `LineEdit` and `ComboBox` are boxes for it, as are the numbers of ``gui.kit.numberedit`` (any
+widget may stand in it).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent, QPaintEvent, QValidator, QWheelEvent
+from PySide6.QtGui import QDragEnterEvent, QKeyEvent, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit import fonts, icons, paint
-from tpu_studio.gui.kit.button import IconButton
+from tpu_studio.gui.kit.button import Button, IconButton
+from tpu_studio.gui.kit.card import clear_layout
+from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.focus import RingFocus
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
@@ -101,152 +103,6 @@ class LineEdit(RingFocus, Themed, QLineEdit):
             )
         painter.end()
         super().paintEvent(event)
-
-
-class _NumberEdit(LineEdit):
-    """A number typed as people write it (1,000), stepped with Up and Down or the wheel while focused."""
-
-    def __init__(
-        self, number: float, low: float, high: float, step: float, decimals: int, *, name: str, suffix: str,
-        doubling: bool, parent: QWidget | None,
-    ) -> None:  # fmt: skip
-        self._low, self._high, self._step, self._decimals, self._doubling = low, high, step, decimals, doubling
-        self._number = number
-        super().__init__(self._spelled(number), name=name, suffix=suffix, parent=parent)
-        self.setValidator(_NumberValidator(self))
-        self.textEdited.connect(lambda _text: self._edited())
-
-    def _spelled(self, number: float) -> str:
-        if self._decimals == 0:
-            return f"{round(number):,}"
-        text = f"{number:.{self._decimals}f}".rstrip("0").rstrip(".")
-        return text if number == 0 or float(text) == number or abs(number) >= 10**-self._decimals else f"{number:g}"
-
-    def _typed(self) -> float | None:
-        try:
-            number = float(self.text().replace(",", "").replace(" ", "").replace("\u202f", ""))
-        except ValueError:
-            return None
-        return number if math.isfinite(number) else None
-
-    def _read(self) -> float | None:
-        number = self._typed()
-        return number if number is not None and self._low <= number <= self._high else None
-
-    def _edited(self) -> None:
-        number = self._read()
-        if number is not None and number != self._number:
-            self._number = number
-            self._tell()
-
-    def _settle(self) -> None:
-        """On leaving and on Enter: spelled well; out of range the nearest allowed; nothing typed, the old one."""
-        number = self._typed()
-        before = self._number
-        if number is not None:
-            self._number = min(max(number, self._low), self._high)
-        self.setText(self._spelled(self._number))
-        if self._number != before:
-            self._tell()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        if event.reason() != Qt.FocusReason.PopupFocusReason:
-            self._settle()
-        super().focusOutEvent(event)
-
-    def _tell(self) -> None:
-        raise NotImplementedError
-
-    def step_by(self, steps: int) -> None:
-        if self._doubling:
-            number = self._number * 2.0**steps
-        else:
-            number = self._number + steps * self._step
-        number = min(max(number, self._low), self._high)
-        if number != self._number:
-            self._number = round(number) if self._decimals == 0 else number
-            self.setText(self._spelled(self._number))
-            self._tell()
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
-        if steps and not self.isReadOnly():
-            self.step_by(steps)
-        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.isAutoRepeat():
-            as_typed = self._read() is not None
-            self._settle()
-            if as_typed:  # else Enter only corrects the number: nobody has seen yet what it would confirm
-                super().keyPressEvent(event)
-        else:
-            super().keyPressEvent(event)
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # a page that scrolls must not change a number on the way
-
-
-class SpinBox(_NumberEdit):
-    """A whole number. *doubling*: Up and Down double and halve it (batch sizes). `valueChanged` while typing."""
-
-    valueChanged = Signal(int)
-
-    def __init__(
-        self, value: int = 0, low: int = 0, high: int = 1_000_000_000, *, step: int = 1, name: str = "",
-        suffix: str = "", doubling: bool = False, parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(value, low, high, step, 0, name=name, suffix=suffix, doubling=doubling, parent=parent)
-
-    def value(self) -> int:
-        return round(self._number)
-
-    def setValue(self, value: int) -> None:
-        if value != self.value():
-            self._number = value
-            self.setText(self._spelled(value))
-            self.valueChanged.emit(value)
-
-    def _tell(self) -> None:
-        self.valueChanged.emit(self.value())
-
-
-class DecimalBox(_NumberEdit):
-    """A number with decimals (learning rate, money)."""
-
-    valueChanged = Signal(float)
-
-    def __init__(
-        self, value: float = 0.0, low: float = 0.0, high: float = 1e9, *, step: float = 0.1, decimals: int = 6,
-        name: str = "", suffix: str = "", doubling: bool = False, parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
-        super().__init__(value, low, high, step, decimals, name=name, suffix=suffix, doubling=doubling, parent=parent)
-
-    def value(self) -> float:
-        return self._number
-
-    def setValue(self, value: float) -> None:
-        if value != self._number:
-            self._number = value
-            self.setText(self._spelled(value))
-            self.valueChanged.emit(value)
-
-    def _tell(self) -> None:
-        self.valueChanged.emit(self._number)
-
-
-class _NumberValidator(QValidator):
-    def __init__(self, edit: _NumberEdit) -> None:
-        super().__init__(edit)
-        self._edit = edit
-
-    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
-        allowed = "0123456789, " + (".eE-+" if self._edit._decimals else "-" if self._edit._low < 0 else "")
-        if any(character not in allowed for character in text):
-            return QValidator.State.Invalid, text, position
-        try:
-            number = float(text.replace(",", "").replace(" ", ""))
-        except ValueError:
-            return QValidator.State.Intermediate, text, position
-        good = self._edit._low <= number <= self._edit._high
-        return (QValidator.State.Acceptable if good else QValidator.State.Intermediate), text, position
 
 
 class ComboBox(RingFocus, Themed, QComboBox):
@@ -344,10 +200,12 @@ class _FormColumn(QVBoxLayout):
 class Field(QWidget):
     """Label, question mark, box, then help or error. `help_asked` when the question mark is pressed.
 
-    The error replaces the help line, stands under the field in `bad` with an icon, and is the box's description.
+    The error replaces the help line, stands under the field in `bad` with an icon, and is the box's description; what
+    could be meant instead stands below it as buttons (`offered` carries the key). A number's own doubts are shown so.
     """
 
     help_asked = Signal()
+    offered = Signal(str)
 
     def __init__(
         self,
@@ -392,7 +250,15 @@ class Field(QWidget):
         left = box.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Fixed
         column.addWidget(box, 0, Qt.AlignmentFlag.AlignLeft if left else Qt.AlignmentFlag(0))
         column.addLayout(below)
+        self._offers: tuple[tuple[str, str], ...] = ()
+        self._ways = QWidget()
+        self._flow = FlowLayout(self._ways, gap=Space.m)
+        self._ways.hide()
+        column.addWidget(self._ways)
         column.addStretch(1)
+        if (doubted := getattr(box, "doubted", None)) is not None:  # a number of ``gui.kit.numberedit``
+            doubted.connect(lambda doubt: self.set_error(doubt, box.offers))  # type: ignore[attr-defined]
+            self.offered.connect(box.take)  # type: ignore[attr-defined]
         self.setMaximumWidth(FORM_WIDTH)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self._show_note()
@@ -401,15 +267,27 @@ class Field(QWidget):
         self._help = help
         self._show_note()
 
-    def set_error(self, error: str) -> None:
-        """The sentence that says what is wrong and what would be right; "" takes it away."""
-        if self._error == error:
+    def set_error(self, error: str, offers: Sequence[tuple[str, str]] = ()) -> None:
+        """The sentence that says what is wrong and what would be right; "" takes it away. *offers*: (words, key)."""
+        if self._error == error and self._offers == tuple(offers):
             return
         self._error = error
+        self._show_offers(tuple(offers))
         set_bad = getattr(self.box, "set_bad", None)
         if set_bad is not None:
             set_bad(bool(error))
         self._show_note()
+
+    def _show_offers(self, offers: tuple[tuple[str, str], ...]) -> None:
+        if offers == self._offers:
+            return
+        self._offers = offers
+        clear_layout(self._flow)
+        for words, key in offers:
+            button = Button(f"It is {words}", size="small")
+            button.clicked.connect(lambda _=False, key=key: self.offered.emit(key))
+            self._flow.addWidget(button)
+        self._ways.setVisible(bool(offers))
 
     _error = ""
 

@@ -11,8 +11,9 @@ from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segment
 from tpu_studio.gui.kit.dialog import Answer, Dialog
 from tpu_studio.gui.kit.events import EventLine, EventList
 from tpu_studio.gui.kit.explainer import Explainer, Help
-from tpu_studio.gui.kit.fields import ComboBox, DecimalBox, Field, LineEdit, SpinBox
+from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit
 from tpu_studio.gui.kit.notice import Notice
+from tpu_studio.gui.kit.numberedit import DecimalBox, SpinBox
 from tpu_studio.gui.kit.pill import IconTile, Pill
 from tpu_studio.gui.kit.rail import Step, StepRail
 from tpu_studio.gui.kit.rows import CheckRow, Note, SummaryRow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.choose import Segmented, SwitchRow
@@ -41,6 +41,7 @@ class FieldBox(QWidget):
         else:
             self.field = Field(field.title, box, field.hint, explain=True)
             self.field.help_asked.connect(self.explain)
+            self.field.offered.connect(self._take)
             column.addWidget(self.field)
         self._draw_now(field)
 
@@ -95,7 +96,7 @@ class FieldBox(QWidget):
         if self.field is not None:
             self.field.label.setText(field.title)
             self.field.set_help(field.hint)
-            self.field.set_error(field.error)
+            self.field.set_error(field.error, field.offers)
         if self.line is not None:
             self.line.set_suffix(field.unit)
             self.line.setToolTip(hover)
@@ -112,6 +113,13 @@ class FieldBox(QWidget):
             self.switch.explanation.setText(field.hint or hover)
             self.switch.setToolTip(hover)
         self._drawing = False
+
+    def _take(self, text: str) -> None:
+        """One of two readings was chosen."""
+        if self.line is not None:
+            self.line.setText(text)
+            self.line.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.typed.emit(text)
 
     def _settle(self) -> None:
         """Leaving the field shows the value as it is understood; a wrong one stays as it was typed."""

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts
-from tpu_studio.gui.kit.fields import DecimalBox, Field
+from tpu_studio.gui.kit.fields import Field
+from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels import runnumbers
@@ -76,6 +77,7 @@ def ask_extend(over: QWidget, model: RunViewModel) -> Sheet:
     sheet.body.addWidget(field)
     sheet.answer("Leave it", safe=True)
     go = sheet.answer("Train longer", lambda: model.extend(box.value()), kind="primary")
+    sheet.needs(box, go)
     if not facts.rented:
         sheet.ask(box, go)
     sheet.open()

@@ -35,7 +35,8 @@ from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card
-from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit, SpinBox, holds_files
+from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit, holds_files
+from tpu_studio.gui.kit.numberedit import SpinBox
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px

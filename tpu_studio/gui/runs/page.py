@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMenu, QSizePolicy, QVBo
 
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader
-from tpu_studio.gui.kit.fields import DecimalBox, LineEdit
+from tpu_studio.gui.kit.fields import Field, LineEdit
+from tpu_studio.gui.kit.numberedit import DecimalBox
 from tpu_studio.gui.kit.pill import IconTile
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
@@ -198,10 +199,10 @@ class RunsPage(QWidget):
             self, f"Train {row.name} longer?", "It goes on from its last saved copy: one run, one curve.", width=460
         )
         epochs = DecimalBox(1, 0.01, 10_000, step=1, decimals=2, name="More times through the data", suffix="epochs")
-        sheet.body.addWidget(Text("More times through the data", "label"))
-        sheet.body.addWidget(epochs)
+        sheet.body.addWidget(Field("More times through the data", epochs))
         sheet.answer("Leave it as it is", safe=True)
         go = sheet.answer("Train longer", lambda: self._model.extend(run, epochs.value()), kind="primary")
+        sheet.needs(epochs, go)
         if not row.rented:
             sheet.ask(epochs, go)
         sheet.open()

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QScrollBar, Q
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button, Kind
 from tpu_studio.gui.kit.card import Card
+from tpu_studio.gui.kit.numberedit import NumberEdit
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import controller, ink, soft_px
@@ -148,6 +149,10 @@ class Sheet(Veil):
         """*field* has the focus, to be typed over, and Enter in it presses *main*: what `answer` says of that holds."""
         self._first = field
         field.returnPressed.connect(main.click)
+
+    def needs(self, number: NumberEdit, main: Button) -> None:
+        """*main* uses *number*: it waits until what is typed there is clear."""
+        number.doubted.connect(lambda doubt: main.setEnabled(not doubt))
 
     def open(self) -> None:
         self.place()
