@@ -34,11 +34,10 @@ def test_google_s_client_makes_lists_and_deletes_a_service_account(practice: Pra
 
 
 def test_a_role_of_one_s_own_gives_exactly_what_it_includes(practice: Practice, call: Call):
-    made = call("POST", f"/v1/{PROJECT}/roles", {"roleId": "tpuStudioRunner", "role": {
+    made = call("POST", f"/v1/{PROJECT}/roles", {"roleId": "tpuHelper", "role": {
         "title": "Runner", "includedPermissions": ["tpu.nodes.delete", "tpu.nodes.get"]}})  # fmt: skip
-    practice.cloud.db.put("policy", PROJECT, {"version": 1, "etag": "x", "bindings": [
-        {"role": made.body["name"], "members": [f"serviceAccount:{practice.cloud.settings.runner}"]}]})  # fmt: skip
-    token = practice.cloud.principals.issue(practice.cloud.settings.runner, "serviceAccount")
+    practice.cloud.principals.grant(PROJECT, made.body["name"], "user:helper@practice.example")
+    token = practice.cloud.principals.issue("helper@practice.example")
     asked = {"permissions": ["tpu.nodes.delete", "tpu.nodes.create"]}
 
     first = call("POST", f"/v3/{PROJECT}:testIamPermissions", asked, token=token)

@@ -15,6 +15,8 @@ CLOSED_ACCOUNT = "billingAccounts/00AAAA-11BBBB-22CCCC"
 
 
 def install(router: Router, cloud: Cloud) -> None:
+    _grant(cloud)
+
     @router.route("GET", r"/v1/projects/(?P<project>[^/:]+)/billingInfo")
     def get_info(request: Request) -> dict[str, Any]:
         return _info(cloud, need_project(cloud, request, "resourcemanager.projects.get")["projectId"])
@@ -73,6 +75,13 @@ def install(router: Router, cloud: Cloud) -> None:
         if request.one("currencyCode", "USD") != "USD":
             raise GoogleError(400, "INVALID_ARGUMENT", "The practice price list is in USD only.")
         return page(request, "skus", list(skus.of_service(request.match["service"])), most=5000)
+
+
+def _grant(cloud: Cloud) -> None:
+    """Who opens a billing account is its administrator; a home of an earlier version has no such policy."""
+    for account in accounts(cloud):
+        if not cloud.principals.policy(account["name"])["bindings"]:
+            cloud.principals.grant(account["name"], "roles/billing.admin", f"user:{cloud.settings.owner}")
 
 
 def accounts(cloud: Cloud) -> list[dict[str, Any]]:

@@ -19,6 +19,11 @@ from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
 
 _IAM = "iam.googleapis.com"
+_OF_RUNNER = (
+    "tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "cloudtasks.queues.get", "cloudtasks.tasks.create",
+    "cloudtasks.tasks.get", "cloudtasks.tasks.list", "cloudtasks.tasks.delete", "compute.instances.get",
+    "compute.instances.delete",
+)  # fmt: skip
 _OF_STOPS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
 
 
@@ -146,7 +151,7 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("GET", r"/v1/roles")
     def list_roles(request: Request) -> dict[str, Any]:
-        shown = [{"name": name, "title": title} for name, (title, _) in sorted(roles.ROLES.items())]
+        shown = [{"name": name, "title": role.title, "stage": role.stage} for name, role in sorted(roles.ROLES.items())]
         return page(request, "roles", shown, most=1000, usual=300)
 
     @router.route("GET", r"/v1/(?P<role>roles/[^/:]+)")
@@ -154,8 +159,9 @@ def install(router: Router, cloud: Cloud) -> None:
         name = request.match["role"]
         if name not in roles.ROLES:
             raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
-        title, permissions = roles.ROLES[name]
-        return {"name": name, "title": title, "includedPermissions": sorted(permissions), "stage": "GA", "etag": "AA=="}
+        role = roles.ROLES[name]
+        return {"name": name, "title": role.title, "includedPermissions": sorted(role.permissions),
+                "stage": role.stage, "etag": "AA=="}  # fmt: skip
 
     custom = r"/v1/projects/(?P<project>[^/:]+)/roles"
 
@@ -211,16 +217,22 @@ def prepare(cloud: Cloud) -> None:
         make_account(cloud, settings.project, settings.runner, displayName="TPU Studio runner")
         runner = f"serviceAccount:{settings.runner}"  # which sets the later outside stops as itself
         cloud.principals.grant(f"serviceAccounts/{settings.runner}", "roles/iam.serviceAccountUser", runner)
+        _make_role(cloud, "tpuStudioRunner", "TPU Studio runner", _OF_RUNNER, settings.runner)
         _prepare_stopper(cloud)
+
+
+def _make_role(cloud: Cloud, id: str, title: str, permissions: tuple[str, ...], email: str) -> None:
+    name = f"projects/{cloud.settings.project}/roles/{id}"
+    role = {"name": name, "title": title, "stage": "GA", "etag": "BwYAAAAAAAE=",
+            "includedPermissions": list(permissions)}  # fmt: skip
+    cloud.db.put("role", name, role)
+    cloud.principals.grant(f"projects/{cloud.settings.project}", name, f"serviceAccount:{email}")
 
 
 def _prepare_stopper(cloud: Cloud) -> None:
     settings = cloud.settings
     make_account(cloud, settings.project, settings.stopper, displayName="TPU Studio stops")
-    role = f"projects/{settings.project}/roles/tpuStudioStopper"
-    cloud.db.put("role", role, {"name": role, "title": "TPU Studio stops", "stage": "GA", "etag": "BwYAAAAAAAE=",
-                                "includedPermissions": list(_OF_STOPS)})  # fmt: skip
-    cloud.principals.grant(f"projects/{settings.project}", role, f"serviceAccount:{settings.stopper}")
+    _make_role(cloud, "tpuStudioStopper", "TPU Studio stops", _OF_STOPS, settings.stopper)
     user = f"serviceAccount:{settings.runner}"
     cloud.principals.grant(f"serviceAccounts/{settings.stopper}", "roles/iam.serviceAccountUser", user)
     cloud.db.put("practice", "stopper", {"at": cloud.clock.now()})
@@ -284,7 +296,7 @@ def _custom_role(cloud: Cloud, request: Request) -> dict[str, Any]:
 
 def _check_permissions(role: dict[str, Any]) -> None:
     for permission in role.get("includedPermissions", []):
-        if permission not in roles.KNOWN:
+        if not roles.on_projects(permission):
             raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid.")
 
 

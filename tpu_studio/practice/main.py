@@ -138,7 +138,5 @@ def prepare_account(cloud: Cloud) -> None:
     if settings.ready:
         runner = settings.runner
         db.put("account", runner, {"email": runner, "projectId": project, "displayName": "TPU Studio runner"})
-        for role in ("roles/tpu.admin", "roles/cloudtasks.admin"):
-            cloud.principals.grant(f"projects/{project}", role, f"serviceAccount:{runner}")
         itself = f"serviceAccounts/{runner}"  # it moves its own outside stops, which run as itself
         cloud.principals.grant(itself, "roles/iam.serviceAccountUser", f"serviceAccount:{runner}")

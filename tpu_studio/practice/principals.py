@@ -1,8 +1,8 @@
 """Who calls, and what they may: tokens, roles, policies.
 
-The owner's token may everything that no fault has taken away. Other tokens are issued by `oauth` (people, key files)
-and by the metadata servers (machines) and carry their account's permissions, which policies of the project, of a bucket
-or of a service account grant through roles.
+Tokens are the owner's, and those that `oauth` (people, key files) and the metadata servers (machines) issue. What their
+accounts may is what policies of the project, of a bucket, of a billing or service account grant through Google's roles;
+an owner of a project is no exception.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tpu_studio.practice.state import Database
 
 CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
 
+_BASIC = {"projectOwner": "roles/owner", "projectEditor": "roles/editor", "projectViewer": "roles/viewer"}
 _OWN_END = ("tpu.nodes.delete", "compute.instances.delete")
 
 
@@ -41,7 +42,8 @@ class Principal:
 
 
 class Principals:
-    """Policies are stored under the resource's name: ``projects/P``, ``buckets/B``, ``serviceAccounts/EMAIL``.
+    """Policies are stored under the resource's name: ``projects/P``, ``buckets/B``, ``serviceAccounts/EMAIL``,
+    ``billingAccounts/A``.
 
     Attributes:
         others: Asked who is behind a token that isn't ours: a key file's own (`oauth`).
@@ -112,11 +114,11 @@ class Principals:
                 binding["members"].append(member)
             self.set_policy(resource, policy)
 
-    def permissions(self, role: str) -> tuple[str, ...]:
+    def permissions(self, role: str) -> frozenset[str]:
         """Of a role, also a custom one (kind ``role``, ``projects/P/roles/R`` → ``includedPermissions``)."""
         if role in ROLES:
-            return ROLES[role][1]
-        return tuple((self._db.get("role", role) or {}).get("includedPermissions", ()))
+            return ROLES[role].permissions
+        return frozenset((self._db.get("role", role) or {}).get("includedPermissions", ()))
 
     def may(self, who: Principal, permission: str, *resources: str) -> bool:
         """Whether a policy of one of *resources* grants it, and no fault takes it away."""
@@ -130,13 +132,21 @@ class Principals:
                 return False
         if CLOUD_PLATFORM not in who.scopes and not (permission.startswith("storage.") and _storage_scope(who)):
             return False
-        if who.is_owner:
-            return True
         for resource in resources:
             for binding in self.policy(resource).get("bindings", []):
-                members = binding.get("members", [])
-                named = who.member in members or "allUsers" in members
-                if named and permission in self.permissions(binding["role"]):
+                if permission in self.permissions(binding["role"]) and self._is_of(who, binding.get("members", [])):
+                    return True
+        return False
+
+    def _is_of(self, who: Principal, members: list[str]) -> bool:
+        """*members* may be a bucket's ``projectOwner:P``: whoever has that basic role in the project."""
+        if who.member in members or "allUsers" in members:
+            return True
+        for member in members:
+            kind, _, project = member.partition(":")
+            if (role := _BASIC.get(kind)) is not None:
+                bindings = self.policy(f"projects/{project}").get("bindings", [])
+                if any(one["role"] == role and who.member in one.get("members", []) for one in bindings):
                     return True
         return False
 

@@ -88,7 +88,7 @@ def install(router: Router, cloud: Cloud) -> None:
     def test_permissions(request: Request) -> dict[str, Any]:
         asked = request.json().get("permissions", [])
         for permission in asked:
-            if permission not in roles.KNOWN:
+            if not roles.on_projects(permission):
                 raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid for this resource.")
         granted = [p for p in asked if may(cloud, request, p, f"projects/{request.match['project']}")]
         return {"permissions": granted} if granted else {}
@@ -137,9 +137,10 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
                               "read-modify-write with exponential backoff. The request's ETag did not match the "
                               "current policy's ETag.")  # fmt: skip
         for binding in wanted.get("bindings", []):
-            if binding.get("role") not in roles.ROLES and cloud.db.get("role", binding.get("role", "")) is None:
+            role = binding.get("role", "")
+            if not roles.grantable(role) and cloud.db.get("role", role) is None:
                 raise GoogleError(400, "INVALID_ARGUMENT",
-                                  f"Role {binding.get('role')} is not supported for this resource.")  # fmt: skip
+                                  f"Role {role} is not supported for this resource.")  # fmt: skip
             for member in binding.get("members", []):
                 _check_member(cloud, member)
         was_owned = any(b["role"] == "roles/owner" for b in before["bindings"])

@@ -212,9 +212,11 @@ def test_permissions_come_through_roles_and_faults_take_them_away(db: Database, 
     assert not principals.may(machine, "tpu.nodes.delete", "projects/p")
     assert principals.may(stopper, "tpu.nodes.delete", "projects/p")
     owner = principals.of(principals.owner_token)
-    assert owner is not None and owner.is_owner and principals.may(owner, "tpu.nodes.list")
+    assert owner is not None and owner.is_owner and not principals.may(owner, "tpu.nodes.list", "projects/p")
+    principals.grant("projects/p", "roles/owner", owner.member)
+    assert principals.may(owner, "tpu.nodes.list", "projects/p")
     faults.arm("permission-missing", permission="tpu.nodes.list")
-    assert not principals.may(owner, "tpu.nodes.list")
+    assert not principals.may(owner, "tpu.nodes.list", "projects/p")
     only_mail = Principal("o@x", scopes=("openid",), is_owner=True)
     assert not principals.may(only_mail, "tpu.nodes.get")
 

@@ -25,17 +25,15 @@ PERMISSIONS = (
     "tpu.nodes.list",
     "tpu.nodes.delete",
     "tpu.operations.get",
-    "storage.buckets.get",
-    "storage.objects.create",
-    "storage.objects.get",
-    "storage.objects.list",
-    "storage.objects.delete",
+    "storage.buckets.create",
+    "storage.buckets.list",
     "cloudtasks.tasks.create",
     "cloudtasks.tasks.delete",
     "iam.serviceAccounts.actAs",
 )
 """Needed to launch, watch and delete. A queued resource has no permissions of its own: Google checks ``tpu.nodes.*``
-for it (iam-methods.json)."""
+for it (iam-methods.json). What is needed on the bucket is asked of the bucket: an owner of the project has no
+``storage.objects.*`` on the project (iam-roles.json)."""
 
 ROLE_FOR = {
     "tpu.": "roles/tpu.admin",
