@@ -405,6 +405,7 @@ def test_the_same_name_is_refused_the_same_call_is_not(fast: CloudSide) -> None:
         ("quota-zero", "quota-exceeded"),
         ("quota-region-limit", "quota-exceeded"),
         ("stockout-at-submit", "no-capacity"),
+        ("not-entitled", "not-entitled"),
         ("type-not-in-zone", "type-not-in-zone"),
         ("create-rate", "create-rate"),
     ],
@@ -519,3 +520,27 @@ def test_no_log_line_holds_the_token(practice: Practice, caplog: pytest.LogCaptu
     assert side.machines["tpu"].look(REF) is not None
     assert caplog.records, "urllib3 tells of its connections at this level"
     assert practice.token not in caplog.text
+
+
+@pytest.mark.parametrize("doubt", ["", "address-limit-way"])
+def test_a_slice_of_many_hosts_is_looked_at_before_it_is_asked_for(start_practice: Start, doubt: str) -> None:
+    practice = start_practice("address-limit:limit=3,region=us-west4", speed=60)
+    if doubt:
+        practice.cloud.doubts.arm(doubt)
+    machines, slice_ = side_of(practice).machines["tpu"], replace(WANTED, accelerator="v5litepod-16")
+    with pytest.raises(CloudRefused) as raised:
+        machines.check(slice_)
+    facts = raised.value.facts
+    assert raised.value.id == "region-limit" and (facts["limit"], facts["used"], facts["hosts"]) == (3.0, 0, 4)
+    assert machines.look(REF) is None
+    machines.check(WANTED)  # one machine is left to Google
+    practice.cloud.faults.arm("permission-missing", permission="compute.regions.get")
+    machines.check(slice_)  # who may not look is not held up
+    try:
+        machines.create(slice_)
+        failed = until(lambda: machines.look(REF), "failed")
+        assert failed is not None and failed.error is not None
+        told = failed.error[0]
+    except CloudRefused as error:
+        told = error.id
+    assert told == "region-limit"

@@ -314,6 +314,11 @@ def test_a_machines_account_may_delete_and_nobody_else_may(call: Call, practice:
     ("fault", "status", "says"),
     [
         ("stockout-at-submit", 429, 'There is no more capacity in the zone "us-west4-a"'),
+        (
+            "not-entitled",
+            403,
+            'User does not have permission to submit requests for accelerator type "v5litepod-4" in location us-west4-',
+        ),
         ("quota-zero", 429, "has been exceeded. Limit: 0 in zone us-west4-a."),
         ("quota-region-limit", 429, "has been exceeded. Limit: 0 in region us-west4."),
         ("type-not-in-zone", 400, "could not be found in the zonal accelerator configurations"),
@@ -431,3 +436,40 @@ def test_the_state_of_a_request_survives_a_restart_of_the_server(start_practice:
     first.stop()
     second = start_practice(speed=2000.0)
     reach(caller(second), "ACTIVE")
+
+
+# -------------------------------------------------------------------------------- what a project has no share in at all
+
+
+def test_no_permission_to_submit_may_come_with_the_operation(start_practice: Start):
+    practice = start_practice("not-entitled", speed=20.0)
+    practice.cloud.doubts.arm("entitlement-refusal")
+    call = caller(practice)
+    made = create(call)
+    assert made.status == 200
+    reach(call, "FAILED")
+    error = call("GET", f"/v2/{made.body['name']}").body["error"]
+    assert error["code"] == 7 and error["message"].startswith("User does not have permission to submit requests")
+
+
+def test_a_slice_without_an_address_for_each_host_fails_while_it_is_made_and_costs_nothing(start_practice: Start):
+    practice = start_practice("address-limit:limit=3", speed=20.0)
+    call = caller(practice)
+    external = {"networkConfig": {"enableExternalIps": True}}
+    wanted = queued("q1-n", accelerator="v5litepod-16")
+    wanted["tpu"]["nodeSpec"][0]["node"] |= external
+    assert call("POST", f"{V2}/queuedResources?queuedResourceId=q1", wanted).status == 200
+    reach(call, "FAILED")
+    failed = call("GET", f"{V2}/queuedResources/q1").body["state"]["failedData"]["error"]
+    assert failed["message"].startswith("You have reached IN_USE_ADDRESSES limit. [EID: 0x")
+    assert practice.cloud.meter.bill() == []
+
+
+def test_the_addresses_of_a_region_are_those_of_its_machines(call: Call):
+    wanted = queued("q1-n", accelerator="v5litepod-16")
+    wanted["tpu"]["nodeSpec"][0]["node"]["networkConfig"] = {"enableExternalIps": True}
+    assert call("POST", f"{V2}/queuedResources?queuedResourceId=q1", wanted).status == 200
+    reach(call, "ACTIVE")
+    for region, used in (("us-west4", 4), ("us-east5", 0)):
+        told = call("GET", f"/compute/v1/projects/practice-project/regions/{region}").body["quotas"]
+        assert told == [{"metric": "IN_USE_ADDRESSES", "limit": 8.0, "usage": used}]

@@ -66,6 +66,8 @@ class Sky:
     """Attributes:
     waiting_s, boot_s, step_s: How long a request waits, a node takes to be made, a step takes.
     refuse: Zone → ids of refusals, one each call.
+    known_no: Zone → what is known to be refused before it is asked for.
+    checked: Names of machines of which that was asked.
     forbidden: Zones that may be neither asked nor looked into.
     guardian: The version of the app that is there now.
     tells_ends: It keeps a record of each deletion.
@@ -79,6 +81,8 @@ class Sky:
     step_s: float = 3.0
     steps: int = 40
     refuse: dict[str, list[str]] = field(default_factory=dict)
+    known_no: dict[str, str] = field(default_factory=dict)
+    checked: list[str] = field(default_factory=list)
     hook: Hook = lambda call, done: None
     nodes: dict[str, Node] = field(default_factory=dict)
     objects: dict[str, tuple[bytes, int, float]] = field(default_factory=dict)
@@ -276,6 +280,11 @@ class _Preparing:
 class _Machines:
     def __init__(self, sky: Sky) -> None:
         self._sky = sky
+
+    def check(self, wanted: Wanted) -> None:
+        self._sky.checked.append(wanted.ref.name)
+        if refusal := self._sky.known_no.get(wanted.ref.zone):
+            raise CloudRefused(refusal, zone=wanted.ref.zone, raw="known beforehand")
 
     def create(self, wanted: Wanted) -> None:
         sky = self._sky

@@ -44,6 +44,9 @@ class ComputeMachines:
         self._operations: dict[Ref, str] = {}
         self._lock = threading.Lock()
 
+    def check(self, wanted: Wanted) -> None:
+        """Single machines only, which Compute Engine refuses at once where something is used up."""
+
     def create(self, wanted: Wanted) -> None:
         """See `ports.Machines`. Sent once: the caller looks by name when the answer is unclear."""
         about: dict[str, Any] = {"zone": wanted.ref.zone, "accelerator": wanted.accelerator, "name": wanted.ref.name}

@@ -52,7 +52,7 @@ def connect(
         runner=runner,
         stopper=stopper,
         machines={
-            "tpu": TpuMachines(http, ends.tpu, project, patience=patience),
+            "tpu": TpuMachines(http, ends.tpu, project, patience=patience, compute=ends.compute),
             "compute": ComputeMachines(http, ends.compute, project, patience=patience),
         },
         stops=TaskStops(

@@ -20,8 +20,8 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, Studio
 REFUSED = frozenset(
     {
         "quota-exceeded", "no-capacity", "create-rate", "type-not-in-zone", "zone-not-allowed", "tier-not-offered",
-        "permission-missing", "act-as-missing", "service-disabled", "billing-off", "org-policy", "bad-request",
-        "exists", "not-found", "precondition",
+        "not-entitled", "region-limit", "permission-missing", "act-as-missing", "service-disabled", "billing-off",
+        "org-policy", "bad-request", "exists", "not-found", "precondition",
     }
 )  # fmt: skip
 UNCLEAR = frozenset(
@@ -182,9 +182,19 @@ _QUOTA = re.compile(
     r"(?P<limit>[\d.]+)(?: in (?:the )?(?P<scope>zone|region) (?P<location>[a-z0-9-]+))?"
 )
 
+_OF_REGION = "IN_USE_ADDRESSES|INSTANCES"
+"""Limits of Compute Engine's that every host of a slice counts against, whatever TPUs the project may have."""
+_LIMIT = re.compile(r"[Ll]imit:? \(?(\d+(?:\.\d+)?)|project has a quota of '(\d+(?:\.\d+)?)")
+
 # Words that settle the matter by themselves, whatever the code: (pattern, id, facts from its groups).
 _WORDS = [
     (r"Maximum number of \w+ requests per minute|per minute per|RATE_LIMIT_EXCEEDED", "create-rate"),
+    (
+        r"permission to submit requests for accelerator type \"?(?P<accelerator>[\w-]+)\"?"
+        r"(?:,? in (?:location|zone) \"?(?P<location>[a-z0-9-]+))?",
+        "not-entitled",
+    ),
+    (rf"\b(?P<quota>{_OF_REGION})\b['\"]?:? (?:quota )?(?:limit|exceeded|request requires)", "region-limit"),
     (_QUOTA.pattern, "quota-exceeded"),
     (
         r"no more capacity in the zone|Insufficient (?:reserved )?capacity|\bSTOCKOUT\b|ZONE_RESOURCE_POOL_EXHAUSTED"
@@ -344,7 +354,9 @@ def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], fact
         facts.setdefault("service", found[1] or "tpu.googleapis.com")
     if id == "org-policy" and (found := _CONSTRAINT.search(message)):
         facts.setdefault("constraint", found[1])
-    if id == "quota-exceeded":
+    if id == "region-limit" and (found := _LIMIT.search(message)):
+        facts.setdefault("limit", float(found[1] or found[2]))
+    if id in ("quota-exceeded", "region-limit"):
         for one in details:
             if str(one.get("@type", "")).endswith("quotaInfo"):
                 facts.setdefault("quota", str(one.get("limitName", "")))

@@ -15,8 +15,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from tpu_studio.cloud import errors
+from tpu_studio.cloud import addresses, errors
 from tpu_studio.cloud.session import PATIENT, READ_S, SCOPES, Api, Patience, once, segment
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 
@@ -31,14 +32,24 @@ class TpuMachines:
     """Args:
     http: What `session.session` made.
     endpoint: Base URL of the TPU API.
+    compute: That of Compute Engine, which counts the addresses of hosts; "": they are not looked at.
     """
 
-    def __init__(self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT) -> None:
+    def __init__(
+        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, compute: str = ""
+    ) -> None:
         self._http, self._endpoint, self._project = http, endpoint.rstrip("/"), project
         self._patience = patience
         self._api = Api(endpoint, http, patience=patience)
+        self._compute = Api(compute, http, patience=patience) if compute else None
         self._operations: dict[Ref, str] = {}  # of creates of this process
         self._lock = threading.Lock()
+
+    def check(self, wanted: Wanted) -> None:
+        """See `ports.Machines`: whether its hosts find an address each."""
+        hosts = catalogue().slice(wanted.accelerator).vms
+        if hosts > 1 and self._compute is not None:
+            addresses.refuse_too_few(self._compute, self._project, wanted.ref.zone, hosts)
 
     def create(self, wanted: Wanted) -> None:
         """See `ports.Machines`. Sent once; whatever comes back unreadable is CloudUnclear."""

@@ -60,6 +60,8 @@ FAULTS = {
             0,
             {"after": 60.0},
         ),
+        Fault("not-entitled", _ROOM, "Google does not lend this kind of TPU, tier and zone to your project.", 0),
+        Fault("address-limit", _ROOM, "The area has no external address left for the TPU's machines.", 0, {"limit": 0}),
         Fault("type-not-in-zone", _ROOM, "This zone does not have TPUs of this kind."),
         Fault("create-rate", _ROOM, "Too many create calls in this minute; Google asks to slow down."),
         Fault("provisioning-flap", _ROOM, "The TPU appears, vanishes again and the request goes back to waiting.", 2),

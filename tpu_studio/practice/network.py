@@ -10,7 +10,7 @@ import hashlib
 import secrets
 from typing import Any
 
-from tpu_studio.practice import orgpolicy, quota_limits
+from tpu_studio.practice import addresses, orgpolicy, quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.iam import default_account
@@ -89,11 +89,11 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("GET", regions, permission="compute.regions.list", service=_API)
     def list_regions(request: Request) -> dict[str, Any]:
-        return _list("compute#regionList", [_shown_region(request, one) for one in known_regions()])
+        return _list("compute#regionList", [_shown_region(cloud, request, one) for one in known_regions()])
 
     @router.route("GET", rf"{regions}/(?P<region>[^/]+)", permission="compute.regions.get", service=_API)
     def get_region(request: Request) -> dict[str, Any]:
-        return _shown_region(request, _region(request))
+        return _shown_region(cloud, request, _region(request))
 
     @router.route("GET", rf"{project}/aggregated/disks", permission="compute.disks.list", service=_API)
     def disks(request: Request) -> dict[str, Any]:
@@ -157,12 +157,14 @@ def _subnetwork(request: Request, record: dict[str, Any], region: str) -> dict[s
     }  # fmt: skip
 
 
-def _shown_region(request: Request, region: str) -> dict[str, Any]:
-    home = f"{HOME}/projects/{request.match['project']}"
+def _shown_region(cloud: Cloud, request: Request, region: str) -> dict[str, Any]:
+    project = request.match["project"]
+    home = f"{HOME}/projects/{project}"
     zones = sorted({zone for one in _GENERATIONS for zone in quota_limits.places(one, "zone")
                     if zone.rpartition("-")[0] == region})  # fmt: skip
     return {"kind": "compute#region", "id": _id(region), "name": region, "status": "UP",
-            "zones": [f"{home}/zones/{zone}" for zone in zones], "selfLink": f"{home}/regions/{region}"}  # fmt: skip
+            "zones": [f"{home}/zones/{zone}" for zone in zones], "selfLink": f"{home}/regions/{region}",
+            "quotas": addresses.quotas(cloud, project, region)}  # fmt: skip
 
 
 def _region(request: Request) -> str:

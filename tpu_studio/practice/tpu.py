@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tpu_studio.practice import tpu_offer
+from tpu_studio.practice import addresses, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import schemas, with_numbers
@@ -21,6 +21,7 @@ from tpu_studio.practice.tpu_checks import (
     check_quota,
     check_tier,
     check_zone,
+    eid,
     stockout_text,
     tier_of,
     window,
@@ -244,11 +245,11 @@ class _QueuedResources(_Part):
             if cloud.db.get(NODE, f"{place.parent}/nodes/{one.id}") is not None:
                 raise exists(f"{place.parent}/nodes/{one.id}")
         bounds = window(body.get("queueingPolicy", {}), cloud.clock.now())
-        admit(cloud, place, wanted, tier, self._life)
+        denied = admit(cloud, place, wanted, tier, self._life)
         if "tpu" in body:
             for spec, one in zip(body["tpu"]["nodeSpec"], wanted, strict=False):
                 spec["node"] = one.body
-        return self._life.request(place, id, body, wanted, tier, bounds, request.match["version"])
+        return self._life.request(place, id, body, wanted, tier, bounds, request.match["version"], denied)
 
     def _wanted(self, request: Request, place: Place, id: str, body: Record) -> list[Wanted]:
         specs = (body.get("tpu") or {}).get("nodeSpec") or []
@@ -353,7 +354,8 @@ class _Nodes(_Part):
         tier = "spot" if spot else "reserved" if scheduling.get("reserved") else "on-demand"
         wanted = check_node(self._cloud, place, request.principal, id, body)
         check_tier(place, wanted.part, tier)
-        admit(self._cloud, place, [wanted], tier, self._life)
+        if denied := admit(self._cloud, place, [wanted], tier, self._life):
+            raise GoogleError(403, "PERMISSION_DENIED", denied)
         return self._life.make_node(place, wanted, tier, request.match["version"])
 
     def list(self, request: Request) -> Record:
@@ -420,8 +422,11 @@ class _Nodes(_Part):
         }
 
 
-def admit(cloud: Cloud, place: Place, wanted: list[Wanted], tier: str, life: Life) -> None:
-    """Quota first, then room: two opposite kinds of no. Raises GoogleError."""
+def admit(cloud: Cloud, place: Place, wanted: list[Wanted], tier: str, life: Life) -> str:
+    """What it may ask for at all, then quota, then room: three kinds of no. Raises GoogleError.
+
+    Returns: Words with which the operation is to fail; "": none.
+    """
     if cloud.faults.take("create-rate", zone=place.zone) is not None:
         raise GoogleError(
             429,
@@ -430,10 +435,15 @@ def admit(cloud: Cloud, place: Place, wanted: list[Wanted], tier: str, life: Lif
             "per minute' of service 'tpu.googleapis.com'.",
             [error_info("RATE_LIMIT_EXCEEDED", service="tpu.googleapis.com", quota_limit="qps/create")],
         )
+    if denied := entitlements.check(cloud, place.zone, wanted[0].part, tier):
+        return denied
     check_quota(cloud, place, [one.part for one in wanted], tier, life.held(place.project))
+    if cloud.doubts.way("address-limit-way") == "at-once" and life.lacks_addresses(place, wanted):
+        raise GoogleError(429, "RESOURCE_EXHAUSTED", f"{addresses.WORDS} {eid()}")
     about = {"zone": place.zone, "accelerator": wanted[0].part.accelerator_type, "tier": tier}
     if cloud.faults.take("stockout-at-submit", **about) is not None:
         raise GoogleError(429, "RESOURCE_EXHAUSTED", stockout_text(place.zone))
+    return ""
 
 
 def paged(request: Request, key: str, found: list[Record]) -> Record:

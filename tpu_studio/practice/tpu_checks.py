@@ -47,20 +47,22 @@ class Wanted:
 
 def bad(text: str) -> GoogleError:
     """400, as the TPU service says it."""
-    return GoogleError(
-        400, "INVALID_ARGUMENT", f"Cloud TPU received a bad request. {text} [EID: 0x{secrets.token_hex(8)}]"
-    )
+    return GoogleError(400, "INVALID_ARGUMENT", f"Cloud TPU received a bad request. {text} {eid()}")
 
 
 def wrong_state(text: str) -> GoogleError:
-    eid = f"[EID: 0x{secrets.token_hex(8)}]"
-    return GoogleError(400, "FAILED_PRECONDITION", f"Cloud TPU received a bad request. {text} {eid}")
+    return GoogleError(400, "FAILED_PRECONDITION", f"Cloud TPU received a bad request. {text} {eid()}")
+
+
+def eid() -> str:
+    """Google's number of an error, as it ends its messages."""
+    return f"[EID: 0x{secrets.token_hex(8)}]"
 
 
 def stockout_text(zone: str) -> str:
     return (
         f'There is no more capacity in the zone "{zone}"; you can try in another zone where Cloud TPU Nodes are '
-        f"offered (see https://cloud.google.com/tpu/docs/regions) [EID: 0x{secrets.token_hex(8)}]"
+        f"offered (see https://cloud.google.com/tpu/docs/regions) {eid()}"
     )
 
 

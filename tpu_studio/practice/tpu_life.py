@@ -14,12 +14,12 @@ import zlib
 from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
-from tpu_studio.practice import tpu_offer
+from tpu_studio.practice import addresses, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, not_found
 from tpu_studio.practice.operations import Operations
-from tpu_studio.practice.tpu_checks import Place, Wanted, run_until, stockout_text, wrong_state
+from tpu_studio.practice.tpu_checks import Place, Wanted, eid, run_until, stockout_text, wrong_state
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.practice.tpu_vms import STOP_S, Machines
 
@@ -57,13 +57,16 @@ class Life:
             raise not_found(name)
         return record
 
+    def lacks_addresses(self, place: Place, wanted: list[Wanted]) -> bool:
+        return addresses.lack(self._cloud, place.project, place.zone, [_wanted(one) for one in wanted])
+
     # --------------------------------------------------------------------------------------------------------- making
 
     def request(
         self, place: Place, id: str, body: Record, wanted: list[Wanted], tier: str, window: tuple[float, float],
-        version: str,
+        version: str, denied: str = "",
     ) -> str:  # fmt: skip
-        """A queued resource, checked; its operation's name."""
+        """A queued resource, checked; its operation's name. *denied*: words with which that will fail."""
         now = self._clock.now()
         name = f"{place.parent}/queuedResources/{id}"
         about = {"zone": place.zone, "accelerator": wanted[0].part.accelerator_type, "tier": tier}
@@ -77,8 +80,8 @@ class Life:
         self._db.put(QR, name, {
             "body": body, "project": place.project, "zone": place.zone, "tier": tier, "state": "CREATING", "since": now,
             "create": now, "initiator": "SERVICE", "wait": WAITED_S + (later["seconds"] if later else 0.0),
-            "fails": fails is not None, "after": window[0], "until": window[1], "operation": operation,
-            "version": version, "nodes": [], "wanted": [_wanted(one) for one in wanted],
+            "fails": fails is not None, "denied": denied, "after": window[0], "until": window[1],
+            "operation": operation, "version": version, "nodes": [], "wanted": [_wanted(one) for one in wanted],
         })  # fmt: skip
         return operation
 
@@ -256,6 +259,8 @@ class Life:
             text = "The queued resource could not be provisioned within the time that its queueing policy allows."
             return self._fail(name, record, record["until"], 4, text)
         if state == "CREATING" and since + JUDGED_S <= now:
+            if record.get("denied"):
+                return self._fail(name, record, since + JUDGED_S, entitlements.DENIED, record["denied"])
             if record["fails"]:
                 return self._fail(name, record, since + JUDGED_S, 8, stockout_text(record["zone"]))
             self._step(name, record, "WAITING_FOR_RESOURCES", since + JUDGED_S)
@@ -264,6 +269,8 @@ class Life:
             return True
         if state == "WAITING_FOR_RESOURCES":
             return self._move_waiting(name, record, now)
+        if state == "PROVISIONING" and record.get("addressless") and since + BOOT_S <= now:  # field: within 2 minutes
+            return self._step(name, record, "SUSPENDING", since + BOOT_S)
         if state == "PROVISIONING" and since + BOOT_S <= now:
             return self._provisioned(name, record, since + BOOT_S)
         if state == "ACTIVE":
@@ -272,6 +279,8 @@ class Life:
                 by_user = any((self._db.get(NODE, node) or {}).get("ended_by") == "USER" for node in lost)
                 record["initiator"] = "USER" if by_user else "SERVICE"
                 return self._step(name, record, "SUSPENDING", now)
+        if state == "SUSPENDING" and record.get("addressless") and since + SUSPEND_S <= now:
+            return self._fail(name, record, since + SUSPEND_S, addresses.EXHAUSTED, f"{addresses.WORDS} {eid()}")
         if state == "SUSPENDING" and since + SUSPEND_S <= now:
             left = [node for node in record["nodes"] if self._state(node)]
             for node in left:
@@ -298,6 +307,9 @@ class Life:
         due = max(record["since"] + record["wait"], record["after"])
         if due > now:
             return False
+        if addresses.lack(self._cloud, record["project"], record["zone"], record["wanted"]):
+            record["addressless"] = True
+            return self._step(name, record, "PROVISIONING", due)
         record["nodes"] = [
             self._create(
                 record["project"], record["zone"], one, record["tier"], name, due, "", record["version"], False

@@ -39,6 +39,8 @@ class Reason(str, Enum):
     # In the cloud.
     NO_CAPACITY = "no-capacity"  # waited as long as was allowed
     QUOTA_EXCEEDED = "quota-exceeded"
+    NOT_ENTITLED = "not-entitled"  # Google lends this type, tier and zone to other projects only
+    REGION_LIMIT = "region-limit"  # no external address, or no machine more, for the slice's hosts
     PREEMPTED = "preempted"  # an attempt's; the run's only when no further attempt is to be made
     MACHINE_GONE = "machine-gone"
     MACHINE_SILENT = "machine-silent"

@@ -73,6 +73,39 @@ REPLIES: list[tuple[int, str, str, list[dict[str, Any]], str, dict[str, Any]]] =
     ),
     (429, "", "The rate of change requests to the object exceeds the rate limit.", [], "create-rate", {}),
     (
+        429,
+        "RESOURCE_EXHAUSTED",
+        "Quota limit 'TPUV5sLitepodServingPerProjectPerZoneForTPUAPI' has been exceeded. Limit: 4 in zone us-east5-a.",
+        [quota_failure("Quota 'TPUV5sLitepodServingPerProjectPerZoneForTPUAPI' exhausted. Limit 4 in zone us-east5-a")],
+        "quota-exceeded",
+        {"quota": "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI", "limit": 4.0, "location": "us-east5-a"},
+    ),
+    (
+        403,
+        "PERMISSION_DENIED",
+        'User does not have permission to submit requests for accelerator type "v5litepod-4" in location us-central1-a',
+        [],
+        "not-entitled",
+        {"accelerator": "v5litepod-4", "location": "us-central1-a"},
+    ),
+    (
+        403,
+        "PERMISSION_DENIED",
+        "User does not have permission to submit requests for accelerator type v6e-4",
+        [],
+        "not-entitled",
+        {"accelerator": "v6e-4"},
+    ),
+    (
+        403,
+        "",
+        "Insufficient regional quota to satisfy request: resource \"IN_USE_ADDRESSES\": request requires '12.0' and is "
+        "short '7.0'. project has a quota of '8.0' with '5.0' available.",
+        [],
+        "region-limit",
+        {"quota": "IN_USE_ADDRESSES", "limit": 8.0},
+    ),
+    (
         400,
         "INVALID_ARGUMENT",
         'Cloud TPU received a bad request. The requested accelerator configuration for accelerator type, "v5litepod-8",'
@@ -294,6 +327,22 @@ OPERATIONS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"errors": [{"code": "UNSUPPORTED_OPERATION", "message": "…"}]}, "no-capacity"),
     ({"errors": [{"code": "RESOURCE_OPERATION_RATE_EXCEEDED", "message": "…"}]}, "create-rate"),
+    (
+        {
+            "code": 7,
+            "message": 'User does not have permission to submit requests for accelerator type "v6e-8" in location '
+            "us-east1-d",
+        },
+        "not-entitled",
+    ),
+    ({"code": 8, "message": "You have reached IN_USE_ADDRESSES limit. [EID: 0x5be9ca996f9773a4]"}, "region-limit"),
+    ({"code": 8, "message": "IN_USE_ADDRESSES limit: 8.0"}, "region-limit"),
+    ({"code": 8, "message": "You have reached INSTANCES limit"}, "region-limit"),
+    (
+        {"errors": [{"code": "QUOTA_EXCEEDED",
+                     "message": "Quota 'IN_USE_ADDRESSES' exceeded.  Limit: 8.0 in region europe-west3."}]},
+        "region-limit",
+    ),
 ]
 
 

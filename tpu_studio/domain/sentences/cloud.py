@@ -42,9 +42,44 @@ def _quota(f: Facts, waited: str = "") -> Sentence:
     )
 
 
+def quota_page(f: Facts, service: str = "tpu.googleapis.com") -> str:
+    """Google's page of what a project may use."""
+    project = f"project={f.text('project')}&" if "project" in f else ""
+    return f"https://console.cloud.google.com/iam-admin/quotas?{project}service={service}"
+
+
+def _not_entitled(f: Facts) -> Sentence:
+    tier = f.text("tier")
+    how = {"on-demand": " on demand", "spot": " as spot", "flex-start": " as flex-start"}.get(tier, "")
+    other = "on demand" if tier == "spot" else "as spot"
+    return Sentence(
+        f"Google does not lend {_what(f)} to this project{how}{_zone(f)}",
+        "This is neither your role nor a shortage: the project is not entitled to this type of TPU, kind of loan and area, "
+        f"and asking again changes nothing. {NOTHING_CHARGED}",
+        f"Plan it {other}, or for another area or generation (“Change and start again”): each is granted apart. "
+        f"Google's quota page shows what the project may use ({quota_page(f)}).",
+    )
+
+
+def _region_limit(f: Facts) -> Sentence:
+    places = "VM instances" if f.text("quota") == "INSTANCES" else "external addresses"
+    limit, hosts = f.raw("limit"), f.raw("hosts")
+    most = f" The limit {f.text('quota')} is {limit:g}." if isinstance(limit, (int, float)) and "quota" in f else ""
+    need = f" This TPU has {hosts} machines." if isinstance(hosts, int) and hosts > 1 else ""
+    return Sentence(
+        f"Too few {places} are left for this TPU{_zone(f)}",
+        f"That is a limit of Compute Engine for the whole region, neither your TPU quota nor a shortage: each machine of a TPU "
+        f"counts.{need}{most} {spent(f) if f.raw('usd') else NOTHING_CHARGED}",
+        "Delete what is not needed (“What may cost money”), choose a TPU of one machine or another region, or ask Google for "
+        f"a higher limit ({quota_page(f, 'compute.googleapis.com')}).",
+    )
+
+
 ERRORS: dict[str, Entry] = {
     # A definite no.
     "quota-exceeded": _quota,
+    "not-entitled": _not_entitled,
+    "region-limit": _region_limit,
     "no-capacity": lambda f: Sentence(
         f"No {f.text('accelerator') or 'TPU'} is free{_zone(f)} now",
         f"This is a shortage, not your quota: others use them at the moment. {NOTHING_CHARGED}",
@@ -219,6 +254,8 @@ def _no_capacity(f: Facts) -> Sentence:
 REASONS: dict[Reason, Entry] = {
     Reason.NO_CAPACITY: _no_capacity,
     Reason.QUOTA_EXCEEDED: _quota,
+    Reason.NOT_ENTITLED: _not_entitled,
+    Reason.REGION_LIMIT: _region_limit,
     Reason.PREEMPTED: lambda f: Sentence(
         f"{_lender(f)} took the machine back",
         f"That can happen to spot machines at any time. {copy_in_bucket(f)} {spent(f)}",

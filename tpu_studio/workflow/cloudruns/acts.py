@@ -229,6 +229,8 @@ class Acts:
         )  # fmt: skip
         run.looks.pop(name, None)
         try:
+            if not repeat:  # a repeat finds the first call's own machine among what is used up
+                self._machines(run, machine).check(wanted)
             self._machines(run, machine).create(wanted)
         except CloudRefused as error:
             if error.id == "exists":

@@ -18,7 +18,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
 from tpu_studio.workflow.cloudruns import asking
-from tpu_studio.workflow.cloudruns.decide import Rules
+from tpu_studio.workflow.cloudruns.decide import OWN_REASON, Rules
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
@@ -132,6 +132,11 @@ class Closing:
             return
         if reason is Reason.NO_CAPACITY:
             facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run.folder, run.state), **facts}
+        if reason in OWN_REASON.values():
+            tier = str(run.plan.job["where.tier"])
+            hosts = asking.workers_of(run.plan)
+            known = {"accelerator": run.plan.accelerator, "tier": tier, "project": run.side.project, "hosts": hosts}
+            facts = {**known, **facts}
         self._records.say(
             run, "end", attempt=run.state.attempt, status=reason.status.value, reason=reason.value,
             steps=0, final={}, facts={"result": False, **facts},

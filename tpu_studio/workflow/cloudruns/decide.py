@@ -11,12 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpu_studio.domain.catalogue import region_of
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns.ports import MachineSeen
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, State
 
-ELSEWHERE = ("no-capacity", "quota-exceeded", "type-not-in-zone", "zone-not-allowed", "tier-not-offered")
+ELSEWHERE = (
+    "no-capacity", "quota-exceeded", "not-entitled", "region-limit", "type-not-in-zone", "zone-not-allowed",
+    "tier-not-offered",
+)  # fmt: skip
 """Refusals that another zone may not repeat."""
+OF_REGION = "region-limit"
+"""One that every other zone of the region repeats."""
+OWN_REASON = {
+    "quota-exceeded": Reason.QUOTA_EXCEEDED, "not-entitled": Reason.NOT_ENTITLED, "region-limit": Reason.REGION_LIMIT,
+}  # fmt: skip
+"""Reasons of a launch that all zones refused, the most useful to know first."""
 AGAIN = ("no-capacity", "create-rate")
 """Refusals that time may heal."""
 STARTING = "service-disabled"
@@ -266,8 +276,9 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     )
     if last is not None and last.gone is not None and seen.now - last.gone < pause:
         return Wait(pause - (seen.now - last.gone), "submitted" if starting else "waiting-for-capacity")
-    latest = {one.ref.zone: one.refusal for one in tried}
-    open_zones = [zone for zone in rules.zones if latest.get(zone, "") in ("", *AGAIN)] or list(rules.zones)
+    latest = _latest(rules, tried)
+    open_zones = [zone for zone in rules.zones if zone not in latest or latest[zone].refusal in ("", *AGAIN)]
+    open_zones = open_zones or list(rules.zones)
     zone = _next_zone(open_zones, last, tried)
     number = state.next_try
     return SetStops(f"ts-{run}-a{state.attempt}-t{number}", zone, number)
@@ -289,16 +300,25 @@ def _refused(state: State, rules: Rules, now: float) -> Declare | None:
         return None
     if last.refusal and last.refusal not in (*ELSEWHERE, *AGAIN):
         return Declare(Reason.LAUNCH_REFUSED, facts)
-    latest = {one.ref.zone: one for one in tried}
+    latest = _latest(rules, tried)
     refusals = {latest[zone].refusal if zone in latest else "" for zone in rules.zones}
     if refusals & {"", *AGAIN}:
         return None
-    for one in tried:
-        if one.refusal == "quota-exceeded":
-            return Declare(
-                Reason.QUOTA_EXCEEDED, {**one.refusal_facts, "error": "quota-exceeded", "zone": one.ref.zone}
-            )
+    for id, reason in OWN_REASON.items():
+        for one in tried:
+            if one.refusal == id:
+                return Declare(reason, {**one.refusal_facts, "error": id, "zone": one.ref.zone})
     return Declare(Reason.LAUNCH_REFUSED, facts)
+
+
+def _latest(rules: Rules, tried: Sequence[Machine]) -> dict[str, Machine]:
+    """What each zone answered last; a zone that was not asked, what another one answered for their region."""
+    found = {one.ref.zone: one for one in tried}
+    for one in [one for one in found.values() if one.refusal == OF_REGION]:
+        for zone in rules.zones:
+            if region_of(zone) == region_of(one.ref.zone):
+                found.setdefault(zone, one)
+    return found
 
 
 def _next_zone(zones: Sequence[str], last: Machine | None, tried: Sequence[Machine]) -> str:

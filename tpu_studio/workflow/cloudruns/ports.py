@@ -98,6 +98,10 @@ class Deletion:
 
 
 class Machines(Protocol):
+    def check(self, wanted: Wanted) -> None:
+        """What can be known before it is asked for the first time. Raises CloudRefused: nothing was asked for."""
+        ...
+
     def create(self, wanted: Wanted) -> None:
         """Ask for it; returns when the request is accepted, not when the machine is there. ``exists`` is a refusal."""
         ...

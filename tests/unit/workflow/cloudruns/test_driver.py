@@ -11,9 +11,10 @@ import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk
 from tests.fakes.skies import RATE, Lost, Sky, cloud_plan
-from tpu_studio.domain.sentences import say
+from tpu_studio.domain.sentences import say, say_reason
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, CloudRefused, RunError
+from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import NewAttempt, SendControl
@@ -111,6 +112,8 @@ def test_a_zone_that_only_lets_wait_is_left_after_a_while(tmp_path: Path, sky: S
     ("refusals", "reason"),
     [
         (["quota-exceeded"], "quota-exceeded"),
+        (["not-entitled"], "not-entitled"),
+        (["region-limit"], "region-limit"),
         (["billing-off"], "launch-refused"),
         (["no-capacity"] * 500, "no-capacity"),
     ],
@@ -124,6 +127,59 @@ def test_a_refusal_ends_the_run_with_its_own_reason(
     assert state.end.get("reason") == reason
     assert receipt(desk)["made"] == []
     assert sky.usd_billed() == 0.0
+    nothing_left(desk)
+
+
+def test_where_the_project_is_not_entitled_the_next_zone_is_asked(tmp_path: Path, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["not-entitled"] * 9}
+    desk = CloudDesk(tmp_path, sky, cloud_plan(zones=("us-west4-a", "us-east5-b")))
+    state = desk.until()
+    assert state.end is not None and state.end.get("reason") == "completed"
+    assert [one.ref.zone for one in state.machines] == ["us-west4-a", "us-east5-b"]
+    nothing_left(desk)
+    desk.die()
+
+
+def test_not_entitled_anywhere_says_tier_and_project_and_what_else_there_is(tmp_path: Path, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["not-entitled"] * 9, "us-east5-b": ["type-not-in-zone"] * 9}
+    desk = CloudDesk(tmp_path, sky, cloud_plan(zones=("us-west4-a", "us-east5-b")))
+    end = desk.until().end
+    assert end is not None and end.get("reason") == "not-entitled"
+    facts = dict(end.get("facts"))
+    assert (facts["tier"], facts["zone"], facts["accelerator"]) == ("on-demand", "us-west4-a", "v5litepod-8")
+    said = say_reason(Reason.NOT_ENTITLED, facts, place="cloud")
+    assert "neither your role nor a shortage" in said.meaning and "Nothing was charged" in said.meaning
+    assert "as spot" in said.action and f"project={facts['project']}&service=tpu.googleapis.com" in said.action
+    desk.die()
+
+
+def test_a_regions_limit_is_not_asked_again_in_its_other_zones(tmp_path: Path, sky: Sky) -> None:
+    sky.refuse = {"us-west4-a": ["region-limit"] * 9}
+    desk = CloudDesk(tmp_path, sky, cloud_plan(zones=("us-west4-a", "us-west4-b", "us-east5-b")))
+    assert [one.ref.zone for one in desk.until().machines] == ["us-west4-a", "us-east5-b"]
+    nothing_left(desk)
+    desk.die()
+
+
+def test_what_is_known_to_be_refused_is_never_asked_for_and_a_repeat_is_not_held_up(desk: CloudDesk, sky: Sky) -> None:
+    sky.known_no = {"us-west4-a": "region-limit"}
+    end = desk.until().end
+    assert end is not None and end.get("reason") == "region-limit"
+    assert sky.created_names == [] and len(sky.checked) == 1
+    nothing_left(desk)
+
+
+def test_a_create_call_that_is_repeated_is_not_looked_at_beforehand(desk: CloudDesk, sky: Sky) -> None:
+    def lose(call: str, done: bool) -> None:
+        if call == "create" and done and len(sky.created_names) == 1:
+            sky.known_no = {"us-west4-a": "region-limit"}  # by the very machine that it has made
+            sky.hook = lambda call, done: None
+            raise Lost()
+
+    sky.hook = lose
+    end = desk.until().end
+    assert end is not None and end.get("reason") == "completed"
+    assert len(sky.checked) == 1
     nothing_left(desk)
 
 

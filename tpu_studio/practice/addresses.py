@@ -1,0 +1,61 @@
+"""External addresses of a region: each TPU VM takes one, and a region has few (field reports: 8, in young projects 4).
+
+A slice for whose hosts none is left starts to be made, and fails after a while in words of its own: no TPU quota.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpu_studio.domain.catalogue import region_of
+from tpu_studio.practice import tpu_offer
+from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.compute_life import KIND as INSTANCE
+from tpu_studio.practice.tpu_show import NODE
+
+METRIC = "IN_USE_ADDRESSES"
+LIMIT = 8
+WORDS = f"You have reached {METRIC} limit."
+EXHAUSTED = 8  # google.rpc.Code of RESOURCE_EXHAUSTED
+
+
+def quotas(cloud: Cloud, project: str, region: str) -> list[dict[str, Any]]:
+    """As ``compute.regions.get`` lists them."""
+    return [{"metric": METRIC, "limit": float(limit(cloud, region)), "usage": float(used(cloud, project, region))}]
+
+
+def limit(cloud: Cloud, region: str) -> int:
+    fault = cloud.faults.armed("address-limit", region=region)
+    return LIMIT if fault is None else int(fault["limit"])
+
+
+def lack(cloud: Cloud, project: str, zone: str, nodes: list[dict[str, Any]]) -> bool:
+    """Whether the region has too few left for these nodes' hosts."""
+    region = region_of(zone)
+    return used(cloud, project, region) + sum(map(wanted, nodes)) > limit(cloud, region)
+
+
+def used(cloud: Cloud, project: str, region: str) -> int:
+    """Of TPU VMs and of Compute Engine's instances."""
+    found = 0
+    for name, record in cloud.db.peek(NODE):
+        if name.startswith(f"projects/{project}/") and region_of(record["zone"]) == region and _is_up(record):
+            found += wanted(record)
+    return found + len(
+        [
+            name
+            for name, record in cloud.db.peek(INSTANCE)
+            if name.startswith(f"projects/{project}/zones/{region}-") and record["status"] != "TERMINATED"
+        ]
+    )
+
+
+def wanted(node: dict[str, Any]) -> int:
+    """That the hosts of a node's record take."""
+    part = tpu_offer.by_type(node["accelerator"])
+    external = (node["body"].get("networkConfig") or {}).get("enableExternalIps")
+    return part.vms if part is not None and external else 0
+
+
+def _is_up(record: dict[str, Any]) -> bool:
+    return record["state"] not in ("STOPPED", "PREEMPTED", "TERMINATED")
