@@ -242,7 +242,8 @@ class Sky:
             place="practice", project="sky", runner="runner@sky", stopper=self.stopper,
             machines={"tpu": _Machines(self)},
             stops=_Stops(self), mailbox=_Box(self), clock=_Clock(self),
-            endpoints={"storage": "http://sky", "tpu": "http://sky", "compute": "http://sky", "tasks": "http://sky"},
+            endpoints={"storage": "http://sky", "tpu": "http://sky", "compute": "http://sky", "tasks": "http://sky",
+                       "resourcemanager": "http://sky"},
         )  # fmt: skip
 
 

@@ -43,4 +43,5 @@ class Endpoints:
 
     def for_machine(self) -> dict[str, str]:
         """What a VM needs (``ts-config``)."""
-        return {name: getattr(self, name) for name in ("storage", "tpu", "compute", "tasks")}
+        told = {name: getattr(self, name) for name in ("storage", "tpu", "compute", "tasks")}
+        return told | {"resourcemanager": self.resources}

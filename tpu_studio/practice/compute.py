@@ -165,9 +165,13 @@ def install(router: Router, cloud: Cloud) -> None:
             "start": str(start), "next": str(len(written)), "selfLink": f"{HOME}/{name}/serialPort",
         }  # fmt: skip
 
-    @router.route("POST", rf"{_INSTANCE}/testIamPermissions", service=_API)
+    @router.route("POST", rf"{_INSTANCE}/testIamPermissions", service=_API, permission="compute.instances.list",
+                  schema="compute.v1:TestPermissionsRequest")  # fmt: skip
     def test_permissions(request: Request) -> Record:
         record_of(request)
+        if cloud.doubts.way("compute-proof"):
+            raise GoogleError(403, "PERMISSION_DENIED", "Required 'compute.instances.getIamPolicy' permission for "
+                              f"'{request.path.partition('/v1/')[2].rpartition('/')[0]}'", reason="forbidden")  # fmt: skip
         on = f"projects/{request.match['project']}"
         asked = request.json().get("permissions", [])
         granted = [one for one in asked if cloud.principals.may(request.principal, one, on)]

@@ -87,6 +87,8 @@ def install(router: Router, cloud: Cloud) -> None:
                   schema="cloudresourcemanager.v3:TestIamPermissionsRequest")  # fmt: skip
     def test_permissions(request: Request) -> dict[str, Any]:
         asked = request.json().get("permissions", [])
+        if request.principal.kind == "serviceAccount" and cloud.doubts.way("project-proof"):
+            raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission")
         for permission in asked:
             if not roles.on_projects(permission):
                 raise GoogleError(400, "INVALID_ARGUMENT", f"Permission {permission} is not valid for this resource.")

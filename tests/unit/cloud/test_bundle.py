@@ -248,7 +248,9 @@ CONFIG: dict[str, Any] = {
     "backend": "tpu", "resource": "v2/projects/P/locations/Z/queuedResources/ts-digits-k3f7-a1-t1?force=true",
     "node": "v2/projects/P/locations/Z/nodes/ts-digits-k3f7-a1-t1", "project": "P", "zone": "Z", "region": "R",
     "workers": 1, "chips": 1, "bucket": "tpu-studio-0123456789ab", "prefix": "runs/digits-k3f7/",
-    "endpoints": dict.fromkeys(("storage", "tpu", "compute", "tasks"), "https://x.googleapis.com"),
+    "endpoints": dict.fromkeys(
+        ("storage", "tpu", "compute", "tasks", "resourcemanager"), "https://x.googleapis.com"
+    ),
     "outside_stops": None, "lease_s": 3600, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0,
     "idle_minutes": 15, "silence_s": 900, "trust_code": False,
 }  # fmt: skip

@@ -54,9 +54,11 @@ RUNNER_PERMISSIONS = (
     "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
     "compute.instances.get",
+    "compute.instances.list",
     "compute.instances.delete",
 )
-"""What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else."""
+"""What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else. To ask what it
+may do to its own instance takes ``compute.instances.list`` (iam-methods.json); of its project, nothing."""
 
 STOPPER_ROLE = "tpuStudioStopper"
 STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")

@@ -288,7 +288,8 @@ REASONS: dict[Reason, Entry] = {
     ),
     Reason.CANNOT_DELETE_ITSELF: lambda f: Sentence(
         "The machine could not prove that it can delete itself",
-        f"Nothing was trained, so that no bill can run away. {spent(f)}",
+        f"It asked for up to ten minutes; nothing was trained, so that no bill can run away. The stops at Google and "
+        f"this computer delete it.{f.said()} {spent(f)}",
         "Let the account page check the roles of the runner account.",
     ),
     Reason.REPORTING_LOST: lambda f: Sentence(
@@ -425,7 +426,8 @@ NOTICES: dict[str, Entry] = {
     ),
     "self-deletion-unproved": lambda f: Sentence(
         "The machine could not prove that it can delete itself",
-        f"Nothing is trained on it, and it tries to end at once.{f.said()}",
+        "It asked for ten minutes. Nothing is trained on it; a stop at Google was asked to delete it now, it tries "
+        f"itself each minute, and this computer deletes it too.{f.said()}",
         "Let the account page check the roles of the runner account.",
     ),
     "no-outside-stop": Sentence(

@@ -458,7 +458,7 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
         cloud = seen.looks[last.ref.name]
         if cloud is not None and _is_news(last, cloud):
             return Notice(last, cloud)
-        itself = not state.declared and state.end is not None and abs(seen.now - state.end.t) < rules.self_delete_s
+        itself = _deletes_itself(state) and state.end is not None and abs(seen.now - state.end.t) < rules.self_delete_s
         if cloud is not None and last.delete_asked is None and itself:
             return Wait(1.0)
         return _clear(last, seen, rules)
@@ -476,6 +476,12 @@ def _clean(state: State, seen: Seen, rules: Rules) -> Action:
     if seen.extended and done and not seen.stop and not _is_spent(state, seen.now, rules):
         return Again()
     return Finish(unheard=seen.extended)
+
+
+def _deletes_itself(state: State) -> bool:
+    """Whether its guardian has written the end, and may delete its machine."""
+    end = state.end
+    return not state.declared and end is not None and end.get("reason") != Reason.CANNOT_DELETE_ITSELF.value
 
 
 def _is_spent(state: State, now: float, rules: Rules) -> bool:

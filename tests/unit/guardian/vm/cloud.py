@@ -1,7 +1,8 @@
 """A small cloud on loopback, as much of it as the guardian on a machine speaks to, and a machine that runs it.
 
-Metadata server, Storage JSON API (media, resumable, ranges, list, preconditions), queued resources, Cloud Tasks. What a
-test wants to go wrong it says with `rules`: functions that get (method, path) and return a status, "cut", or None.
+Metadata server, Storage JSON API (media, resumable, ranges, list, preconditions), queued resources, instances, Resource
+Manager, Cloud Tasks. What a test wants to go wrong it says with `rules`: functions that get (method, path) and return a
+status, "cut", or None. A call that Google's discovery documents do not know fails the test (`unheard_of`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.fakes.google_methods import what_is_wrong
 from tests.fakes.plans import plan
 from tpu_studio.wire.plan import dumps
 
@@ -48,7 +50,9 @@ class Cloud:
         self.speed: float | None = None
         self.ahead_s = 0.0
         self.preempted = False
-        self.unforced = 400
+        self.unheard_of: list[str] = []
+        self.granted = {"tpu.nodes.delete", "compute.instances.delete"}
+        """What the machine's own account may do."""
         self.forced = 200
         self.changed = threading.Condition()
         self.create_time = time.time()
@@ -102,7 +106,10 @@ class Cloud:
             "node": f"v2/projects/p/locations/us-west4-a/nodes/{name}",
             "project": "p", "zone": "us-west4-a", "region": "us-west4", "workers": 1, "chips": 8,
             "bucket": BUCKET, "prefix": PREFIX,
-            "endpoints": {"storage": self.url, "tpu": self.url, "compute": self.url, "tasks": f"{self.url}/cloudtasks"},
+            "endpoints": {
+                "storage": self.url, "tpu": self.url, "compute": self.url, "tasks": f"{self.url}/cloudtasks",
+                "resourcemanager": f"{self.url}/resources",
+            },
             "outside_stops": {
                 "queue": QUEUE, "account": "stopper@p.iam.gserviceaccount.com",
                 "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)], "margin_s": 600, "spacing_s": 600,
@@ -162,13 +169,29 @@ class Cloud:
         assert headers["Authorization"] == f"Bearer {TOKEN}"
         if "/storage/v1/b/" in path or path.startswith("/session/"):
             return self._storage(method, path, query, headers, body)
-        if path.startswith("/cloudtasks/"):
-            return self._tasks(method, path.removeprefix("/cloudtasks/v2/"), body)
+        service, path = self._service(path)
+        if wrong := what_is_wrong(service, method, path, query, body):
+            self.unheard_of.append(wrong)
+            return 404, {}, b"<html>not found</html>"
+        if service == "tasks":
+            return self._tasks(method, path.removeprefix("/v2/"), body)
+        if path.rpartition("/")[2].rpartition(":")[2] == "testIamPermissions":
+            held = [one for one in json.loads(body)["permissions"] if one in self.granted]
+            return 200, {}, json.dumps({"permissions": held} if held else {}).encode()
         if method == "DELETE":
             self.deletes.append(url)
-            return (self.forced if query.get("force") == "true" else self.unforced), {}, b'{"error":{"message":"no"}}'
+            refused = {"error": {"code": self.forced, "message": "no"}}
+            return self.forced, {}, json.dumps(refused if self.forced >= 300 else {"name": "operation"}).encode()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.create_time))
         return 200, {}, json.dumps({"createTime": f"{stamp}.123456789Z"}).encode()
+
+    @staticmethod
+    def _service(path: str) -> tuple[str, str]:
+        """Whose path it is, and the path as Google has it."""
+        for service, prefix in (("tasks", "/cloudtasks"), ("resourcemanager", "/resources")):
+            if path.startswith(f"{prefix}/"):
+                return service, path.removeprefix(prefix)
+        return ("compute" if path.startswith("/compute/") else "tpu"), path
 
     def _metadata(self, path: str, query: dict[str, str]) -> tuple[int, dict[str, str], bytes]:
         if path.startswith("instance/attributes/"):

@@ -14,6 +14,7 @@ def cloud() -> Iterator[Cloud]:
     made = Cloud()
     yield made
     made.close()
+    assert not made.unheard_of, made.unheard_of
 
 
 @pytest.fixture

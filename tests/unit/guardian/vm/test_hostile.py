@@ -23,7 +23,7 @@ Machine = Callable[..., Vm]
 def test_what_was_agreed_is_taken(cloud: Cloud) -> None:
     config = load(json.dumps(cloud.config()))
     assert config.resource == f"{cloud.url}/v2/projects/p/locations/us-west4-a/queuedResources/{config.name}?force=true"
-    assert config.unforced == config.resource.removesuffix("?force=true")
+    assert config.proof == f"{cloud.url}/resources/v3/projects/p:testIamPermissions"
 
 
 def changed(tree: dict[str, Any], path: str, value: Any) -> str:
@@ -49,6 +49,7 @@ def changed(tree: dict[str, Any], path: str, value: Any) -> str:
         ("bucket", "b/o/../x"),
         ("endpoints.storage", "http://evil.example"),
         ("endpoints.tpu", "file:///etc/passwd"),
+        ("endpoints.resourcemanager", "http://evil.example"),
         ("endpoints.tasks", "https://user:word@cloudtasks.googleapis.com"),
         ("lease_s", "inf"),
         ("lease_s", -1),

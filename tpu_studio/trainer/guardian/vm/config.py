@@ -25,6 +25,7 @@ _RESOURCE = {
     "tpu": r"v2(?:alpha1)?/projects/[^/?]+/locations/[^/?]+/queuedResources/{name}\?force=true",
     "compute": r"compute/v1/projects/[^/?]+/zones/[^/?]+/instances/{name}",
 }
+_ENDPOINTS = ("storage", "tpu", "compute", "tasks", "resourcemanager")
 _PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?(==|~=|>=|<=|<|>|!=|,|[A-Za-z0-9.*+!_-])*")
 
 
@@ -53,7 +54,7 @@ class Environment:
 
 @dataclass(frozen=True)
 class Config:
-    """Times in seconds, money in US dollars. *resource*, *node*: whole addresses."""
+    """Times in seconds, money in US dollars. *resource*, *node*, *proof*: whole addresses."""
 
     run: str
     attempt: int
@@ -62,6 +63,8 @@ class Config:
     backend: str
     resource: str
     node: str
+    proof: str
+    """Where to ask which permissions this machine's account has: of the project, or of the instance itself."""
     zone: str
     workers: int
     bucket: str
@@ -83,11 +86,6 @@ class Config:
     @property
     def margin_s(self) -> float:
         return float(self.stops["margin_s"]) if self.stops is not None else 600.0
-
-    @property
-    def unforced(self) -> str:
-        """DELETE of the same resource that must be refused while it runs."""
-        return self.resource.partition("?")[0]
 
 
 def load(text: str) -> Config:
@@ -115,7 +113,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
     backend = str(tree["backend"])
     if backend not in _RESOURCE:
         raise BadConfig(f"backend {backend!r}")
-    ends = {key: _endpoint(key, tree["endpoints"][key]) for key in ("storage", "tpu", "compute", "tasks")}
+    ends = {key: _endpoint(key, tree["endpoints"][key]) for key in _ENDPOINTS}
     pattern = re.compile(_RESOURCE[backend].replace("{name}", re.escape(name)))
     resource = _matching("resource", tree["resource"], pattern)
     node = _matching("node", tree.get("node") or resource.partition("?")[0], re.compile(r"[A-Za-z0-9._/:-]+"))
@@ -132,6 +130,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         backend=backend,
         resource=f"{ends[backend]}/{resource}",
         node=f"{ends[backend]}/{node}",
+        proof=_proof(backend, resource, ends),
         zone=str(tree["zone"]),
         workers=int(_number("workers", tree["workers"], 1, 4096)),
         bucket=_matching("bucket", tree["bucket"], _BUCKET),
@@ -155,6 +154,14 @@ def _config(tree: Mapping[str, Any]) -> Config:
         ),
         own_code=tree.get("trust_code") is True,
     )
+
+
+def _proof(backend: str, resource: str, ends: Mapping[str, str]) -> str:
+    """The TPU API has no policies of its own for a machine: what the project's say, holds for each."""
+    if backend == "compute":
+        return f"{ends['compute']}/{resource}/testIamPermissions"
+    project = resource.partition("/projects/")[2].partition("/")[0]
+    return f"{ends['resourcemanager']}/v3/projects/{project}:testIamPermissions"
 
 
 def _piece(tree: Mapping[str, Any], name: str) -> Piece:

@@ -5,24 +5,33 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tpu_studio.trainer.guardian.vm.config import Config
 from tpu_studio.trainer.guardian.vm.metadata import Authorized
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable
 
-_PROOF_TRIES = 6
+PROOF_AGAIN_S, PROOF_AT_MOST_S = 15.0, 600.0  # of the cloud's clock
+_PROOF_LEAST = 3  # asked so often, however fast a practice cloud's clock may run
+DELETES = {"tpu": "tpu.nodes.delete", "compute": "compute.instances.delete"}
+"""What it takes to delete a machine of each backend; a queued resource has no permissions of its own."""
 _AGAIN_S = 60.0
 
 
 @dataclass(frozen=True)
 class Proof:
-    """*holds*: this machine may delete itself, and was not deleted by asking."""
+    """Attributes:
+    holds: This machine may delete itself.
+    status: Of the last answer; 0: there was none.
+    waited_s: Seconds of the cloud's clock, over all that was *asked*.
+    """
 
     holds: bool
     status: int
     said: str
+    asked: int = 1
+    waited_s: int = 0
 
 
 class Machine:
@@ -39,42 +48,37 @@ class Machine:
         text = found.get("createTime") or found.get("creationTimestamp")
         return _seconds(text) if isinstance(text, str) else None
 
-    def prove(self) -> Proof:
-        """Ask for something that only who may delete it is told apart for.
+    def prove(self, now: Callable[[], float], pause: Callable[[Proof, float], None]) -> Proof:
+        """Whether this machine's own account may delete it: asked with its own token, and nothing is touched by asking.
 
-        TPU: DELETE of the own queued resource without ``force``: while its node runs it is refused for its state (400
-        or 409), which says that it would be allowed. Compute Engine has no such refusal: its testIamPermissions
-        answers which of the asked permissions the machine's own account has on this very machine.
+        A grant takes minutes to be heard of everywhere ("not granted", and refusals), and a service that is off, or
+        does not answer, may come back: asked again until it holds, for ten minutes.
+
+        Args:
+            now: Seconds by the cloud's clock.
+            pause: Called with the last answer and the seconds, by the same clock, to wait; may raise to give up.
         """
-        backoff = Backoff(most_s=8.0)
-        proof = Proof(False, 0, "nobody answered")
-        for _ in range(_PROOF_TRIES):
-            try:
-                proof = self._asked()
-            except Unreachable as error:
-                proof = Proof(False, 0, str(error))
-            except Refused as error:
-                proof = Proof(False, error.status, str(error))
-            if proof.holds or (proof.status not in (0, 408, 429) and proof.status < 500):
+        began, asked = now(), 0
+        while True:
+            asked += 1
+            proof = replace(self._asked(), asked=asked, waited_s=round(now() - began))
+            if proof.holds or (asked >= _PROOF_LEAST and now() - began + PROOF_AGAIN_S > PROOF_AT_MOST_S):
                 return proof
-            time.sleep(backoff.pause())
-        return proof
+            pause(proof, PROOF_AGAIN_S)
 
     def _asked(self) -> Proof:
-        if self._config.backend == "tpu":
-            reply = self._api.call("DELETE", self._config.unforced)
-            return Proof(
-                reply.status in (400, 409), reply.status, reply.said() if not reply.ok else "it is being deleted"
-            )
-        permission = "compute.instances.delete"
-        reply = self._api.call(
-            "POST",
-            f"{self._config.unforced}/testIamPermissions",
-            {"Content-Type": "application/json"},
-            json.dumps({"permissions": [permission]}).encode(),
-        )
-        holds = reply.ok and permission in (reply.json().get("permissions") or [])
-        return Proof(holds, reply.status, reply.said() if not reply.ok else f"{permission}: {holds}")
+        permission = DELETES[self._config.backend]
+        body = json.dumps({"permissions": [permission]}).encode()
+        try:
+            reply = self._api.call("POST", self._config.proof, {"Content-Type": "application/json"}, body)
+        except Unreachable as error:
+            return Proof(False, 0, str(error))
+        except Refused as error:
+            return Proof(False, error.status, str(error))
+        granted = reply.json().get("permissions")
+        holds = reply.ok and isinstance(granted, list) and permission in granted
+        said = f"{permission} is {'' if holds else 'not '}granted" if reply.ok else reply.said()
+        return Proof(holds, reply.status, said)
 
     def delete_once(self) -> str:
         """One DELETE; what was answered, short."""

@@ -24,7 +24,7 @@ from tpu_studio.trainer.guardian.vm.bucket import Bucket, WrongContent
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.config import BadConfig, Config, Piece, load
 from tpu_studio.trainer.guardian.vm.lease import Lease
-from tpu_studio.trainer.guardian.vm.machine import Machine
+from tpu_studio.trainer.guardian.vm.machine import Machine, Proof
 from tpu_studio.trainer.guardian.vm.mailbox import Diverged, Mailbox, fetch_history, spent_before
 from tpu_studio.trainer.guardian.vm.metadata import Authorized, Metadata
 from tpu_studio.trainer.guardian.vm.rented import LEAST_SILENCE_S, Rented
@@ -41,6 +41,7 @@ REFUSED, GOING_DOWN = 2, 75
 _ROOT = "/var/lib/tpu-studio"
 _SAVE_S = 25.0  # after the trainer has saved
 _OUTSIDE_AGAIN_S = 600.0
+_UNPROVED_S = 60.0
 _NO = (" 400", " 401", " 403", " 412")  # answers to DELETE that asking again does not change
 _TAKEN_S = 300.0  # a machine that was said to be taken away and is still there after so long deletes itself
 _TIMES_ITS_BYTES = 200  # an archive of b bytes may unpack to so many times b, and to 64 MiB at least
@@ -92,6 +93,8 @@ class OnDuty:
         self._rented.mailbox, self._rented.bucket = self._box, self._bucket
         self._obeyed = Controls(self._run, config.attempt)
         self._mark = folder / "training-began"
+        self._unproved = False
+        """Whether this machine's account is not known to have the right to delete it."""
         self._outside_again = 0.0
         """From when on the stop from outside may be asked, once more, to delete this machine."""
 
@@ -176,24 +179,12 @@ class OnDuty:
         config, attempt = self._config, self._config.attempt
         events.say("phase", phase="setting-up", detail="claimed", attempt=attempt, machine=config.name)
         self._box.start()
-        if self._worker == 0:
-            events.say("phase", phase="setting-up", detail="proof", attempt=attempt)
-            proof = self._machine.prove()
-            if not proof.holds:
-                events.say(
-                    "notice",
-                    id="self-deletion-unproved",
-                    level="error",
-                    facts={"status": proof.status, "raw": proof.said, "name": config.name},
-                )
-                self._box.hurry()
-                self._machine.delete_once()
-                raise Over(Reason.CANNOT_DELETE_ITSELF, status=proof.status, raw=proof.said)
         try:
             self._box.fetch_controls()
         except (Unreachable, Refused) as error:
             print(f"guardian: controls cannot be read yet: {error}", flush=True)
         self._check()
+        self._prove(events)
         self._rented.hold(self._folder / "deadline")
         if self._worker == 0:
             self._move_stops(events)
@@ -215,6 +206,33 @@ class OnDuty:
         except OSError as error:
             full = error.errno == 28
             raise Over(Reason.DISK_FULL if full else Reason.START_FAILED, raw=str(error)) from error
+
+    def _prove(self, events: EventsFile) -> None:
+        """This machine may delete itself, or trains nothing. Raises Over."""
+
+        def say(**more: Any) -> None:
+            events.say("phase", phase="setting-up", detail="proof", attempt=self._config.attempt, **more)
+
+        last = ""
+
+        def pause(proof: Proof, seconds: float) -> None:
+            nonlocal last
+            if proof.said != last:
+                say(doing=f"not proved yet: {proof.said[:200]}; asked again every {seconds:.0f} s")
+            last = proof.said
+            until = time.monotonic() + seconds / self._clock.speed
+            while (left := until - time.monotonic()) > 0:
+                self._check()
+                time.sleep(min(left, 0.5))
+
+        say()
+        proof = self._machine.prove(self._clock.now, pause)
+        if proof.holds:
+            return
+        facts = {"status": proof.status, "raw": proof.said, "asked": proof.asked, "waited_s": proof.waited_s}
+        events.say("notice", id="self-deletion-unproved", level="error", facts={**facts, "name": self._config.name})
+        self._unproved = True
+        raise Over(Reason.CANNOT_DELETE_ITSELF, **facts)
 
     def _begin_lease(self, began: float) -> None:
         config, kept = self._config, self._folder / "since.json"
@@ -372,15 +390,24 @@ class OnDuty:
         except FileNotFoundError:
             return False
         last = decode(lines[-1]) if lines else None
-        return last is not None and last.kind == "end"
+        if last is None or last.kind != "end":
+            return False
+        self._unproved = last.get("reason") == Reason.CANNOT_DELETE_ITSELF.value
+        return True
 
     def _finish(self) -> NoReturn:
-        """The end is written: carry it up, then delete this machine as the very last act."""
+        """The end is written: carry it up, then delete this machine as the very last act. One that may not delete
+        itself is charged for every minute that the bucket is waited for: it waits for one only."""
         began = time.monotonic()
+        patience_s = max(LEAST_SILENCE_S, _UNPROVED_S / self._clock.speed)
+
+        def in_vain() -> bool:
+            return self._unheard(began) or (self._unproved and time.monotonic() - began > patience_s)
+
         try:
-            persist(self._box.ranges.send_all, lambda: self._unheard(began), stubborn=True)
+            persist(self._box.ranges.send_all, in_vain, stubborn=True)
             if self._worker == 0:
-                persist(lambda: self._box.write_ledger(force=True), lambda: self._unheard(began), stubborn=True)
+                persist(lambda: self._box.write_ledger(force=True), in_vain, stubborn=True)
         except (Unreachable, Refused, Diverged) as error:
             print(f"guardian: the end could not be carried up: {error}", flush=True)
         if self._worker:
@@ -398,6 +425,8 @@ class OnDuty:
         _go_down_at_once()
         self._box.stop()
         print(f"guardian: deleting this machine: {why}", flush=True)
+        if self._unproved:
+            self._ask_outside()
         pause_s = max(1.0, 60.0 / self._clock.speed)
         self._machine.delete_for_ever(self._deleting, pause_s)
         raise AssertionError("not reached")
@@ -410,8 +439,13 @@ class OnDuty:
             return
         with contextlib.suppress(Unreachable, Refused):
             self._box.write_ledger(force=True)
+        if self._unproved or answer.endswith(_NO):
+            self._ask_outside()
+
+    def _ask_outside(self) -> None:
+        """A stop from outside that is due now, each ten minutes."""
         now = self._clock.now()
-        if self._config.stops is None or now < self._outside_again or not answer.endswith(_NO):
+        if self._config.stops is None or now < self._outside_again:
             return
         try:
             name = stops.at_once(self._api, self._config, now)

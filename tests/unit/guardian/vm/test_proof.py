@@ -1,0 +1,135 @@
+"""A machine proves that it may delete itself before it fetches anything, and without touching itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.unit.guardian.vm.cloud import Cloud, Vm
+
+Machine = Callable[..., Vm]
+SPEED = 200.0  # ten minutes of the cloud's take three seconds
+
+
+def asked(cloud: Cloud) -> list[int]:
+    """Where in all calls the question stands."""
+    return [at for at, (_, path) in enumerate(cloud.calls) if path.endswith("testIamPermissions")]
+
+
+def fetched(cloud: Cloud) -> list[int]:
+    return [at for at, (_, path) in enumerate(cloud.calls) if "bundle-" in path]
+
+
+def instance(cloud: Cloud) -> None:
+    name = "ts-digits-k3f7-a1-t1"
+    where = f"compute/v1/projects/p/zones/us-central1-b/instances/{name}"
+    cloud.config(backend="compute", resource=where, node=where, zone="us-central1-b")
+
+
+def test_it_is_asked_before_anything_is_fetched_and_nothing_is_deleted_by_asking(
+    cloud: Cloud, machine: Machine
+) -> None:
+    cloud.config()
+    machine().boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "completed"
+    assert ("POST", "/resources/v3/projects/p:testIamPermissions") in cloud.calls
+    assert len(asked(cloud)) == 1
+    assert asked(cloud)[0] < fetched(cloud)[0]
+    deletes = [at for at, (method, path) in enumerate(cloud.calls) if method == "DELETE" and "cloudtasks" not in path]
+    assert deletes[0] > fetched(cloud)[-1]  # the last act
+
+
+def test_on_compute_engine_the_instance_itself_is_asked(cloud: Cloud, machine: Machine) -> None:
+    instance(cloud)
+    vm = machine().boot()
+    cloud.wait(lambda: cloud.deletes, vm.log)
+    vm.kill()
+    assert cloud.said("end")[0]["reason"] == "completed"
+    path = "/compute/v1/projects/p/zones/us-central1-b/instances/ts-digits-k3f7-a1-t1"
+    assert ("POST", f"{path}/testIamPermissions") in cloud.calls
+    assert cloud.deletes[0] == path
+
+
+def test_a_role_granted_a_moment_ago_is_waited_for(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.speed = SPEED
+    cloud.granted = set()
+
+    def rule(method: str, path: str) -> None:
+        if path.endswith("testIamPermissions") and len(asked(cloud)) == 4:
+            cloud.granted = {"tpu.nodes.delete"}
+
+    cloud.rules.append(rule)
+    machine().boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "completed"
+    assert len(asked(cloud)) == 4
+    doing = [event.get("doing") for event in cloud.said("phase") if event.get("detail") == "proof"]
+    assert doing == [None, "not proved yet: tpu.nodes.delete is not granted; asked again every 15 s"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"), [(None, 200), (403, 403), (400, 400), (503, 503), ("cut", 0)],
+    ids=["not granted", "Resource Manager is off", "refused", "down", "no answer"],
+)  # fmt: skip
+def test_what_is_not_proved_in_ten_minutes_trains_nothing_and_is_deleted_from_outside_at_once(
+    cloud: Cloud, machine: Machine, answer: int | str | None, status: int
+) -> None:
+    cloud.config()
+    cloud.speed = SPEED
+    cloud.forced = 403
+    if answer is None:
+        cloud.granted = set()
+    cloud.rules.append(lambda method, path: answer if path.endswith("testIamPermissions") else None)
+    vm = machine().boot()
+    cloud.wait(lambda: any("-n-1-" in name for name in cloud.tasks) and len(vm.forced()) >= 3, vm.log)
+    vm.kill()
+
+    (told,) = [event for event in cloud.said("notice") if event["id"] == "self-deletion-unproved"]
+    assert (told["level"], told["facts"]["status"]) == ("error", status)
+    assert told["facts"]["asked"] >= 3
+    assert told["facts"]["waited_s"] <= 600 + 30 * SPEED  # by the cloud's clock; the rest is one slow answer
+    assert cloud.said("end")[0]["reason"] == "cannot-delete-itself"
+    assert not fetched(cloud)
+    assert not cloud.said("metric")
+    assert not (vm.root / "ts-digits-k3f7-a1-t1" / "deadline").exists()
+    assert len([name for name in cloud.tasks if "-b-" in name]) == 3
+    (stop,) = [task["httpRequest"] for name, task in cloud.tasks.items() if "-n-1-" in name]
+    assert stop["url"].endswith("/queuedResources/ts-digits-k3f7-a1-t1?force=true")
+    assert stop["oauthToken"]["serviceAccountEmail"] == "stopper@p.iam.gserviceaccount.com"
+
+
+def test_the_stop_from_outside_is_asked_for_also_where_its_own_delete_is_taken(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.speed = SPEED
+    cloud.granted = set()  # and yet DELETE says 200: an operation that fails later
+    vm = machine().boot()
+    cloud.wait(lambda: len(vm.forced()) >= 2, vm.log)
+    vm.kill()
+    assert [name for name in cloud.tasks if "-n-1-" in name]
+
+
+def test_who_stops_the_run_meanwhile_is_heard(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.granted = set()
+    vm = machine().boot()
+    cloud.wait(lambda: asked(cloud), vm.log)
+    cloud.put("control/000001.json", b'{"verb":"stop","keep":true}')
+    vm.to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "stopped-by-user"
+    assert not fetched(cloud)
+
+
+def test_a_boot_after_the_end_goes_on_asking_from_outside(cloud: Cloud, machine: Machine) -> None:
+    cloud.config()
+    cloud.speed = SPEED
+    cloud.granted, cloud.forced = set(), 403
+    vm = machine().boot()
+    cloud.wait(lambda: any("-n-1-" in name for name in cloud.tasks), vm.log)
+    vm.kill()
+    for name in [name for name in cloud.tasks if "-n-1-" in name]:
+        del cloud.tasks[name]
+    vm.boot()
+    cloud.wait(lambda: any("-n-1-" in name for name in cloud.tasks), vm.log)
+    vm.kill()
+    assert len(cloud.said("end")) == 1
