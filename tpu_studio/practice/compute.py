@@ -170,8 +170,9 @@ def install(router: Router, cloud: Cloud) -> None:
     def test_permissions(request: Request) -> Record:
         record_of(request)
         if cloud.doubts.way("compute-proof"):
-            raise GoogleError(403, "PERMISSION_DENIED", "Required 'compute.instances.getIamPolicy' permission for "
-                              f"'{request.path.partition('/v1/')[2].rpartition('/')[0]}'", reason="forbidden")  # fmt: skip
+            on = f"projects/{request.match['project']}/zones/{request.match['zone']}/instances"
+            text = f"Required 'compute.instances.getIamPolicy' permission for '{on}/{request.match['instance']}'"
+            raise GoogleError(403, "PERMISSION_DENIED", text, reason="forbidden")
         on = f"projects/{request.match['project']}"
         asked = request.json().get("permissions", [])
         granted = [one for one in asked if cloud.principals.may(request.principal, one, on)]
