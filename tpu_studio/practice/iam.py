@@ -22,7 +22,7 @@ _IAM = "iam.googleapis.com"
 _OF_RUNNER = (
     "tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "cloudtasks.queues.get", "cloudtasks.tasks.create",
     "cloudtasks.tasks.get", "cloudtasks.tasks.list", "cloudtasks.tasks.delete", "compute.instances.get",
-    "compute.instances.delete",
+    "compute.instances.list", "compute.instances.delete",
 )  # fmt: skip
 _OF_STOPS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
 
