@@ -267,9 +267,16 @@ def parser() -> argparse.ArgumentParser:
         help="what Google may do otherwise than the program assumes, also in one that runs already; any number",
     )
     practice.add_argument("--doubts", action="store_true", help="list what the program assumes of Google")
-    practice.add_argument("--speed", type=float, default=1.0, metavar="X", help="practice seconds in a real one")
+    practice.add_argument(
+        "--account", choices=("new", "ready"),
+        help="new: a person with one open billing account and no project; ready (default): all is set up",
+    )
+    practice.add_argument("--speed", type=float, metavar="X", help="practice seconds in a real one (1)")
     practice.add_argument("--stop", action="store_true", help="end the one of this home, and all its machines")
-    practice.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    practice.add_argument(
+        "--detached", action="store_true", help="return when it listens; it ends when nobody needs it for ten minutes"
+    )
+    practice.add_argument("--as-server", action="store_true", help=argparse.SUPPRESS)
 
     predict = verb("predict", "Ask the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
     _run(predict)

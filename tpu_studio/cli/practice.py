@@ -1,4 +1,4 @@
-"""``practice``: serve the practice cloud in the foreground, have things go wrong in one that runs, or end it."""
+"""``practice``: serve the practice cloud, in the foreground or detached, have things go wrong in it, or end it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import signal
 import threading
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.homes import home_folder
+
+if TYPE_CHECKING:
+    from tpu_studio.practice.settings import Settings
 
 
 def practice(arguments: Arguments, output: Output) -> int:
-    """Runs until Ctrl-C, a stop, or (detached) nobody needs it."""
+    """In the foreground it runs until Ctrl-C or a stop."""
     from tpu_studio.domain.doubts import read_doubt
     from tpu_studio.practice import daemon
+    from tpu_studio.practice.cloud import account_of
     from tpu_studio.practice.faults import FAULTS
     from tpu_studio.practice.settings import Settings
 
@@ -36,30 +41,57 @@ def practice(arguments: Arguments, output: Output) -> int:
     for text in arguments.fault:
         if text.partition(":")[0] not in FAULTS:
             raise BadInput("practice-fault-unknown", fault=text, known=sorted(FAULTS))
-    if arguments.speed <= 0:
+    if arguments.speed is not None and arguments.speed <= 0:
         raise BadInput("practice-speed", speed=arguments.speed)
-    if (arguments.fault or arguments.doubt) and daemon.running(home) is not None:
-        return _arm(home, arguments, output)
+    settings = Settings(daemon.folder(home), speed=arguments.speed or 1.0, new=arguments.account == "new")
+    if arguments.account not in (None, account_of(settings) or arguments.account):
+        raise NotReady("practice-account-other", account=account_of(settings), folder=str(settings.folder))
+    if (running := daemon.running(home)) is not None:
+        if arguments.fault or arguments.doubt:
+            return _arm(home, arguments, output)
+        if arguments.detached and arguments.speed is None and not arguments.port:
+            output.answer(running, _told(running))
+            return 0
+    elif arguments.detached:
+        line = daemon.start_or_join(home, options=_again(arguments))
+        output.answer(line, _told(line))
+        return 0
+    return _serve(settings, arguments, output)
+
+
+def _serve(settings: Settings, arguments: Arguments, output: Output) -> int:
+    from tpu_studio.practice import daemon
+
     ended = threading.Event()
 
     def end(number: int, frame: FrameType | None) -> None:
         ended.set()
 
-    def ready(line: dict[str, str]) -> None:
-        told = f"The practice cloud listens at {line['url']}, project {line['project']}, zone {line['zone']}.\n"
-        output.answer(line, f"{told}Its owner's token: {line['token']}")
-        if not arguments.detached:
+    def ready(line: dict[str, Any]) -> None:
+        output.answer(line, _told(line))
+        if not arguments.as_server:
             output.say("Nothing here costs money. Ctrl-C ends the server; machines go on until “practice --stop”.")
 
     signal.signal(signal.SIGINT, end)
     signal.signal(signal.SIGTERM, end)
-    settings = Settings(daemon.folder(home), speed=arguments.speed)
-    idle_s = daemon.IDLE_S if arguments.detached else None
+    idle_s = daemon.IDLE_S if arguments.as_server else None
     try:
         daemon.serve(settings, tuple(arguments.fault), arguments.port, ready, ended, idle_s, tuple(arguments.doubt))
     except ValueError as error:
         raise BadInput("practice-fault-wrong", raw=str(error)) from error
     return 0
+
+
+def _told(line: dict[str, Any]) -> str:
+    where = f"project {line['project']}, zone {line['zone']}" if line["project"] else "a new account without a project"
+    return f"The practice cloud listens at {line['url']}, {where}.\nIts owner's token: {line['token']}"
+
+
+def _again(arguments: Arguments) -> tuple[str, ...]:
+    """The options of this call, for the server that it starts."""
+    options = [("--account", arguments.account), ("--speed", arguments.speed), ("--port", arguments.port or None)]
+    options += [("--fault", one) for one in arguments.fault] + [("--doubt", one) for one in arguments.doubt]
+    return tuple(f"{name}={value}" for name, value in options if value is not None)
 
 
 def _arm(home: Path, arguments: Arguments, output: Output) -> int:

@@ -42,6 +42,8 @@ class _Practice:
     def __call__(self, plan: Plan) -> CloudSide:
         with self._lock:
             found = self._start()
+            if not found["project"]:  # a new account
+                raise NotReady("cloud-not-ready", raw="No project is chosen")
             key = (str(found["url"]), str(found["token"]))
             if self._known is None or self._known[0] != key:
                 self._known = (key, self._connect(found, str(found["project"]), str(found["bucket"])))

@@ -44,15 +44,15 @@ def reach(place: str, home: Path) -> Reached:
         from tpu_studio.practice import daemon
 
         found = daemon.start_or_join(home)
-        zone = str(found["zone"])
+        project = found["project"] or ""  # a new account has none
         return Reached(
             place,
             bearer(found["token"]),
-            found["project"],
-            zone.rpartition("-")[0],
-            found["bucket"],
-            runner_account(found["project"]),
-            stopper_account(found["project"]),
+            project,
+            (found["zone"] or "").rpartition("-")[0],
+            found["bucket"] or "",
+            runner_account(project) if project else "",
+            stopper_account(project) if project else "",
             side.endpoints,
         )
     if active is None:

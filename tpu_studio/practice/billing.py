@@ -85,12 +85,13 @@ def _grant(cloud: Cloud) -> None:
 
 
 def accounts(cloud: Cloud) -> list[dict[str, Any]]:
-    """One that pays, and one that was closed."""
-    return [
+    """One that pays, and (who is new has one alone) one that was closed."""
+    listed: list[dict[str, Any]] = [
         {"name": cloud.settings.billing_account, "open": True, "displayName": "Practice billing account",
          "currencyCode": "USD"},
         {"name": CLOSED_ACCOUNT, "displayName": "Closed account", "currencyCode": "USD"},
     ]  # fmt: skip
+    return listed[:1] if cloud.settings.new else listed
 
 
 def need_account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:

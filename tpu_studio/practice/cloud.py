@@ -6,6 +6,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.doubts import Doubts
@@ -32,9 +33,9 @@ class Cloud:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
         settings.folder.mkdir(parents=True, exist_ok=True)
         self.db = Database(settings.database)
+        self.settings = settings = _as_it_began(self.db, settings)
         self.clock = Clock(self.db, settings.speed)
         self.faults = Faults(self.db, self.clock)
         self.doubts = Doubts(self.db)
@@ -75,6 +76,27 @@ class Cloud:
                         timer.function()
                     except Exception:  # noqa: BLE001  the ticker's boundary: one service's trouble is not the others'
                         traceback.print_exc(file=sys.stderr)
+
+
+def account_of(settings: Settings) -> str:
+    """``new`` or ``ready``: what the practice cloud of this folder began as; "" where there is none yet."""
+    if not settings.database.exists():
+        return ""
+    db = Database(settings.database)
+    try:
+        if db.get("practice", "prepared") is None:
+            return ""
+        return "new" if (db.get("practice", "account") or {}).get("new") else "ready"
+    finally:
+        db.close()
+
+
+def _as_it_began(db: Database, settings: Settings) -> Settings:
+    with db.transaction():
+        if db.get("practice", "prepared") is None:
+            db.put("practice", "account", {"new": settings.new})
+        kept = db.get("practice", "account") or {"new": False}  # a home of a version before new accounts
+    return settings if kept["new"] == settings.new else replace(settings, new=kept["new"], ready=not kept["new"])
 
 
 class _Timer:

@@ -76,9 +76,7 @@ def install(router: Router, cloud: Cloud) -> None:
     def ready(request: Request) -> dict[str, Any]:
         """What `practice --json` printed."""
         owned(request)
-        settings = cloud.settings
-        return {"url": cloud.url, "project": settings.project, "zone": settings.zone, "bucket": settings.bucket,
-                "token": cloud.principals.owner_token}  # fmt: skip
+        return {"url": cloud.url, **cloud.settings.places(), "token": cloud.principals.owner_token}
 
     @router.route("POST", "/practice/stop")
     def stop(request: Request) -> dict[str, Any]:

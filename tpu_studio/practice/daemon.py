@@ -56,11 +56,12 @@ def running(home: Path) -> dict[str, Any] | None:
     return ready
 
 
-def start_or_join(home: Path, program: list[str] | None = None) -> dict[str, Any]:
+def start_or_join(home: Path, program: list[str] | None = None, options: tuple[str, ...] = ()) -> dict[str, Any]:
     """``{"url","project","zone","bucket","token"}`` of the server of *home*, started if need be.
 
     Args:
         program: How this program is called; default: as it was started.
+        options: Of the verb ``practice``, for a server that has to be started.
 
     Raises:
         NotReady: ``practice-failed``: it does not start; ``raw`` holds the end of its log.
@@ -71,7 +72,7 @@ def start_or_join(home: Path, program: list[str] | None = None) -> dict[str, Any
         if started is None or (started.poll() is not None and not _is_held(home)):
             if time.monotonic() > give_up or (started is not None and started.returncode not in (0, 4)):
                 raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
-            started = _spawn(home, program or ownpython.program())
+            started = _spawn(home, [*(program or ownpython.program()), "practice", *options])
         elif time.monotonic() > give_up:
             raise NotReady("practice-failed", raw=_tail(folder(home) / "server.log"))
         time.sleep(0.05)
@@ -79,7 +80,7 @@ def start_or_join(home: Path, program: list[str] | None = None) -> dict[str, Any
 
 
 def serve(
-    settings: Settings, faults: tuple[str, ...], port: int, ready: Callable[[dict[str, str]], None],
+    settings: Settings, faults: tuple[str, ...], port: int, ready: Callable[[dict[str, Any]], None],
     ended: threading.Event, idle_s: float | None = None, doubts: tuple[str, ...] = (),
 ) -> Practice:  # fmt: skip
     """Serve until *ended* is set, somebody calls `stop`, or nothing has happened for *idle_s*.
@@ -209,7 +210,7 @@ def _call(record: dict[str, Any], method: str, path: str, body: dict[str, Any] |
 
 def _spawn(home: Path, program: list[str]) -> subprocess.Popen[bytes]:
     folder(home).mkdir(parents=True, exist_ok=True, mode=0o700)
-    arguments = [*program, "practice", "--json", "--detached"]  # its token is not for a log
+    arguments = [*program, "--json", "--as-server"]  # its token is not for a log
     with (folder(home) / "server.log").open("wb") as log:
         _collect()
         started = subprocess.Popen(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from importlib import import_module
 from types import TracebackType
+from typing import Any
 
 from tpu_studio.domain.doubts import read_doubt
 from tpu_studio.practice.cloud import Cloud
@@ -110,21 +111,19 @@ class Practice:
     def token(self) -> str:
         return self.cloud.principals.owner_token
 
-    def ready(self) -> dict[str, str]:
+    def ready(self) -> dict[str, Any]:
         """What `practice --json` prints."""
-        settings = self.cloud.settings
-        return {
-            "url": self.url, "project": settings.project, "zone": settings.zone, "bucket": settings.bucket,
-            "token": self.token,
-        }  # fmt: skip
+        return {"url": self.url, **self.cloud.settings.places(), "token": self.token}
 
 
 def prepare_account(cloud: Cloud) -> None:
-    """A project with an owner; ready: billing on, services on, the runner's account with the least roles.
+    """A project with an owner (a new account has none); ready: billing on, services on, the runner's account.
 
     Kinds that several services read: ``project`` P, ``billing`` P, ``service`` P/S, ``account`` email.
     """
     settings, db = cloud.settings, cloud.db
+    if settings.new:
+        return
     project = settings.project
     db.put("project", project, {
         "projectId": project, "number": settings.number, "displayName": settings.display_name, "state": "ACTIVE",

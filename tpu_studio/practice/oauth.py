@@ -124,8 +124,8 @@ def prepare(cloud: Cloud) -> None:
     colleague = "colleague@practice.example"
     for at, email in enumerate((settings.owner, colleague)):
         cloud.db.put("person", f"{at}", {"email": email})
-    cloud.principals.grant(settings.billing_account, "roles/billing.admin", f"user:{settings.owner}")
-    cloud.principals.grant(f"projects/{settings.project}", "roles/viewer", f"user:{colleague}")
+    if not settings.new:
+        cloud.principals.grant(f"projects/{settings.project}", "roles/viewer", f"user:{colleague}")
 
 
 # ------------------------------------------------------------------------------------------------------- the browser

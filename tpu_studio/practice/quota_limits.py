@@ -66,6 +66,7 @@ def _compute(
                  generation, spot, "chips", per, default, family)  # fmt: skip
 
 
+_AREAS_OF_THE_NEW = ("us-central1", "us-west4", "us-east5", "europe-west4", "asia-southeast1")
 QUOTAS: tuple[Quota, ...] = (
     *_tpu("TPUV2sPod", "v2", False, "cores", 16, "tpu_v2_pod"),
     *_tpu("TPUV2sPreemptiblePod", "v2", True, "cores", 48, "tpu_v2_pod_preemptible"),
@@ -121,7 +122,19 @@ def limit(cloud: Cloud, quota_id: str, dimensions: Mapping[str, str]) -> int:
     granted = cloud.db.get("quota-grant", grant_key(quota, place))
     if granted is not None:
         return int(granted["value"])
-    return 0 if cloud.faults.armed("quota-raised-after-request", **about) is not None else default(quota, place)
+    if cloud.faults.armed("quota-raised-after-request", **about) is not None:
+        return 0
+    return _of_the_new(quota, place) if cloud.settings.new else default(quota, place)
+
+
+def _of_the_new(quota: Quota, place: str) -> int:
+    """What a person who has just signed up is granted: nothing to train on demand, some to serve and some spot, and
+    that in some areas only."""
+    if default(quota, place) == 0 or not place.startswith(_AREAS_OF_THE_NEW):
+        return 0
+    if quota.spot:
+        return 64 if quota.generation in ("v5e", "v6e") else 0
+    return 4 if "Serving" in quota.quota_id else 0
 
 
 def default(quota: Quota, place: str) -> int:

@@ -189,8 +189,6 @@ def _fits(project: dict[str, Any], key: str, value: str) -> bool:
 
 def _create(cloud: Cloud, request: Request, wanted: dict[str, Any]) -> dict[str, Any]:
     """A bare project: no billing, few services. Raises GoogleError 400, 403 (service account), 409, 429."""
-    from tpu_studio.practice.serviceusage import FRESH  # which asks this module for projects
-
     if request.principal.kind == "serviceAccount":
         raise GoogleError(403, "PERMISSION_DENIED", "Service accounts cannot create projects without a parent.")
     project = wanted.get("projectId", "")
@@ -199,21 +197,30 @@ def _create(cloud: Cloud, request: Request, wanted: dict[str, Any]) -> dict[str,
                           "characters or has an invalid length: 6 to 30 lower case letters, digits, hyphens]",
                           [bad_request(("project_id", "invalid"))])  # fmt: skip
     with cloud.db.transaction():
+        if cloud.faults.take("project-id-taken") is not None:
+            cloud.db.lasting(lambda: _put(cloud, {"projectId": project}, "user:somebody@else.example"))
         if cloud.db.get("project", project) is not None:
             raise GoogleError(409, "ALREADY_EXISTS", "Requested entity already exists")
         if len(cloud.db.list("project")) >= _MOST_PROJECTS:
             raise GoogleError(429, "RESOURCE_EXHAUSTED", "The project cannot be created because you have exceeded your "
                               "allotted project quota.")  # fmt: skip
-        record = {
-            "projectId": project, "number": str(10**11 + secrets.randbelow(9 * 10**11)),
-            "displayName": wanted.get("displayName") or project, "state": "ACTIVE", "createTime": cloud.clock.rfc3339(),
-            "labels": wanted.get("labels", {}), "parent": wanted.get("parent", ""),
-        }  # fmt: skip
-        cloud.db.put("project", project, record)
-        cloud.db.put("billing", project, {"account": ""})
-        for service in FRESH:
-            cloud.db.put("service", f"{project}/{service}", {"enabled": True})
-        cloud.principals.grant(f"projects/{project}", "roles/owner", request.principal.member)
+        return _put(cloud, wanted, request.principal.member)
+
+
+def _put(cloud: Cloud, wanted: dict[str, Any], owner: str) -> dict[str, Any]:
+    from tpu_studio.practice.serviceusage import FRESH  # which asks this module for projects
+
+    project = wanted["projectId"]
+    record = {
+        "projectId": project, "number": str(10**11 + secrets.randbelow(9 * 10**11)),
+        "displayName": wanted.get("displayName") or project, "state": "ACTIVE", "createTime": cloud.clock.rfc3339(),
+        "labels": wanted.get("labels", {}), "parent": wanted.get("parent", ""),
+    }  # fmt: skip
+    cloud.db.put("project", project, record)
+    cloud.db.put("billing", project, {"account": ""})
+    for service in FRESH:
+        cloud.db.put("service", f"{project}/{service}", {"enabled": True})
+    cloud.principals.grant(f"projects/{project}", "roles/owner", owner)
     return record
 
 

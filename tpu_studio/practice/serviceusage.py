@@ -125,8 +125,9 @@ def install(router: Router, cloud: Cloud) -> None:
 
 def prepare(cloud: Cloud) -> None:
     """What is on in any project."""
-    for service in FRESH:
-        cloud.db.put("service", f"{cloud.settings.project}/{service}", {"enabled": True})
+    if not cloud.settings.new:
+        for service in FRESH:
+            cloud.db.put("service", f"{cloud.settings.project}/{service}", {"enabled": True})
 
 
 def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:

@@ -12,7 +12,9 @@ class Settings:
     folder: ``<TPU_STUDIO_HOME>/practice``.
     speed: Practice seconds in a real one.
     machines: False: nodes get READY without a machine behind them (tests of the API alone).
-    ready: False: a new person's account, with nothing set up (for the pages that set it up).
+    ready: False: a project in which nothing is set up (for the pages that set it up).
+    new: A person with one open billing account and no project: `project`, `number` and `bucket` name nothing that is
+        there. *ready* is False then. What a home began as it stays (`Cloud`).
     """
 
     folder: Path
@@ -27,6 +29,17 @@ class Settings:
     speed: float = 1.0
     machines: bool = True
     ready: bool = True
+    new: bool = False
+
+    def __post_init__(self) -> None:
+        if self.new:
+            object.__setattr__(self, "ready", False)
+
+    def places(self) -> dict[str, str | None]:
+        """Project, zone and bucket as the ready line names them; None: a new account has none."""
+        if self.new:
+            return {"project": None, "zone": None, "bucket": None}
+        return {"project": self.project, "zone": self.zone, "bucket": self.bucket}
 
     @property
     def region(self) -> str:

@@ -12,6 +12,11 @@ ERRORS: dict[str, Entry] = {
         f"It has these files and listens at {f.text('url', 'another port')}. {_FREE}",
         "Use that one, or end it with “tpu-studio practice --stop”.",
     ),
+    "practice-account-other": lambda f: Sentence(
+        f"This practice cloud began as a {f.text('account')} account",
+        f"What an account began as it stays; its projects and files are in {f.text('folder')}. {_FREE}",
+        "Leave --account out to go on with it, or set TPU_STUDIO_HOME to another folder for a fresh one.",
+    ),
     "practice-failed": Sentence(
         "The practice cloud did not start",
         f"Its server ended or never answered. {_FREE}",
