@@ -13,8 +13,8 @@ ERRORS: dict[str, Entry] = {
         "Use that one, or end it with “tpu-studio practice --stop”.",
     ),
     "practice-account-other": lambda f: Sentence(
-        f"This practice cloud began as a {f.text('account')} account",
-        f"What an account began as it stays; its projects and files are in {f.text('folder')}. {_FREE}",
+        f"This practice cloud began as a {f.text('account', 'different')} account",
+        f"What an account began as it stays; its projects and files are in {f.text('folder', 'its folder')}. {_FREE}",
         "Leave --account out to go on with it, or set TPU_STUDIO_HOME to another folder for a fresh one.",
     ),
     "practice-failed": Sentence(
