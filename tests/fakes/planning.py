@@ -14,6 +14,7 @@ from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.consent import HERE, place_kind
 
 LOOKS = {"digits": DIGITS, "images": HANDS, "table": DIAMONDS, "text": PLAYS}
 TOLD = {"step_time_s": 0.05, "compile_s": 3.0, "setup_s": 5.0, "examples_per_s": 640.0}
@@ -43,7 +44,7 @@ class World:
         self.time = 1000.0
         self.looked: list[Job] = []
         self.launched: list[tuple[Plan, bool]] = []
-        self.consented: dict[str, str] = {}
+        self.consented: dict[tuple[str, str], str] = {}
         self.trouble: Exception | None = None
         self.launch_trouble: Exception | None = None
         self.stopwatch = Stopwatch()
@@ -80,11 +81,11 @@ class World:
         self.launched.append((plan, beside))
         return "digits-k3f7"
 
-    def agreed(self, sha256: str) -> bool:
-        return sha256 in self.consented
+    def agreed(self, sha256: str, place: str) -> bool:
+        return (sha256, place_kind(place)) in self.consented
 
-    def agree(self, sha256: str, path: str) -> None:
-        self.consented[sha256] = path
+    def agree(self, sha256: str, path: str, place: str) -> None:
+        self.consented |= {(sha256, place_kind(place)): path, (sha256, HERE): path}
 
     def pause(self) -> None:
         """Nothing is edited for long enough."""

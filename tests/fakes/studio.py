@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpu_studio.local.computer import Computer
+from tpu_studio.local.consents import Consents
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.workflow.ports import RunSummary
@@ -32,7 +33,14 @@ class Studio:
         self.computer = Computer(home, ThisPython(), trainer=self._argv, guardian=guardian)
         self.journal = JournalFile(home / "journal.db")
         self.index = Index(home)
-        self.runs = Runs(home, places={"computer": self.computer}, journal=self.journal, index=self.index)
+        self.consents = Consents(home)
+        self.runs = Runs(
+            home,
+            places={"computer": self.computer},
+            journal=self.journal,
+            index=self.index,
+            agreed=self.consents.agreed,
+        )
 
     def _argv(self, folder: Path, attempt: int) -> list[str]:
         return [sys.executable, str(TRAINER), "train", "--run", str(folder), "--attempt", str(attempt), *self.trainer]

@@ -68,14 +68,15 @@ def compose(home: Path) -> Services:
         index, why = PassingIndex(home), why or error
     driver = Driver(home, places=rented_places(home, lambda: daemon.start_or_join(home)), journal=journal)
     places = {"computer": Computer(home, engine)}
+    consents = Consents(home)
     runs = (
         ReadingRuns(home, why, index, places=places, driver=driver)
         if why is not None
-        else Runs(home, places=places, journal=journal, index=index, driver=driver)
+        else Runs(home, places=places, journal=journal, index=index, driver=driver, agreed=consents.agreed)
     )
     steward = Steward(driver, lambda: unsettled(runs))
     return Services(
-        home, engine, index, journal, runs, Consents(home), Stopwatch(home, engine), driver, steward, tpu_compiler,
+        home, engine, index, journal, runs, consents, Stopwatch(home, engine), driver, steward, tpu_compiler,
         Preflight(home, engine, tpu_compiler, tf_compiler=tf_compiler(engine_root())), why,
     )  # fmt: skip
 

@@ -77,6 +77,7 @@ def extend(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import carry
 
     with studio() as services:
+        _agree_to_rent(services, arguments, output)
         services.runs.extend(arguments.run, arguments.epochs, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
@@ -90,12 +91,29 @@ def resume(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import carry
 
     with studio() as services:
+        _agree_to_rent(services, arguments, output)
         services.runs.resume(arguments.run, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
     output.say(f"{run_id} goes on from its last saved copy. Watch it: tpu-studio watch {run_id}")
     output.answer({"run": run_id})
     return 0
+
+
+def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> None:
+    """A yes before a run on Google Cloud goes on, which is charged. Raises BadInput ``needs-yes``."""
+    plan = services.runs.plan(arguments.run)
+    if plan.place != "cloud" or arguments.yes:
+        return
+    usd = arguments.money if arguments.money is not None else plan.limits.get("money_usd")
+    hours = arguments.hours if arguments.hours is not None else plan.limits.get("hours")
+    output.say(f"{services.runs.folder(arguments.run).name} goes on on a rented {plan.accelerator}, which is charged.")
+    cap = " or ".join(
+        [*([f"${usd:,.2f}"] if usd is not None else []), *([f"{hours:g} hours"] if hours is not None else [])]
+    )
+    output.say(f"The whole run stops at {cap}, what it has cost so far counted in." if cap else "It has no cost limit.")
+    if output.as_json or not output.ask("Go on?"):
+        raise BadInput("needs-yes", usd=usd)
 
 
 def delete(arguments: Arguments, output: Output) -> int:

@@ -141,6 +141,7 @@ def parser() -> argparse.ArgumentParser:
         "--epochs", type=amount, default=1.0, metavar="N", help="how many more times through the data (1)"
     )
     _limits(extend)
+    _yes(extend)
 
     resume = verb(
         "resume",
@@ -149,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(resume)
     _limits(resume)
+    _yes(resume)
 
     delete = verb("delete", "Move a run to the trash, or take it back.", "tpu-studio delete digits-k3f7")
     _run(delete)
@@ -311,6 +313,10 @@ def _job(verb: argparse.ArgumentParser) -> None:
 
 def _run(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("run", metavar="RUN", help="id of a run or the beginning of it, or its folder")
+
+
+def _yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="do not ask (a run on Google Cloud asks: it is charged)")
 
 
 def _limits(verb: argparse.ArgumentParser) -> None:

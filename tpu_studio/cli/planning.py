@@ -238,19 +238,24 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
     except OSError:
         return _OwnModel(missing=True)
     sha256, secret_line = hashlib.sha256(source).hexdigest(), line_of_secret(source.decode("utf-8", "replace"))
-    if not services.consents.agreed(sha256):
+    place = str(job["where.place"])
+    if not services.consents.agreed(sha256, place):
         if secret_line:
             from tpu_studio.domain.sentences import say_finding
 
             output.say(str(say_finding("model-file-secret", {"file": str(path), "line": secret_line})))
         if not trusted:
-            output.say(f"This job runs Python code of its own: {path}")
-            output.say("  It can do anything on this computer that you can. Run it only if you know what is in it.")
+            from tpu_studio.domain.sentences import consent as consentwords
+
+            output.say(f"This job runs Python code of its own, {consentwords.where(place)}: {path}")
+            for words in consentwords.reach(place):
+                output.say(f"  {words}")
+            output.say("  Run it only if you know what is in it.")
             output.say("  To agree to it, add --trust-code.")
             trusted = output.ask("Run it?")
         if not trusted:
             return _OwnModel(sha256, secret_line=secret_line)
-        services.consents.agree(sha256, str(path))
+        services.consents.agree(sha256, str(path), place)
     return _OwnModel(sha256, sha256, secret_line=secret_line)
 
 

@@ -122,6 +122,7 @@ class Studio:
             journal=self.journal,
             index=self.index,
             driver=self.driver,
+            agreed=self.consents.agreed,
         )
         made.reconcile()
         return made

@@ -15,5 +15,16 @@ _UNSEEN = re.compile(
 )
 
 
+_SMUGGLED = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\u3164\ufeff"
+    "\uffa0\U000e0000-\U000e007f]"
+)
+
+
+def numbered(text: str) -> str:
+    """A program as it is shown to whoever is asked to trust it: what cannot be seen stands there as its number."""
+    return _SMUGGLED.sub(lambda found: f"\\u{{{ord(found[0]):x}}}", text.removeprefix("\ufeff"))
+
+
 def visible(text: str) -> str:
     return _UNSEEN.sub("", text)

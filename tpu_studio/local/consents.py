@@ -1,7 +1,9 @@
 """Which model files of the person's own may run: remembered by what is in them, not by where they lie.
 
-One small file, ``consent.json`` in the home folder: sha256 → where it was and when it was agreed to. A file that is
-changed by one byte asks again. The trainer compares the plan's sha256 with the file once more before it runs it.
+One small file, ``consent.json`` in the home folder: sha256 → where it was, when it was agreed to, and at which kinds of
+place it may run (`workflow.consent.place_kind`; this computer alone, where an earlier version wrote it). A file that is
+changed by one byte asks again, and so does another kind of place. The trainer compares the plan's sha256 with the file
+once more before it runs it.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.workflow.consent import HERE, place_kind
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,15 @@ class Consents:
     def __init__(self, home: Path) -> None:
         self._file = home / "consent.json"
 
-    def agreed(self, sha256: str) -> bool:
-        return bool(sha256) and sha256 in self._read()
+    def agreed(self, sha256: str, place: str = HERE) -> bool:
+        return bool(sha256) and place_kind(place) in _kinds(self._read().get(sha256))
 
-    def agree(self, sha256: str, path: str) -> None:
+    def agree(self, sha256: str, path: str, place: str = HERE) -> None:
+        """To run at *place* and, since plans are checked and timed there, on this computer."""
         with self._alone():
-            self._write({**self._read(), sha256: {"path": path, "agreed": round(time.time(), 3)}})
+            known = self._read()
+            kinds = sorted(_kinds(known.get(sha256)) | {HERE, place_kind(place)})
+            self._write({**known, sha256: {"path": path, "agreed": round(time.time(), 3), "places": kinds}})
 
     def revoke(self, sha256: str) -> None:
         with self._alone():
@@ -81,6 +87,13 @@ class Consents:
         write_atomically(
             self._file, json.dumps({"format": 1, "files": files}, indent=1, sort_keys=True).encode() + b"\n"
         )
+
+
+def _kinds(record: Mapping[str, Any] | None) -> frozenset[str]:
+    if record is None:
+        return frozenset()
+    places = record.get("places", [HERE])
+    return frozenset(one for one in places if isinstance(one, str)) if isinstance(places, list) else frozenset()
 
 
 def _time(value: object) -> float:

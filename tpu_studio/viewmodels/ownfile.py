@@ -10,26 +10,33 @@ from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+from tpu_studio.domain.visible import numbered
 from tpu_studio.wire.secrets import line_of_secret
 
 LARGEST = 1_000_000  # bytes; a model definition is a page or two
+PLACES = ("computer", "practice", "cloud", "colab")
 
 
 class Consents(Protocol):
     """The remembered agreements."""
 
-    def agreed(self, sha256: str) -> bool: ...
-    def agree(self, sha256: str, path: str) -> None: ...
+    def agreed(self, sha256: str, place: str) -> bool: ...
+    def agree(self, sha256: str, path: str, place: str) -> None: ...
 
 
 @dataclass(frozen=True)
 class OwnFile:
-    """The file as it stands on the disk. *sha256* is "" until it was read, and stays so when it is *missing*."""
+    """The file as it stands on the disk. *sha256* is "" until it was read, and stays so when it is *missing*.
+
+    Attributes:
+        text: What Python would read, each character that cannot be seen as its number.
+        agreed: The places at which it may run.
+    """
 
     path: Path
     sha256: str = ""
     text: str = ""
-    agreed: bool = False
+    agreed: frozenset[str] = frozenset()
     missing: bool = False
 
     @cached_property
@@ -48,14 +55,15 @@ def read(path: Path, consents: Consents | None) -> OwnFile:
     except (FileNotFoundError, NotADirectoryError):
         return OwnFile(path, missing=True)
     sha256 = hashlib.sha256(data).hexdigest()
-    agreed = consents is not None and consents.agreed(sha256)
-    return OwnFile(path, sha256, data.decode("utf-8", "replace"), agreed)
+    agreed = frozenset(place for place in PLACES if consents is not None and consents.agreed(sha256, place))
+    return OwnFile(path, sha256, numbered(data.decode("utf-8", "backslashreplace")), agreed)
 
 
-def agree(own: OwnFile, consents: Consents | None) -> OwnFile:
-    """Remember the agreement to *own* if the file is still what the person has read; else the file as it is now."""
+def agree(own: OwnFile, consents: Consents | None, place: str) -> OwnFile:
+    """Remember the agreement to *own* at *place* if the file is still what the person has read; else the file as it is
+    now."""
     found = read(own.path, consents)
     if found.sha256 != own.sha256 or consents is None or not own.sha256:
         return found
-    consents.agree(own.sha256, str(own.path))
-    return OwnFile(found.path, found.sha256, found.text, agreed=True)
+    consents.agree(own.sha256, str(own.path), place)
+    return read(own.path, consents)

@@ -175,7 +175,7 @@ class PlanViewModel(Editing, Starting):
 
         own = view.own
         facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line} if own else {}
-        consent = own.sha256 if own and own.agreed else ""
+        consent = own.sha256 if own and str(view.job["where.place"]) in own.agreed else ""
         try:
             known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent, "own": self._taught}
             bucket = self._bucket_region if view.job["where.place"] == "cloud" else ""
@@ -235,7 +235,7 @@ class PlanViewModel(Editing, Starting):
         view = self.state.value
         if view.plan is None or view.stale or view.plan.blocking:
             self.start()  # which points to what is missing
-        elif view.own is not None and not view.own.agreed:
+        elif view.needs_consent:
             self._draw(asking_consent=True)
         else:
             self._checks.start(view.plan)

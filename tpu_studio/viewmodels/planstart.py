@@ -80,7 +80,7 @@ class Starting(PlanBase):
         section, words = view.missing
         if words:
             self.state.set(replace(view, opened=view.opened | {section}, attention=(section, view.attention[1] + 1)))
-        elif view.own is not None and not view.own.agreed:
+        elif view.needs_consent:
             self.state.set(replace(view, asking_consent=True))
         elif view.needs_engine and view.engine.status in ("missing", "broken", "outdated"):
             self.state.set(replace(view, asking_engine=True))
@@ -163,11 +163,12 @@ class Starting(PlanBase):
         if own is None or not own.sha256:
             return
         self.state.set(replace(view, asking_consent=False))
-        self._tasks.submit(lambda: ownfile.agree(own, consents), done=self._agreed, failed=self._failed)
+        place = str(view.job["where.place"])
+        self._tasks.submit(lambda: ownfile.agree(own, consents, place), done=self._agreed, failed=self._failed)
 
     def _agreed(self, own: OwnFile) -> None:
         self._own_file_read(own)
-        if own.agreed:
+        if not self.state.value.needs_consent:
             self.start()
         else:  # it was changed while it was being read
             self._draw(asking_consent=True)

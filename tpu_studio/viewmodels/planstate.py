@@ -142,6 +142,11 @@ class PlanView:
         return str(self.job["where.place"]) in ("computer", "practice")
 
     @property
+    def needs_consent(self) -> bool:
+        """The person's own file may not run at this place yet."""
+        return self.own is not None and str(self.job["where.place"]) not in self.own.agreed
+
+    @property
     def dirty(self) -> bool:
         """Whether something would be lost that no file holds."""
         return self.job != (self.saved or draft.empty())

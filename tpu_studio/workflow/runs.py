@@ -15,14 +15,14 @@ from pathlib import Path
 from tpu_studio import __version__
 from tpu_studio.planner.colab import PLACE as COLAB
 from tpu_studio.wire import controls
-from tpu_studio.wire.errors import BadInput, ModelError, NotReady, RunError
+from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.limits import limits_of, used_before
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps, loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import latest_event_s
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_torn
-from tpu_studio.workflow import bringing, decide, desk, forgetting, trash
+from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
@@ -48,6 +48,7 @@ class Runs:
         home: Folder of ``runs/`` and ``trash/`` (docs/architecture.md).
         places: Place by its name in a plan: ``computer``.
         driver: Drives runs at the rented places; None: there are none.
+        agreed: Which model files of the person's own may run where.
     """
 
     def __init__(
@@ -59,8 +60,9 @@ class Runs:
         index: RunIndex,
         clock: Clock | None = None,
         driver: Driver | None = None,
+        agreed: consent.Agreed = consent.nothing_agreed,
     ) -> None:
-        self.home = home
+        self.home, self._agreed = home, agreed
         self.driver = driver
         self._cloud = CloudVerbs(home, driver, journal) if driver is not None else None
         self._places, self._journal, self._index = dict(places), journal, index
@@ -99,8 +101,7 @@ class Runs:
         place = None if rents or waits else self._place(plan.place)
         if plan.blocking:
             raise BadInput("plan-has-errors", checks=[check.title for check in plan.blocking])
-        if plan.job.model == "file" and not plan.consent:
-            raise ModelError("model-no-consent", file=str(plan.job["model.file"]))
+        consent.check_model_file(plan, self._agreed)
         now = self._clock.now()
         if place is not None:
             place.check_ready()
@@ -145,7 +146,7 @@ class Runs:
             RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``.
         """
         folder = self.folder(run)
-        if self._rents(folder) is not None:
+        if self._rents(folder):
             self._rents_or_refuse(folder).stop(folder, keep)
             return
         action = decide.stop(self._seen(folder), keep)
@@ -160,24 +161,20 @@ class Runs:
     def extend(self, run: str, epochs: float, *, hours: float | None = None, money_usd: float | None = None) -> None:
         """Train *epochs* more: a word to the trainer while it goes on, afterwards a new attempt.
 
-        Args:
-            hours, money_usd: New limits of the whole run. The time limit grows with the work by itself, the cost limit
-                never does.
+        *hours*, *money_usd*: New limits of the whole run. The time limit grows with the work by itself, the cost limit
+        never does.
 
         Raises:
-            RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``; NotReady.
+            RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``, ``run-imported``;
+                ModelError ``model-no-consent``; NotReady.
         """
         folder = self._steerable(run)
         action = decide.extend(self._seen(folder), epochs, hours=hours, money_usd=money_usd)
-        if self._rents(folder) is not None:
-            cloud = self._rents_or_refuse(folder)
-            if isinstance(action, NewAttempt):
-                cloud.again(folder, action)
-            else:
-                cloud.extend(folder, action)
-            return
         if isinstance(action, NewAttempt):
             self._new_attempt(folder, action, "extend")
+            return
+        if self._rents(folder):
+            self._rents_or_refuse(folder).extend(folder, action)
             return
         row = self._index.summary(folder)
         numbers = self._send(folder, "extend", [one.record for one in action])
@@ -188,13 +185,11 @@ class Runs:
         """Go on with a run that has ended or was lost, as a new attempt from its last checkpoint.
 
         Raises:
-            RunError: ``run-goes-on``, ``run-complete``, ``money-spent``, ``run-elsewhere``; NotReady.
+            RunError: ``run-goes-on``, ``run-complete``, ``money-spent``, ``run-elsewhere``, ``run-imported`` (a rented
+                one of somebody else's); ModelError ``model-no-consent``; NotReady.
         """
         folder = self._steerable(run)
         action = decide.resume(self._seen(folder), hours=hours, money_usd=money_usd)
-        if self._rents(folder) is not None:
-            self._rents_or_refuse(folder).again(folder, action)
-            return
         self._new_attempt(folder, action, "resume")
 
     # -------------------------------------------------------------------------------------------- delete and bring in
@@ -330,31 +325,31 @@ class Runs:
         return desk.install_id(self.home)
 
     def _place(self, name: str) -> Place:
-        try:
-            return self._places[name]
-        except KeyError:
-            raise NotReady("place-not-available", place=name) from None
+        if name not in self._places:
+            raise NotReady("place-not-available", place=name)
+        return self._places[name]
 
     def _steerable(self, run: str) -> Path:
-        """Its folder. Raises RunError ``run-in-colab`` for one that only its notebook can go on with."""
+        """Its folder. Raises RunError: ``run-in-colab`` (only its notebook can go on with it), ``run-imported``."""
         folder = self.folder(run)
+        if self._rents(folder):
+            known = self._journal.plan_of(folder.name) is not None
+            consent.check_rented_here(folder, self.runs_folder, launched_here=known)
         if self._notebooks.is_one(folder):
             raise RunError("run-in-colab", run=folder.name)
         return folder
 
-    def _rents(self, folder: Path) -> str | None:
-        """The rented place of a run, None for one on this computer."""
-        place = loads((folder / PLAN).read_bytes()).place
-        return place if place in RENTED else None
+    def _rents(self, folder: Path) -> bool:
+        return loads((folder / PLAN).read_bytes()).place in RENTED
 
     def _rents_or_refuse(self, folder: Path) -> CloudVerbs:
         if self._cloud is None:
-            raise NotReady("place-not-available", place=self._rents(folder))
+            raise NotReady("place-not-available", place=loads((folder / PLAN).read_bytes()).place)
         return self._cloud
 
     def _seen(self, folder: Path) -> Seen:
         """What is true of a run now. Life is looked at before the events: who is dead writes no more."""
-        if self._rents(folder) is not None:
+        if self._rents(folder):
             known = self._index.summary(folder)
             following = self._index.follow(folder)
             try:
@@ -410,6 +405,10 @@ class Runs:
 
     def _new_attempt(self, folder: Path, action: NewAttempt, verb: str) -> None:
         plan = loads((folder / PLAN).read_bytes())
+        consent.check_model_file(plan, self._agreed)
+        if plan.place in RENTED:
+            self._rents_or_refuse(folder).again(folder, action)
+            return
         place = self._place(plan.place)
         place.check_ready()
         intent = self._journal.open(verb, folder.name, {"attempt": action.attempt}, self._clock.now())
@@ -458,7 +457,7 @@ class Runs:
     def _declare(self, folder: Path) -> bool:
         """Write the end that a lost run never wrote; True when this call wrote it."""
         try:
-            if self._rents(folder) is not None or self._notebooks.is_one(folder):
+            if self._rents(folder) or self._notebooks.is_one(folder):
                 return False  # its driver looks at the cloud first; a notebook's zip tells how it went
             with desk.driving(folder) as alone:
                 action = decide.lost(self._seen(folder)) if alone else None

@@ -40,6 +40,7 @@ def build_model(job):
     "not keras": "def build_model(job):\n    return 'a model'\n",
     "wrong output": GOOD.replace("job.outputs", "7"),
     "wrong input": GOOD.replace("keras.Input(job.input_shape)", "keras.Input((3, 3, 1))"),
+    "utf-7": "# coding: utf-7\n# +AAo-raise SystemError('a comment on screen, a line for Python')\n" + GOOD,
     "sleeps": "import time\ndef build_model(job):\n    time.sleep(3600)\n",
     "loops": "def build_model(job):\n    while True:\n        pass\n",
     "subclassed": """import keras
@@ -96,6 +97,7 @@ def test_other_bytes_than_those_agreed_to_do_not_run(found: Any, name: str) -> N
         ("raises at import", "model-raises", 2),
         ("exits", "model-raises", 3),
         ("syntax", "model-syntax", 1),
+        ("utf-7", "model-syntax", None),
         ("sleeps", "model-stuck", 3),
     ],
 )

@@ -304,7 +304,7 @@ def test_an_own_model_runs_only_after_consent_to_exactly_this_file(tmp_path: Pat
     assert one.launched == []
     one.model.agree()
     plan, _ = one.launched[0]
-    assert list(one.consented) == [plan.consent]
+    assert list(one.consented) == [(plan.consent, "computer")]
 
 
 def test_a_file_changed_while_it_was_read_is_asked_for_again(tmp_path: Path):

@@ -205,6 +205,13 @@ ERRORS: dict[str, Entry] = {
     "run-is-over": lambda f: Sentence(
         f"{_run(f)} is over already", _UNCHANGED, "Train it further, or start a new one."
     ),
+    "run-imported": lambda f: Sentence(
+        f"{f.text('run', 'This run')} was rented by somebody else",
+        "It came here as a copy: you can look at it, try its model and save it. What it says of limits, data and account was not "
+        f"agreed to by you, so it is not gone on with. {_UNCHANGED}",
+        "Press “Change and start again”: it is planned and priced anew, for your own account. A run of your own on another "
+        "computer is taken over with “tpu-studio watch gs://BUCKET/runs/RUN”.",
+    ),
     "needs-yes-to-forget": Sentence(
         "What runs taught is forgotten only after a yes",
         "Nothing was changed: your runs and what they taught are untouched.",

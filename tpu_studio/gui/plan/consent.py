@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
+from tpu_studio.domain.sentences.consent import reach, where
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.kit.dialog import Answer, Consequence, Dialog
 from tpu_studio.gui.kit.text import Text
@@ -19,7 +20,7 @@ _LINES = 15
 class ConsentDialog(Dialog):
     """`answered` carries AGREE or DECLINE; the safe answer, and Esc, is not to run it."""
 
-    def __init__(self, own: OwnFile, parent: QWidget) -> None:
+    def __init__(self, own: OwnFile, place: str, parent: QWidget) -> None:
         content = QWidget()
         self.code = _shown(own.text)
         self.code.setAccessibleName(f"Contents of {own.path.name}")
@@ -28,10 +29,10 @@ class ConsentDialog(Dialog):
         column.addWidget(self.code)
         column.addWidget(Text(f"{own.path}\nsha256 {own.sha256[:16]}…", "caption", "text_3"))
         super().__init__(
-            f"Let {own.path.name} run on this computer?",
+            f"Let {own.path.name} run {where(place)}?",
             "It is a program. Agree only if you wrote it or trust who did.",
             [
-                Consequence("It can read your files and use the network, like any program.", "triangle-alert", "warn"),
+                *(Consequence(words, "triangle-alert", "warn") for words in reach(place)),
                 Consequence("After any change to the file you are asked again.", "info", "text_2"),
             ],
             [

@@ -65,7 +65,7 @@ class ModelSection(FoldingSection):
         if self.group is not None:
             self.group.set_value(str(view.job["model.name"] or ""))
         self.own.setText(planwords.model_title(view.job) if view.own else "Your own Keras file…")
-        self.agree.setVisible(view.own is not None and not view.own.agreed and bool(view.own.sha256))
+        self.agree.setVisible(view.needs_consent and view.own is not None and bool(view.own.sha256))
 
     def _show(self, choices: tuple[ModelChoice, ...]) -> None:
         names = [choice.name for choice in choices]

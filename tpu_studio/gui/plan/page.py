@@ -251,7 +251,7 @@ class PlanPage(QWidget):
 
     def _ask(self, view: PlanView) -> None:
         if view.asking_consent and self._dialog is None and view.own is not None:
-            self._dialog = ConsentDialog(view.own, self.window())
+            self._dialog = ConsentDialog(view.own, str(view.job["where.place"]), self.window())
             self._dialog.answered.connect(self._answered)
             self._dialog.open()
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import sys
 import threading
+import tokenize
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -144,6 +146,9 @@ def blame(error: BaseException, path: Path) -> ModelError:
 
 def _function(source: bytes, path: Path) -> Callable[[OwnJob], Any]:
     try:
+        encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
+        if encoding not in ("utf-8", "utf-8-sig"):  # whoever agreed was shown it as UTF-8
+            raise SyntaxError(f"it is written in {encoding}, and only UTF-8 is read")
         code = compile(source, str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)

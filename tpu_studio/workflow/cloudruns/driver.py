@@ -32,6 +32,7 @@ from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
+from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.ports import Journal
 
 PLACES = ("practice", "cloud")
@@ -99,7 +100,8 @@ class Driver:
             with desk.driving(folder) as alone:
                 if not alone:
                     return POLL_S[0]
-                if desk.read_owner(folder).get("imported"):  # brought here as a folder: nobody agreed to its price
+                launched_here = self._journal.plan_of(run) is not None
+                if is_foreign(folder, launched_here=launched_here):  # nobody here agreed to its price
                     return 0.0 if self.state(run).settled else POLL_S[1]
                 watched = self._take_up(folder)
                 wait = self._turn(watched)

@@ -93,12 +93,11 @@ class CloudVerbs:
         self._refuse_taken_over(folder, _known_owner(folder))
         plan = loads((folder / PLAN).read_bytes())
         now = self.check_ready(plan)
-        if not desk.read_owner(folder).get("imported"):
-            try:
-                self._refuse_taken_over(folder, self._mirror(folder).holder())
-            except CloudRefused as error:
-                if error.id != "not-found":  # its bucket is gone, and with it whoever might drive it
-                    raise
+        try:
+            self._refuse_taken_over(folder, self._mirror(folder).holder())
+        except CloudRefused as error:
+            if error.id != "not-found":  # its bucket is gone, and with it whoever might drive it
+                raise
         state = self.driver.state(folder.name)
         if state.end is not None:
             now = max(now, state.end.t + 0.01)
@@ -108,7 +107,7 @@ class CloudVerbs:
             for record in action.controls:
                 controls.send(folder, record)
             install = desk.install_id(self._home)
-            desk.write_owner(folder, install, t=now)  # also of a run that was brought here: from now on it is ours
+            desk.write_owner(folder, install, t=now)
             number = state.attempt + 1
             desk.write_event(folder, install, "again", t=now, attempt=number)
             desk.write_event(folder, install, "phase", t=now, phase="queued", detail="submitted", attempt=number)

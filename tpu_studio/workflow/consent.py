@@ -1,0 +1,54 @@
+"""Whether an attempt of a run may begin here: by what was agreed to on this computer, never by what a folder claims.
+
+Asked where an attempt begins, whoever begins it and wherever its plan came from (`workflow.runs`, `cloudruns`). A run
+that came here as a folder or a zip is looked at, never believed: its plan, its events and its limits are a stranger's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tpu_studio.wire.errors import ModelError, RunError
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow import desk
+
+Agreed = Callable[[str, str], bool]
+"""Whether the model file of that sha256 may run at that place: a person said so on this computer."""
+
+
+HERE = "computer"
+
+
+def place_kind(place: str) -> str:
+    """What is agreed to together: code reaches the same things at all places of one kind; a practice machine is a
+    process of this computer."""
+    return HERE if place == "practice" else place
+
+
+def nothing_agreed(sha256: str, place: str) -> bool:
+    return False
+
+
+def check_model_file(plan: Plan, agreed: Agreed) -> None:
+    """Raises ModelError ``model-no-consent`` (facts: file, place) for a run's own Python not agreed to here."""
+    if plan.job.model == "file" and not (plan.consent and agreed(plan.consent, plan.place)):
+        raise ModelError("model-no-consent", file=str(plan.job["model.file"]), place=plan.place)
+
+
+def check_rented_here(folder: Path, runs: Path, *, launched_here: bool) -> None:
+    """Raises RunError ``run-imported`` for a rented run that somebody else launched, and that was not taken over.
+
+    Args:
+        runs: The folder of the runs of this home; a run anywhere else is a stranger's.
+        launched_here: The journal of this home knows its launch, or that it was taken over; it counts where
+            ``owner.json`` names nobody.
+    """
+    if is_foreign(folder, launched_here=launched_here) or folder.resolve().parent != runs.resolve():
+        raise RunError("run-imported", run=folder.name)
+
+
+def is_foreign(folder: Path, *, launched_here: bool) -> bool:
+    """Whether the run came here as files, and not by a launch or a take-over."""
+    owner = desk.read_owner(folder)
+    return bool(owner.get("imported")) or (owner.get("install") is None and not launched_here)
