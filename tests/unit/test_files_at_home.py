@@ -53,7 +53,7 @@ def read_accounts(home: Path) -> None:
 def read_choices(home: Path) -> None:
     choices = ChoicesFile(home).of("me")
     assert isinstance(choices, Choices)
-    assert choices.monthly_usd is None or 0 < choices.monthly_usd <= 1e9
+    assert choices.monthly is None or 0 < choices.monthly <= 1e9
 
 
 def read_secrets(home: Path) -> None:

@@ -22,15 +22,16 @@ REFUSED = frozenset(
         "quota-exceeded", "no-capacity", "create-rate", "type-not-in-zone", "zone-not-allowed", "tier-not-offered",
         "not-entitled", "region-limit", "permission-missing", "act-as-missing", "service-disabled", "billing-off",
         "org-policy", "bad-request", "exists", "not-found", "precondition",
+        "terms-not-accepted", "projects-used-up", "key-makes-no-project",
     }
 )  # fmt: skip
 UNCLEAR = frozenset(
     {
         "network-down", "timed-out", "server-error", "unreadable-reply", "proxy-refused", "proxy-down",
-        "certificate-unknown",
+        "certificate-unknown", "stopped-waiting", "grant-not-seen",
     }
 )  # fmt: skip
-SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone"})
+SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone", "two-step-needed"})
 
 _MOST_RAW = 1500
 _CODES = (
@@ -219,9 +220,13 @@ _WORDS = [
         "service-disabled",
     ),
     (
-        r"BILLING_DISABLED|requires billing to be enabled|billing account .{0,80}(?:disabled|closed|absent)",
+        r"BILLING_DISABLED|requires billing to be enabled|Billing must be enabled for activation"
+        r"|billing account .{0,80}(?:disabled|closed|absent)",
         "billing-off",
     ),
+    (r"Callers must accept Terms of Service", "terms-not-accepted"),
+    (r"allotted project quota", "projects-used-up"),
+    (r"Service accounts cannot create projects without a parent", "key-makes-no-project"),
     (r"iam\.serviceAccounts\.actAs", "act-as-missing"),
     (r"(?i)constraints?[ /'\"`]+[\w./-]+.{0,120}violat|violates? constraint|organi[sz]ation policy", "org-policy"),
     (r"(?i)insufficient authentication scopes|ACCESS_TOKEN_SCOPE_INSUFFICIENT", "scope-missing"),
@@ -409,6 +414,8 @@ def _of_oauth(answered: Mapping[str, Any], status: int, about: Mapping[str, Any]
     facts: dict[str, Any] = {**about, "raw": without_secrets(": ".join(one for one in (word, told) if one))}
     if status:
         facts["code"] = status
+    if re.search(r"(?i)2-step|two-step|\b2SV\b|multi-factor|\bMFA\b", told):
+        return make("two-step-needed", facts)
     if subtype in ("invalid_rapt", "rapt_required") or "rapt" in told.lower() or "reauth" in told.lower():
         return make("reauth-needed", facts)
     if word in ("invalid_client", "deleted_client", "unauthorized_client", "disabled_client"):

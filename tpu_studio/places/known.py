@@ -16,4 +16,5 @@ def cloud_known(home: Path) -> CloudKnown:
     if active is None:
         return CloudKnown()
     choices = ChoicesFile(home).of(active.id)
-    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), choices.monthly_usd, choices.region)
+    usd = choices.monthly if choices.currency in ("", "USD") else None  # other money is not compared with dollars
+    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), usd, choices.region)

@@ -24,6 +24,14 @@ def begin(
     return shown(cloud, name)
 
 
+def refused(cloud: Cloud, prefix: str, metadata: dict[str, Any], error: dict[str, Any], *, takes_s: float) -> Any:
+    """As `begin`, but it ends with *error* (google.rpc.Status)."""
+    name = f"{prefix}-{secrets.token_hex(12)}"
+    record = {"metadata": metadata, "error": error, "done_at": cloud.clock.now() + takes_s}
+    cloud.db.put("account-operation", name, record)
+    return shown(cloud, name)
+
+
 def shown(cloud: Cloud, name: str) -> dict[str, Any]:
     """The operation as it stands now. Raises GoogleError 404."""
     record = cloud.db.get("account-operation", name)
@@ -31,4 +39,5 @@ def shown(cloud: Cloud, name: str) -> dict[str, Any]:
         raise GoogleError(404, "NOT_FOUND", f"Operation not found: {name}")
     if cloud.clock.now() < record["done_at"]:
         return {"name": name, "metadata": record["metadata"]}
-    return {"name": name, "metadata": record["metadata"], "done": True, "response": record["response"]}
+    ended = {"error": record["error"]} if "error" in record else {"response": record["response"]}
+    return {"name": name, "metadata": record["metadata"], "done": True, **ended}

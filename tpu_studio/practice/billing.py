@@ -86,12 +86,20 @@ def _grant(cloud: Cloud) -> None:
 
 def accounts(cloud: Cloud) -> list[dict[str, Any]]:
     """One that pays, and (who is new has one alone) one that was closed."""
+    if cloud.faults.armed("no-billing-account") is not None:
+        return []
     listed: list[dict[str, Any]] = [
         {"name": cloud.settings.billing_account, "open": True, "displayName": "Practice billing account",
-         "currencyCode": "USD"},
+         "currencyCode": currency(cloud)},
         {"name": CLOSED_ACCOUNT, "displayName": "Closed account", "currencyCode": "USD"},
     ]  # fmt: skip
     return listed[:1] if cloud.settings.new else listed
+
+
+def currency(cloud: Cloud) -> str:
+    """Of the account that pays (ISO 4217)."""
+    other = cloud.faults.armed("billing-currency")
+    return str(other["currency"]) if other is not None else "USD"
 
 
 def need_account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
-from tpu_studio.practice import skus
+from tpu_studio.practice import billing, skus
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, not_found
 from tpu_studio.practice.paging import page
@@ -112,8 +112,9 @@ def _check(cloud: Cloud, wanted: dict[str, Any]) -> None:
     amount = wanted.get("amount", {})
     if ("specifiedAmount" in amount) == ("lastPeriodAmount" in amount):
         raise _invalid("budget.amount", "exactly one of specified_amount and last_period_amount")
-    if amount.get("specifiedAmount", {}).get("currencyCode", "USD") != "USD":
-        raise _invalid("budget.amount.specified_amount.currency_code", "must be the billing account's currency, USD")
+    own = billing.currency(cloud)
+    if amount.get("specifiedAmount", {}).get("currencyCode", own) != own:
+        raise _invalid("budget.amount.specified_amount.currency_code", f"must be the billing account's currency, {own}")
     for rule in wanted.get("thresholdRules", []):
         if rule.get("thresholdPercent", 0) < 0:
             raise _invalid("budget.threshold_rules", "threshold_percent must not be negative")
@@ -160,6 +161,9 @@ def _check_cap(cloud: Cloud, wanted: dict[str, Any]) -> None:
 
 
 def _store(cloud: Cloud, name: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    if "specifiedAmount" in wanted["amount"]:
+        money = {"currencyCode": billing.currency(cloud), **wanted["amount"]["specifiedAmount"]}
+        wanted = {**wanted, "amount": {"specifiedAmount": money}}
     shown = {**wanted, "name": name, "etag": secrets.token_urlsafe(6)}
     chosen = shown.setdefault("budgetFilter", {})
     if "calendarPeriod" not in chosen and "customPeriod" not in chosen:

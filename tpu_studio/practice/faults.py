@@ -153,6 +153,14 @@ FAULTS = {
         Fault("scope-unticked", _ACCOUNT, "At sign-in the box for Google Cloud was not ticked."),
         Fault("refresh-token-rotates", _ACCOUNT, "Google hands out a new key to your sign-in and ends the old one."),
         Fault("refresh-token-expires", _ACCOUNT, "Your sign-in ends after seven days.", 0, {"days": 7}),
+        Fault("terms-not-accepted", _ACCOUNT, "Your account never accepted Google Cloud's terms of service.", 0),
+        Fault("two-step-needed", _ACCOUNT, "Google lets you in only with two-step verification.", 0),
+        Fault("no-billing-account", _ACCOUNT, "You have no billing account at all.", 0),
+        Fault(
+            "billing-currency", _ACCOUNT, "Your billing account is in another currency than dollars.", 0,
+            {"currency": "EUR"},
+        ),
+        Fault("policy-race", _ACCOUNT, "Somebody else changes who may do what at the same moment."),
         Fault("reauth-needed", _ACCOUNT, "Your organisation wants you to sign in again (re-authentication).", 0),
         Fault("client-gone", _ACCOUNT, "The sign-in client of this program was deleted.", 0),
         Fault(

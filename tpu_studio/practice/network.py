@@ -10,7 +10,7 @@ import hashlib
 import secrets
 from typing import Any
 
-from tpu_studio.practice import addresses, orgpolicy, quota_limits
+from tpu_studio.practice import addresses, firewalls, orgpolicy, quota_limits
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.iam import default_account
@@ -24,6 +24,9 @@ _SKIP = "compute.skipDefaultNetworkCreation"
 
 
 def install(router: Router, cloud: Cloud) -> None:
+    home = cloud.settings.project
+    if cloud.db.get("network", f"{home}/default") and not firewalls.of(cloud, home) and cloud.settings.ready:
+        firewalls.with_network(cloud, home, "default")  # a home of a version before these rules
     project = r"/compute/v1/projects/(?P<project>[^/]+)"
     networks = rf"{project}/global/networks"
     regions = rf"{project}/regions"
@@ -54,13 +57,18 @@ def install(router: Router, cloud: Cloud) -> None:
                 raise GoogleError(409, "ALREADY_EXISTS", f"The resource 'projects/{project_id}/global/networks/{name}' "
                                   "already exists", reason="alreadyExists")  # fmt: skip
             record = {"name": name, "auto": wanted.get("autoCreateSubnetworks", True), "made": cloud.clock.rfc3339(),
-                      "by_hand": True}  # fmt: skip
+                      "by_hand": True, "description": wanted.get("description", "")}  # fmt: skip
             cloud.db.put("network", f"{project_id}/{name}", record)
         return _operation(cloud, request, "insert", f"global/networks/{name}")
 
     @router.route("DELETE", rf"{networks}/(?P<network>[^/]+)", permission="compute.networks.delete", service=_API)
     def delete_network(request: Request) -> dict[str, Any]:
         name = _one(cloud, request)["name"]
+        if rules := firewalls.of(cloud, request.match["project"], name):
+            where = f"projects/{request.match['project']}/global"
+            raise GoogleError(400, "INVALID_ARGUMENT", f"The network resource '{where}/networks/{name}' is already "
+                              f"being used by '{where}/firewalls/{rules[0]['name']}'",
+                              reason="resourceInUseByAnotherResource")  # fmt: skip
         cloud.db.delete("network", f"{request.match['project']}/{name}")
         return _operation(cloud, request, "delete", f"global/networks/{name}")
 
@@ -103,15 +111,39 @@ def install(router: Router, cloud: Cloud) -> None:
     def addresses(request: Request) -> dict[str, Any]:
         return {"kind": "compute#addressAggregatedList"}
 
-    @router.route("GET", rf"{project}/global/firewalls", permission="compute.firewalls.list", service=_API)
-    def firewalls(request: Request) -> dict[str, Any]:
-        return {"kind": "compute#firewallList"}
+    rules = rf"{project}/global/firewalls"
+
+    @router.route("GET", rules, permission="compute.firewalls.list", service=_API)
+    def list_rules(request: Request) -> dict[str, Any]:
+        return _list("compute#firewallList", firewalls.of(cloud, request.match["project"]))
+
+    @router.route("POST", rules, schema="compute.v1:Firewall", permission="compute.firewalls.create", service=_API)
+    def make_rule(request: Request) -> dict[str, Any]:
+        wanted, project_id = request.json(), request.match["project"]
+        network = str(wanted.get("network", "")).rpartition("/")[2] or "default"
+        if not any(one["name"] == network for one in _networks(cloud, project_id)):
+            raise _missing(request, f"global/networks/{network}")
+        record = firewalls.put(cloud, project_id, wanted)
+        return _operation(cloud, request, "insert", f"global/firewalls/{record['name']}")
+
+    one_rule = rf"{rules}/(?P<rule>[^/]+)"
+
+    @router.route("GET", one_rule, permission="compute.firewalls.get", service=_API)
+    def get_rule(request: Request) -> dict[str, Any]:
+        return _rule(cloud, request)
+
+    @router.route("DELETE", one_rule, permission="compute.firewalls.delete", service=_API)
+    def delete_rule(request: Request) -> dict[str, Any]:
+        name = _rule(cloud, request)["name"]
+        cloud.db.delete("firewall", f"{request.match['project']}/{name}")
+        return _operation(cloud, request, "delete", f"global/firewalls/{name}")
 
 
 def prepare(cloud: Cloud) -> None:
     if cloud.settings.ready:
         record = {"name": "default", "auto": True, "made": cloud.clock.rfc3339()}
         cloud.db.put("network", f"{cloud.settings.project}/default", record)
+        firewalls.with_network(cloud, cloud.settings.project, "default")
 
 
 def known_regions() -> list[str]:
@@ -134,6 +166,13 @@ def _one(cloud: Cloud, request: Request) -> dict[str, Any]:
     raise _missing(request, f"global/networks/{name}")
 
 
+def _rule(cloud: Cloud, request: Request) -> dict[str, Any]:
+    record = cloud.db.get("firewall", f"{request.match['project']}/{request.match['rule']}")
+    if record is None:
+        raise _missing(request, f"global/firewalls/{request.match['rule']}")
+    return record
+
+
 def _network(request: Request, record: dict[str, Any]) -> dict[str, Any]:
     home = f"{HOME}/projects/{request.match['project']}"
     shown = {
@@ -141,6 +180,8 @@ def _network(request: Request, record: dict[str, Any]) -> dict[str, Any]:
         "creationTimestamp": record["made"], "autoCreateSubnetworks": record["auto"],
         "selfLink": f"{home}/global/networks/{record['name']}", "routingConfig": {"routingMode": "REGIONAL"},
     }  # fmt: skip
+    if record.get("description"):
+        shown["description"] = record["description"]
     if record["auto"]:
         shown["subnetworks"] = [f"{home}/regions/{one}/subnetworks/{record['name']}" for one in known_regions()]
     return shown

@@ -41,6 +41,9 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project")
     def create(request: Request) -> dict[str, Any]:
+        if cloud.faults.armed("terms-not-accepted") is not None:
+            metadata = {"@type": f"{_TYPE}.CreateProjectMetadata", "gettable": False}
+            return dict(account_operations.refused(cloud, "operations/cp", metadata, _TERMS, takes_s=1.0))
         record = _create(cloud, request, request.json())
         metadata = {"@type": f"{_TYPE}.CreateProjectMetadata", "createTime": record["createTime"], "gettable": True}
         return account_operations.begin(
@@ -108,6 +111,15 @@ def install(router: Router, cloud: Cloud) -> None:
         return change_policy(cloud, f"projects/{record['projectId']}", request.json().get("policy", {}))
 
 
+_TERMS = {
+    "code": 9, "message": "Callers must accept Terms of Service",
+    "details": [{"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                 "violations": [{"type": "TOS", "subject": "terms-of-service",
+                                 "description": "Callers must accept Terms of Service"}]}],
+}  # fmt: skip
+"""Words: udx/wp-stateless#190."""
+
+
 def need_project(cloud: Cloud, request: Request, permission: str = "") -> dict[str, Any]:
     """The record of the project in the path. Raises GoogleError 403: the caller lacks *permission* there."""
     if permission:
@@ -133,6 +145,8 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
         GoogleError: 409 ABORTED somebody was faster; 400 a role or member that nobody knows, or no owner left.
     """
     with cloud.db.transaction():
+        if cloud.faults.take("policy-race") is not None:
+            cloud.db.lasting(lambda: cloud.principals.grant(resource, "roles/viewer", "user:somebody@else.example"))
         before = cloud.principals.policy(resource)
         if wanted.get("etag", before["etag"]) != before["etag"]:
             raise GoogleError(409, "ABORTED", "There were concurrent policy changes. Please retry the whole "
@@ -150,7 +164,7 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
             raise GoogleError(400, "INVALID_ARGUMENT", "Policy members must include at least one owner.",
                               [error_info("ORG_MUST_INVITE_EXTERNAL_OWNERS", "iam.googleapis.com")])  # fmt: skip
         kept = [b for b in wanted.get("bindings", []) if b.get("members")]
-        return cloud.principals.set_policy(resource, {"bindings": kept})
+        return cloud.principals.set_policy(resource, {"version": wanted.get("version", 1), "bindings": kept})
 
 
 def _check_member(cloud: Cloud, member: str) -> None:

@@ -20,7 +20,7 @@ from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.accountside import AccountLike, AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
 from tpu_studio.viewmodels.problem import problem_of
-from tpu_studio.wire.errors import SignedOut
+from tpu_studio.wire.errors import CloudRefused, SignedOut
 from tpu_studio.wire.job import Job
 from tpu_studio.workflow.account.ports import Allowance, Choices, QuotaRequest, Result
 
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Handle, Tasks
 
 FRESH_S = 60.0
+SETTLING_S = 600.0
+"""How long Google may need until a service that was switched on works."""
+_TRIES = 3
 
 
 class AccountViewModel:
     """Commands: `open`, `show`, `look`, `sign_in`, `cancel_sign_in`, `use_gcloud`, `use_key`, `use`, `sign_out`,
-    `fix`, `undo`, `choose_project`, `search_projects`, `create_project`, `choose_region`, `write_request`,
-    `ask_quota`, `dismiss`."""
+    `fix`, `hear`, `stop_waiting`, `undo`, `choose_project`, `search_projects`, `create_project`, `choose_region`,
+    `add_alert`, `write_request`, `ask_quota`, `dismiss`."""
 
     def __init__(self, tasks: Tasks, *, now: Callable[[], float] = time.time) -> None:
         self.state = Observable(AccountView())
@@ -46,6 +49,8 @@ class AccountViewModel:
         self._running: Handle | None = None
         self._results: dict[str, Result] = {}
         self._fixing = ""
+        self._said, self._stop = "", False  # by the work that is under way; to it
+        self._settling_since: float | None = None
 
     def connect(self, makers: dict[str, Callable[[], AccountSide]]) -> None:
         """What makes a side by its place; making one may start the practice cloud, so it is done when first shown.
@@ -129,6 +134,8 @@ class AccountViewModel:
             if asked != self._asked:
                 return
             self._results = {**self._results, **{one.id: one for one in found}}
+            settling = any(one.facts.get("recent") for one in self._results.values())
+            self._settling_since = (self._settling_since or self._now()) if settling else None
             self._draw_rows(checking=False, checked_at=self._now())
 
         self._tasks.submit(
@@ -231,30 +238,53 @@ class AccountViewModel:
 
     # -------------------------------------------------------------------------------------------------------- repairs
 
-    def fix(self, id: str, **given: Any) -> None:
-        """Do the repair of a row (`Row.fix`); the checks that hang on it are made again."""
+    def fix(self, id: str, *, choices: Choices | None = None, **given: Any) -> None:
+        """Do the repair of a row (`Row.fix`); the checks that hang on it are made again. *choices*: changed for it."""
         side, view = self.side, self.state.value
         if side is None or self._fixing:
             return
-        self._fixing = id
-        self._draw_rows(problem=None, undo="")
+        wanted = choices or view.choices
+        self._begin(id)
 
         def work() -> Choices:
-            choices = side.doctor().fix(id, view.choices, **given)
-            side.choices.keep(self._active_id(side), choices)
-            return choices
+            made = side.doctor().fix(id, wanted, say=self._heard, cancelled=lambda: self._stop, **given)
+            side.choices.keep(self._active_id(side), made)
+            return made
 
         def done(choices: Choices) -> None:
             self._fixing = ""
             row = next((one for one in self.state.value.rows if one.fix == id), None)
-            self._change(choices=choices, undo=id if row is not None and row.undo else "")
+            self._change(choices=choices, doing="", undo=id if row is not None and row.undo else "")
             self.look(quota=id in ("enable-services", "link-billing"))
 
-        def failed(error: Exception) -> None:
-            self._fixing = ""
-            self._draw_rows(problem=problem_of(error))
+        self._tasks.submit(work, done=done, failed=self._fix_failed)
 
-        self._tasks.submit(work, done=done, failed=failed)
+    def _begin(self, id: str) -> None:
+        self._fixing, self._said, self._stop = id, "", False
+        self._draw_rows(problem=None, undo="", doing="")
+
+    def _fix_failed(self, error: Exception) -> None:
+        self._fixing = ""
+        self._draw_rows(problem=problem_of(error), doing="")
+
+    def _heard(self, text: str) -> None:
+        """On the worker's thread; `hear` brings it to the window."""
+        self._said = text
+
+    def hear(self) -> None:
+        """What the repair under way waits for, if that is news; asked by the page's timer."""
+        if self._fixing and self._said != self.state.value.doing:
+            self._draw_rows(doing=self._said)
+
+    def stop_waiting(self) -> None:
+        """The repair under way ends at its next try; what was made stays."""
+        self._stop = True
+
+    @property
+    def settles(self) -> bool:
+        """Something that was switched on just now will show by itself: look again in a while, for ten minutes."""
+        since = self._settling_since
+        return since is not None and self._now() - since < SETTLING_S
 
     def undo(self) -> None:
         """Take the last repair back."""
@@ -282,18 +312,24 @@ class AccountViewModel:
         """The area for TPU, bucket and outside stop; a bucket elsewhere stays, and a new one is made near the TPU."""
         self._choose(replace(self.state.value.choices, region=region, bucket=""))
 
-    def set_monthly(self, usd: float) -> None:
-        self._choose(replace(self.state.value.choices, monthly_usd=usd), look=False)
+    def add_alert(self, amount: float) -> None:
+        """*amount*: a month, in the billing account's currency."""
+        self.fix("make-alert", choices=replace(self.state.value.choices, monthly=amount))
 
-    def _choose(self, choices: Choices, *, look: bool = True) -> None:
+    @property
+    def alert_currency(self) -> str:
+        """ISO 4217; "" where Google does not tell."""
+        row = self._results.get("alert")
+        return str(row.facts.get("currency", "")) if row is not None else ""
+
+    def _choose(self, choices: Choices) -> None:
         side = self.side
         if side is None:
             return
 
         def done(_: None) -> None:
             self._change(choices=choices, checking=False)
-            if look:
-                self.look()
+            self.look()
 
         self._tasks.submit(lambda: side.choices.keep(self._active_id(side), choices), done=done, failed=self._failed)
 
@@ -306,28 +342,46 @@ class AccountViewModel:
             )
 
     def list_billing_accounts(self) -> None:
+        project = self.state.value.choices.project
         if (side := self.side) is not None:
             self._tasks.submit(
-                lambda: tuple(side.doctor().billing_accounts()),
+                lambda: tuple(side.doctor().billing_accounts(project)),
                 done=lambda found: self._change(billing_accounts=found),
                 failed=self._failed,
             )
 
     def create_project(self, name: str) -> None:
-        """A new project, chosen at once. Its id is made of the name and a few random letters."""
+        """A new project, chosen at once. Its id is made of the name and a few random letters; one that is taken
+        somewhere in the world is tried with others."""
         side = self.side
-        if side is None:
+        if side is None or self._fixing:
             return
-        self._tasks.submit(
-            lambda: side.doctor().create_project(project_id(name), name),
-            done=lambda project: self.choose_project(project.id),
-            failed=self._failed,
-        )
+        self._begin("choose-project")
+
+        def work() -> str:
+            for left in reversed(range(_TRIES)):
+                try:
+                    made = side.doctor().create_project(
+                        project_id(name), name, say=self._heard, cancelled=lambda: self._stop
+                    )
+                    return made.id
+                except CloudRefused as error:
+                    if error.id != "exists" or not left:
+                        raise
+            raise AssertionError("unreachable")
+
+        def done(id: str) -> None:
+            self._fixing = ""
+            self._change(doing="")
+            self.choose_project(id)
+
+        self._tasks.submit(work, done=done, failed=self._fix_failed)
 
     def write_request(self) -> None:
         """The text to send to the project's owner."""
         side, view = self.side, self.state.value
-        missing = self._results["permissions"].facts.get("missing", ()) if "permissions" in self._results else ()
+        facts = self._results["permissions"].facts if "permissions" in self._results else {}
+        missing = (*facts.get("missing", ()), *facts.get("set_up", ()))
         if side is not None:
             self._tasks.submit(
                 lambda: side.doctor().request_text(view.choices, missing),
@@ -369,7 +423,7 @@ class AccountViewModel:
         return active.id if active else ""
 
     def _draw_rows(self, **more: Any) -> None:
-        self._change(rows=rows_of(self._results, self._fixing), **more)
+        self._change(rows=rows_of(self._results, self._fixing, more.get("doing", self.state.value.doing)), **more)
 
     def _failed(self, error: Exception, asked: int | None = None) -> None:
         if asked is None or asked == self._asked:

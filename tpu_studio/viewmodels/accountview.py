@@ -17,6 +17,8 @@ from tpu_studio.workflow.account.ports import (
 )
 
 OPTIONAL = ("alert", "test-loan")
+GOOGLES = ("https://console.cloud.google.com/", "https://myaccount.google.com/")
+"""Pages that a row may lead to; no other address is opened from what an answer says."""
 GENERATIONS = {
     "v5e": "best for learning",
     "v6e": "fast",
@@ -28,7 +30,8 @@ GENERATIONS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the checklist. *button* is what its repair is called; *primary*: the page's one filled button."""
+    """One line of the checklist. *button* is what its repair is called; *primary*: the page's one filled button.
+    *page*: an address of Google's where it is put right by hand; *recent*: what it needs was switched on just now."""
 
     id: str
     state: str
@@ -41,6 +44,8 @@ class Row:
     busy: bool = False
     undo: bool = False
     details: str = ""
+    page: str = ""
+    recent: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,8 @@ class Person:
 
 @dataclass(frozen=True)
 class AccountView:
-    """*signing_in*: the browser is open; *address*: to open by hand. *quota_done*: areas read, areas in all."""
+    """*doing*: what the repair under way waits for. *signing_in*: the browser is open; *address*: to open by hand.
+    *quota_done*: areas read, areas in all."""
 
     place: str = "cloud"
     connected: bool = False
@@ -127,6 +133,7 @@ class AccountView:
     billing_accounts: tuple[BillingAccount, ...] | None = None
     request_text: str = ""
     undo: str = ""
+    doing: str = ""
     problem: Problem | None = None
 
     @property
@@ -166,32 +173,49 @@ class AccountView:
         words = {1: "One thing is", 2: "Two things are", 3: "Three things are", 4: "Four things are"}
         return f"{words.get(left, f'{left} things are')} left before you can train"
 
+    @property
+    def next_press(self) -> str:
+        """What to press now, in words; "" while nobody knows."""
+        if not self.rows:
+            return ""
+        if self.doing or any(row.busy for row in self.rows):
+            return "Working; nothing to press."
+        if (row := next((row for row in self.rows if row.primary and row.button), None)) is not None:
+            return f"Next: {row.button}."
+        if any(row.recent for row in self.rows):
+            return "Nothing to press: Google needs a few minutes, and this looks again by itself."
+        return "" if self.ready else "Next: Check again."
+
     def row(self, id: str) -> Row | None:
         return next((row for row in self.rows if row.id == id), None)
 
 
-def rows_of(results: dict[str, Result], fixing: str = "") -> tuple[Row, ...]:
-    """The checklist. The first row that blocks has the page's one filled button."""
-    blocking = next((one.id for one in results.values() if one.state == "fail" and one.fix), "")
-    rows = []
-    for one in results.values():
-        said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd})
-        rows.append(
-            Row(
-                one.id,
-                one.state,
-                said.title,
-                said.meaning,
-                said.action,
-                one.fix,
-                FIXES.get(one.fix, "") if one.state in ("fail", "optional") else "",
-                one.id == blocking,
-                bool(fixing) and one.fix == fixing,
-                one.undo,
-                str(one.facts.get("raw", "")),
-            )
-        )
-    return tuple(rows)
+def rows_of(results: dict[str, Result], fixing: str = "", doing: str = "") -> tuple[Row, ...]:
+    """The checklist. The first row that can be put right here has the page's one filled button."""
+    broken = [one for one in results.values() if one.state in ("fail", "unknown") and one.fix]
+    blocking = broken[0].id if broken else ""
+    busy = next((one.id for one in results.values() if fixing and one.fix == fixing), "")
+    return tuple(_row(one, one.id == blocking, one.id == busy, doing) for one in results.values())
+
+
+def _row(one: Result, primary: bool, busy: bool, doing: str) -> Row:
+    said = say_account(one.id, one.state, {**one.facts, "cost_usd": one.cost_usd})
+    page = str(one.facts.get("page", ""))
+    return Row(
+        one.id,
+        one.state,
+        said.title,
+        doing if busy and doing else said.meaning,
+        said.action,
+        one.fix,
+        FIXES.get(one.fix, "") if one.state in ("fail", "optional", "unknown") else "",
+        primary,
+        busy,
+        one.undo,
+        str(one.facts.get("raw", "")),
+        page if one.state in ("fail", "unknown") and page.startswith(GOOGLES) else "",
+        bool(one.facts.get("recent")),
+    )
 
 
 def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:

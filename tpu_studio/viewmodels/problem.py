@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.secrets import without_secrets
 
-SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone"})
+SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone", "two-step-needed"})
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class World:
             )
         )
         rows.append(Result("outside-stop", "optional", {}, fix="make-queue"))
-        rows.append(Result("alert", "optional", {"usd": choices.monthly_usd}, fix="make-alert"))
+        rows.append(Result("alert", "optional", {"amount": choices.monthly, "currency": "USD"}, fix="make-alert"))
         return rows
 
     def fix(self, id: str, choices: Choices, **given: Any) -> Choices:
@@ -145,10 +145,10 @@ class World:
     def projects(self, search: str = "") -> list[ProjectSeen]:
         return [ProjectSeen("flowers-lab", "Flowers lab")]
 
-    def create_project(self, id: str, name: str) -> ProjectSeen:
+    def create_project(self, id: str, name: str, **more: Any) -> ProjectSeen:
         return ProjectSeen(id, name)
 
-    def billing_accounts(self) -> list[BillingAccount]:
+    def billing_accounts(self, project: str = "") -> list[BillingAccount]:
         return [BillingAccount("billingAccounts/1", "Mine")]
 
     def allowances(self, project: str, *, told: Any = None) -> list[Allowance]:

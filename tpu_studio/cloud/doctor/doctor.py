@@ -7,17 +7,21 @@ A check that cannot be made says so (``unknown``) and the next goes on; one whos
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from google.auth.transport.requests import Request
 
-from tpu_studio.cloud.doctor import names, quota
-from tpu_studio.cloud.doctor.repairs import Apis, Repairs, account_path, runner_address, stopper_address
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.doctor import accounts, alert, names, network, pages, quota, rights
+from tpu_studio.cloud.doctor.apis import Apis
+from tpu_studio.cloud.doctor.repairs import Repairs
 from tpu_studio.cloud.doctor.requesting import request
+from tpu_studio.cloud.doctor.waiting import Waiting
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.queues import allows, has_retries
+from tpu_studio.cloud.queues import allows
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
-from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
 from tpu_studio.workflow.account.ports import (
     Allowance,
     BillingAccount,
@@ -31,8 +35,8 @@ TEST_LOAN_USD = 0.03
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     "signed-in": (),
     "project": ("signed-in",),
+    "services": ("project",),
     "billing": ("project",),
-    "services": ("billing",),
     "permissions": ("project",),
     "org-policy": ("services",),
     "network": ("services",),
@@ -44,6 +48,8 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "test-loan": ("permissions", "network", "bucket", "runner", "outside-stop", "quota"),
 }
 ORDER = tuple(_NEEDS)
+_SET_UP_BY = {"services": "enable-services", "network": "make-network", "bucket": "make-bucket",
+              "runner": "make-runner", "outside-stop": "make-queue"}  # fmt: skip
 
 
 class GoogleDoctor:
@@ -69,12 +75,8 @@ class GoogleDoctor:
         for id in ORDER:
             if only and id not in only:
                 continue
-            good = ("pass", "optional")
-            before = next((need for need in _NEEDS[id] if need in found and found[need].state not in good), "")
-            if before and not (id == "runner" and found[before].state == "unknown"):
-                found[id] = Result(id, "waiting", {"after": before})
-            else:
-                found[id] = self._checked(id, choices)
+            before = next((need for need in _NEEDS[id] if need in found and _blocks(found[need], id)), "")
+            found[id] = Result(id, "waiting", {"after": before}) if before else self._checked(id, choices)
             if told:
                 told(found[id])
         return list(found.values())
@@ -84,45 +86,84 @@ class GoogleDoctor:
         try:
             return look(choices)
         except SignedOut as error:
-            return Result(id, "fail", {**error.facts, "why": error.id}, fix="sign-in")
+            page = pages.TWO_STEP if error.id == "two-step-needed" else ""
+            facts = {**error.facts, "why": error.id, **({"page": page} if page else {})}
+            return Result(id, "fail", facts, fix="sign-in")
         except (CloudRefused, CloudUnclear) as error:
-            return Result(id, "unknown", {**error.facts, "why": error.id})
+            return self._cannot_tell(id, choices, error)
+
+    def _cannot_tell(self, id: str, choices: Choices, error: StudioError) -> Result:
+        """``unknown``, with the repair that lets it be looked at where there is one."""
+        facts = {**error.facts, "why": error.id}
+        if error.id != "service-disabled":
+            return Result(id, "unknown", facts)
+        service = str(error.facts.get("service", ""))
+        facts = {"page": pages.service(service, choices.project), **facts}
+        if service not in (*names.SERVICES, *names.OPTIONAL_SERVICES) or not choices.project:
+            return Result(id, "unknown", facts)
+        try:
+            recent = not self._services_off(choices.project, (service,))
+        except StudioError:
+            recent = False
+        if recent:  # on, but not everywhere yet: a press would change nothing, a minute does
+            return Result(id, "unknown", {**facts, "recent": True})
+        return Result(id, "unknown", facts, fix="enable-services")
 
     def _signed_in(self, choices: Choices) -> Result:
         return Result("signed-in", "pass", {"email": self._who()})
 
     def _project(self, choices: Choices) -> Result:
+        key = {"key": True} if self._is_key else {}
         if not choices.project:
-            return Result("project", "fail", {}, fix="choose-project")
+            return Result("project", "fail", key, fix="choose-project")
         try:
-            seen = self._apis("").resources.get(f"/v3/projects/{segment(choices.project)}")
+            seen = self._apis(choices.project).resources.get(f"/v3/projects/{segment(choices.project)}")
         except CloudRefused as error:
             if error.id not in ("not-found", "permission-missing"):
                 raise
-            return Result("project", "fail", {**error.facts, "project": choices.project}, fix="choose-project")
+            facts = {**error.facts, "project": choices.project, "absent": True, **key}
+            return Result("project", "fail", facts, fix="choose-project")
         if seen.get("state") != "ACTIVE":
-            return Result("project", "fail", {"project": choices.project, "deleted": True}, fix="choose-project")
+            facts = {"project": choices.project, "deleted": True, "page": pages.PROJECTS}
+            return Result("project", "fail", facts, fix="choose-project")
         return Result("project", "pass", {"project": choices.project, "name": seen.get("displayName", "")})
-
-    def _billing(self, choices: Choices) -> Result:
-        info = self._apis(choices.project).billing.get(f"/v1/projects/{segment(choices.project)}/billingInfo")
-        if not info.get("billingEnabled"):
-            return Result("billing", "fail", {"project": choices.project}, fix="link-billing")
-        return Result("billing", "pass", {"account": info.get("billingAccountName", "")}, undo=True)
 
     def _services(self, choices: Choices) -> Result:
         off = self._services_off(choices.project, names.SERVICES)
-        if off:
-            return Result("services", "fail", {"missing": off}, fix="enable-services")
-        return Result("services", "pass", {"count": len(names.SERVICES)})
+        if not off:
+            return Result("services", "pass", {"count": len(names.SERVICES)})
+        first = [one for one in off if one in names.FIRST_SERVICES]
+        if not first and not self._paid(choices.project):
+            return Result("services", "waiting", {"after": "billing", "missing": off})  # Google asks who pays
+        return Result("services", "fail", {"missing": first or off}, fix="enable-services")
+
+    def _billing(self, choices: Choices) -> Result:
+        account = alert.billing_account(self._apis(choices.project), choices.project)
+        if not account:
+            facts = {"project": choices.project, "page": pages.BILLING}
+            return Result("billing", "fail", facts, fix="link-billing")
+        return Result("billing", "pass", {"account": account}, undo=True)
+
+    def _paid(self, project: str) -> bool:
+        """Also where that cannot be told."""
+        try:
+            return bool(alert.billing_account(self._apis(project), project))
+        except CloudRefused:
+            return True
 
     def _permissions(self, choices: Choices) -> Result:
-        api, path = self._apis(choices.project).resources, f"/v3/projects/{segment(choices.project)}"
-        missing = _refused(api, path, names.PERMISSIONS)
-        if missing:
-            facts = {"missing": missing, "roles": list(names.roles_for(tuple(missing)))}
-            return Result("permissions", "fail", facts, fix="request-permissions")
-        return Result("permissions", "pass")
+        apis = self._apis(choices.project)
+        missing = rights.to_launch(apis, choices)
+        set_up = rights.to_set_up(apis, choices, tuple(names.SET_UP))
+        if set_up:  # of which only what is still to be done counts
+            broken = [id for id in _SET_UP_BY if self._checked(id, choices).state in ("fail", "waiting")]
+            fixes = [_SET_UP_BY[id] for id in broken] + ([] if self._paid(choices.project) else ["link-billing"])
+            set_up = rights.to_set_up(apis, choices, fixes)
+        if not missing and not set_up:
+            return Result("permissions", "pass")
+        lacking = (*missing, *set_up)
+        facts = {"missing": missing, "set_up": set_up, "roles": list(names.roles_for(lacking))}
+        return Result("permissions", "fail", facts, fix="request-permissions")
 
     def _org_policy(self, choices: Choices) -> Result:
         api = self._apis(choices.project).policies
@@ -148,14 +189,7 @@ class GoogleDoctor:
         return Result("org-policy", "pass", {})
 
     def _network(self, choices: Choices) -> Result:
-        path = f"/compute/v1/projects/{segment(choices.project)}/global/networks/{segment(choices.network)}"
-        try:
-            self._apis(choices.project).compute.get(path)
-        except CloudRefused as error:
-            if error.id != "not-found":
-                raise
-            return Result("network", "fail", {"network": choices.network}, fix="make-network", undo=True)
-        return Result("network", "pass", {"network": choices.network})
+        return network.look(self._apis(choices.project), choices)
 
     def _bucket(self, choices: Choices) -> Result:
         if not choices.bucket:
@@ -178,86 +212,10 @@ class GoogleDoctor:
         return Result("bucket", "pass", facts)
 
     def _runner(self, choices: Choices) -> Result:
-        address, apis = runner_address(choices), self._apis(choices.project)
-        path, member = account_path(choices, address), f"serviceAccount:{address}"
-        try:
-            apis.iam.get(path)
-        except CloudRefused as error:
-            if error.id != "not-found":
-                raise
-            return Result("runner", "fail", {"runner": address}, fix="make-runner", undo=True)
-        of_project = self._policy(choices.project)
-        missing = []
-        all_too = all(_has(of_project, one, member) for one in names.RUNNER_ROLES_TOO)
-        if not (all_too or self._has_role(choices.project, names.RUNNER_ROLE, names.RUNNER_PERMISSIONS, member)):
-            missing.append(names.RUNNER_ROLE)
-        if choices.bucket:
-            of_bucket = apis.storage.get(f"/storage/v1/b/{segment(choices.bucket)}/iam")
-            if not any(_has(of_bucket, one, member) for one in (names.BUCKET_ROLE, *names.BUCKET_ROLES_TOO)):
-                missing.append(names.BUCKET_ROLE)
-        policy = apis.iam.post(f"{path}:getIamPolicy", {}, again=True)
-        if not (_has(policy, names.ACT_AS_ROLE, member) or _has(of_project, names.ACT_AS_ROLE, member)):
-            missing.append(names.ACT_AS_ROLE)
-        if missing:
-            return Result("runner", "fail", {"runner": address, "missing": missing}, fix="make-runner")
-        return Result("runner", "pass", {"runner": address})
+        return accounts.runner(self._apis(choices.project), choices)
 
     def _outside_stop(self, choices: Choices) -> Result:
-        apis = self._apis(choices.project)
-        queue = apis.queue(choices)
-        region = queue.split("/")[3]
-        try:
-            seen = apis.tasks.get(f"/v2/{queue}")
-        except CloudRefused as error:
-            if error.id != "not-found":
-                raise
-            return Result("outside-stop", "fail", {"region": region}, fix="make-queue", undo=True)
-        facts = {"region": region, "account": choices.stopper or runner_address(choices)}
-        if not has_retries(seen):
-            return Result("outside-stop", "fail", {**facts, "retries": seen.get("retryConfig")}, fix="make-queue")
-        if seen.get("state") not in ("RUNNING", 1):
-            return Result("outside-stop", "fail", {**facts, "state": seen.get("state")}, fix="make-queue")
-        if not choices.stopper:  # set up before it had an account of its own, or on another computer: it works
-            return Result("outside-stop", "optional", facts, fix="make-queue", undo=True)
-        if missing := self._stopper_lacks(choices):
-            return Result("outside-stop", "fail", {**facts, "missing": missing}, fix="make-queue")
-        return Result("outside-stop", "pass", facts)
-
-    def _stopper_lacks(self, choices: Choices) -> list[str]:
-        """What the account of the outside stops needs and has not; its name where it is not there at all."""
-        address = stopper_address(choices)
-        path, member = account_path(choices, address), f"serviceAccount:{address}"
-        iam = self._apis(choices.project).iam
-        try:
-            iam.get(path)
-        except CloudRefused as error:
-            if error.id != "not-found":
-                raise
-            return [names.STOPPER]
-        missing, of_project = [], self._policy(choices.project)
-        too = any(_has(of_project, one, member) for one in names.STOPPER_ROLES_TOO)
-        if not (too or self._has_role(choices.project, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS, member)):
-            missing.append(names.STOPPER_ROLE)
-        mine = _refused(iam, path, ["iam.serviceAccounts.actAs"])
-        runner, policy = f"serviceAccount:{runner_address(choices)}", iam.post(f"{path}:getIamPolicy", {}, again=True)
-        if mine or not (_has(policy, names.ACT_AS_ROLE, runner) or _has(of_project, names.ACT_AS_ROLE, runner)):
-            missing.append(names.ACT_AS_ROLE)
-        return missing
-
-    def _policy(self, project: str) -> Mapping[str, Any]:
-        path = f"/v3/projects/{segment(project)}:getIamPolicy"
-        return self._apis(project).resources.post(path, {}, again=True)
-
-    def _has_role(self, project: str, role: str, permissions: Sequence[str], member: str) -> bool:
-        """Whether *member* has our custom role, and that role holds all that this version needs."""
-        name = f"projects/{project}/roles/{role}"
-        if not _has(self._policy(project), name, member):
-            return False
-        try:
-            held = self._apis(project).iam.get(f"/v1/{name}").get("includedPermissions")
-        except CloudRefused:
-            return True  # it may not be looked into: the proof on the machine will tell
-        return set(permissions) <= set(held or ())
+        return accounts.outside_stop(self._apis(choices.project), choices)
 
     def _quota(self, choices: Choices) -> Result:
         rows = self.allowances(choices.project, region=choices.region)
@@ -271,31 +229,36 @@ class GoogleDoctor:
         return Result("quota", "fail", {"region": choices.region}, fix="ask-quota")
 
     def _alert(self, choices: Choices) -> Result:
-        account = self._billing_account(choices.project)
-        if self._services_off(choices.project, ("billingbudgets.googleapis.com",)):
-            return Result("alert", "optional", {"usd": choices.monthly_usd}, fix="make-alert", undo=True)
-        found = self._budget(choices, account)
+        apis = self._apis(choices.project)
+        account = alert.billing_account(apis, choices.project)
+        found = None
+        if not self._services_off(choices.project, (alert.SERVICE,)):
+            found = alert.budget(apis, choices, account)
         if found is None:
-            return Result("alert", "optional", {"usd": choices.monthly_usd}, fix="make-alert", undo=True)
-        amount = ((found.get("amount") or {}).get("specifiedAmount") or {}).get("units", "")
-        return Result("alert", "pass", {"usd": amount}, undo=True)
+            facts = {"amount": choices.monthly, "currency": alert.currency(apis, account)}
+            return Result("alert", "optional", facts, fix="make-alert", undo=True)
+        amount, currency = alert.amount_of(found)
+        return Result("alert", "pass", {"amount": amount, "currency": currency}, undo=True)
 
     def _test_loan(self, choices: Choices) -> Result:
         return Result("test-loan", "optional", {}, fix="test-loan", cost_usd=TEST_LOAN_USD)
 
     # ------------------------------------------------------------------------------------------------------- mending
 
-    def fix(self, id: str, choices: Choices, **given: Any) -> Choices:
-        repairs = self._repairs(choices)
+    def fix(
+        self,
+        id: str,
+        choices: Choices,
+        *,
+        say: Callable[[str], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        **given: Any,
+    ) -> Choices:
+        repairs = self._repairs(choices, _waiting(say, cancelled))
         if id == "link-billing":
             return repairs.link_billing(choices, account=str(given["account"]))
         if id == "make-alert":
-            if self._services_off(choices.project, ("billingbudgets.googleapis.com",)):
-                repairs.enable_services(choices)
-            account = self._billing_account(choices.project)
-            if self._budget(choices, account) is not None:
-                return choices
-            return repairs.make_alert(choices, billing_account=account, project_number=self._number(choices.project))
+            return self._with_alert(repairs, choices)
         simple: dict[str, Callable[[Choices], Choices]] = {
             "enable-services": repairs.enable_services,
             "make-network": repairs.make_network,
@@ -305,12 +268,22 @@ class GoogleDoctor:
         }
         return simple[id](choices)
 
+    def _with_alert(self, repairs: Repairs, choices: Choices) -> Choices:
+        if self._services_off(choices.project, (alert.SERVICE,)):
+            repairs.enable_services(choices)
+        apis = self._apis(choices.project)
+        account = alert.billing_account(apis, choices.project)
+        if alert.budget(apis, choices, account) is not None:
+            return choices
+        return repairs.make_alert(choices, account=account)
+
     def undo(self, id: str, choices: Choices) -> Choices:
         repairs = self._repairs(choices)
         if id == "link-billing":
             return repairs.link_billing(choices, account="")
         if id == "make-alert":
-            found = self._budget(choices, self._billing_account(choices.project))
+            apis = self._apis(choices.project)
+            found = alert.budget(apis, choices, alert.billing_account(apis, choices.project))
             return repairs.remove_alert(choices, budget=str(found["name"])) if found else choices
         simple = {
             "make-network": repairs.remove_network,
@@ -339,16 +312,27 @@ class GoogleDoctor:
             (row for row in rows if word in row.id.casefold() or word in row.name.casefold()), key=lambda row: row.id
         )
 
-    def create_project(self, id: str, name: str) -> ProjectSeen:
-        apis = self._apis("")
-        operation = apis.resources.post("/v3/projects", {"projectId": id, "displayName": name})
-        Repairs(apis).finished(apis.resources, operation, "/v3/")
-        return ProjectSeen(id, name)
+    def create_project(
+        self,
+        id: str,
+        name: str,
+        *,
+        say: Callable[[str], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> ProjectSeen:
+        return Repairs(self._apis(""), waiting=_waiting(say, cancelled)).create_project(id, name)
 
-    def billing_accounts(self) -> list[BillingAccount]:
-        found = self._apis("").billing.pages("/v1/billingAccounts", "billingAccounts")
+    def billing_accounts(self, project: str = "") -> list[BillingAccount]:
+        """Those that the person may see; *project*: for whose quota the question counts."""
+        found = self._apis(project).billing.pages("/v1/billingAccounts", "billingAccounts")
         return [
-            BillingAccount(str(one["name"]), str(one.get("displayName", "")), bool(one.get("open"))) for one in found
+            BillingAccount(
+                str(one["name"]),
+                str(one.get("displayName", "")),
+                bool(one.get("open")),
+                str(one.get("currencyCode", "")),
+            )
+            for one in found
         ]
 
     def allowances(
@@ -372,8 +356,13 @@ class GoogleDoctor:
             self._cached[project] = Apis(self._give(), self._endpoints, project)
         return self._cached[project]
 
-    def _repairs(self, choices: Choices) -> Repairs:
-        return Repairs(self._apis(choices.project), me=self._who())
+    def _repairs(self, choices: Choices, waiting: Waiting | None = None) -> Repairs:
+        return Repairs(self._apis(choices.project), me=self._who(), waiting=waiting)
+
+    @property
+    def _is_key(self) -> bool:
+        """Whether a service account's key is who asks: it makes no projects."""
+        return bool(getattr(self._give(), "service_account_email", ""))
 
     def _who(self) -> str:
         """Who is signed in; asks Google, so that expired or revoked credentials are found out here."""
@@ -406,40 +395,24 @@ class GoogleDoctor:
         }
         return [name for name in wanted if name not in on]
 
-    def _billing_account(self, project: str) -> str:
-        info = self._apis(project).billing.get(f"/v1/projects/{segment(project)}/billingInfo")
-        return str(info.get("billingAccountName", ""))
-
-    def _budget(self, choices: Choices, account: str) -> Mapping[str, Any] | None:
-        project = f"projects/{self._number(choices.project)}"
-        for one in self._apis(choices.project).budgets.pages(f"/v1/{account}/budgets", "budgets"):
-            projects = (one.get("budgetFilter") or {}).get("projects") or ()
-            if one.get("displayName") == names.ALERT and (not projects or project in projects):
-                return dict(one)
-        return None
-
-    def _number(self, project: str) -> str:
-        return str(self._apis("").resources.get(f"/v3/projects/{segment(project)}").get("name", "")).rpartition("/")[2]
-
     def _new_bucket(self, repairs: Repairs, choices: Choices) -> Choices:
         """A bucket that is gone, elsewhere, or open to others is left alone, and another is found or made."""
-        from dataclasses import replace
-
         made = repairs.make_bucket(replace(choices, bucket=""))
         return repairs.make_runner(made) if self._checked("runner", made).state == "fail" and choices.runner else made
 
 
-def _refused(api: Api, path: str, permissions: Sequence[str]) -> list[str]:
-    granted = api.post(f"{path}:testIamPermissions", {"permissions": list(permissions)}, again=True)
-    return [one for one in permissions if one not in (granted.get("permissions") or ())]
+def _waiting(say: Callable[[str], None] | None, cancelled: Callable[[], bool] | None) -> Waiting:
+    usual = Waiting()
+    return Waiting(say or usual.say, cancelled or usual.cancelled)
+
+
+def _blocks(before: Result, id: str) -> bool:
+    """Whether what comes after *before* has to wait for it. A look that was refused blocks nothing: the next one tells
+    for itself; one that got no answer does."""
+    if before.state == "unknown":
+        return id != "runner" and str(before.facts.get("why")) in errors.UNCLEAR
+    return before.state not in ("pass", "optional")
 
 
 def _denies_all(spec: Mapping[str, Any]) -> bool:
     return any(rule.get("denyAll") for rule in spec.get("rules") or ())
-
-
-def _has(policy: Mapping[str, Any], role: str, member: str) -> bool:
-    return any(
-        binding.get("role") == role and member in (binding.get("members") or ())
-        for binding in policy.get("bindings") or ()
-    )

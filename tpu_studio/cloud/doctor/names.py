@@ -19,29 +19,76 @@ SERVICES = (
 )
 OPTIONAL_SERVICES = ("billingbudgets.googleapis.com",)
 
-PERMISSIONS = (
+FIRST_SERVICES = (
+    "serviceusage.googleapis.com",
+    "cloudresourcemanager.googleapis.com",
+    "cloudbilling.googleapis.com",
+)
+"""Of `SERVICES`, what must be on before billing can be looked at: they cost nothing and need no billing."""
+
+LAUNCH = (
     "tpu.nodes.create",
     "tpu.nodes.get",
     "tpu.nodes.list",
     "tpu.nodes.delete",
     "tpu.operations.get",
-    "storage.buckets.create",
-    "storage.buckets.list",
+    "tpu.operations.list",
+    "cloudtasks.queues.get",
     "cloudtasks.tasks.create",
+    "cloudtasks.tasks.get",
+    "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
-    "iam.serviceAccounts.actAs",
 )
-"""Needed to launch, watch and delete. A queued resource has no permissions of its own: Google checks ``tpu.nodes.*``
-for it (iam-methods.json). What is needed on the bucket is asked of the bucket: an owner of the project has no
-``storage.objects.*`` on the project (iam-roles.json)."""
+"""Needed on the project to launch, watch and delete. A queued resource has no permissions of its own: Google checks
+``tpu.nodes.*`` for it (iam-methods.json)."""
+
+ACT_AS = "iam.serviceAccounts.actAs"
+"""Needed on the project, or on each account."""
+
+ON_BUCKET = ("storage.objects.create", "storage.objects.get", "storage.objects.list", "storage.objects.delete")
+"""Needed on our bucket, once it is there: an owner of the project has them there only (legacyObjectOwner)."""
+
+_ACCOUNT = (
+    "iam.serviceAccounts.create",
+    "iam.serviceAccounts.get",
+    "iam.serviceAccounts.getIamPolicy",
+    "iam.serviceAccounts.setIamPolicy",
+    "iam.roles.create",
+    "iam.roles.get",
+    "iam.roles.update",
+    "resourcemanager.projects.getIamPolicy",
+    "resourcemanager.projects.setIamPolicy",
+)
+SET_UP = {
+    "enable-services": ("serviceusage.services.get", "serviceusage.services.enable"),
+    "link-billing": ("resourcemanager.projects.createBillingAssignment",),
+    "make-network": (
+        "compute.networks.create",
+        "compute.networks.get",
+        "compute.networks.updatePolicy",
+        "compute.firewalls.create",
+        "compute.firewalls.list",
+    ),
+    "make-bucket": ("storage.buckets.create", "storage.buckets.list"),
+    "make-runner": _ACCOUNT,
+    "make-queue": ("cloudtasks.queues.create", "cloudtasks.queues.get", "cloudtasks.queues.update", *_ACCOUNT),
+}
+"""Needed on the project by each repair, and only while it has something to do."""
 
 ROLE_FOR = {
     "tpu.": "roles/tpu.admin",
     "storage.": "roles/storage.admin",
     "cloudtasks.": "roles/cloudtasks.admin",
-    "iam.serviceAccounts.": "roles/iam.serviceAccountUser",
+    "iam.serviceAccounts.actAs": "roles/iam.serviceAccountUser",
+    "iam.serviceAccounts.": "roles/iam.serviceAccountAdmin",
+    "iam.roles.": "roles/iam.roleAdmin",
+    "resourcemanager.projects.createBilling": "roles/billing.projectManager",
+    "resourcemanager.projects.": "roles/resourcemanager.projectIamAdmin",
+    "serviceusage.": "roles/serviceusage.serviceUsageAdmin",
+    "compute.networks.": "roles/compute.networkAdmin",
+    "compute.firewalls.": "roles/compute.securityAdmin",
 }
-"""The role that a missing permission is asked for with, by its beginning."""
+"""The role that a missing permission is asked for with, by its beginning; the first that fits counts."""
 
 RUNNER_ROLE = "tpuStudioRunner"
 RUNNER_PERMISSIONS = (
@@ -68,6 +115,11 @@ STOPPER_ROLES_TOO = ("roles/tpu.admin",)
 
 RUNNER_ROLES_TOO = ("roles/tpu.admin", "roles/cloudtasks.admin")
 """Together they hold all of that and more: good as well, where somebody else granted them."""
+
+FIREWALL = "allow-internal"
+"""After the network's name and a hyphen: as Google calls the rule of its own default network."""
+INTERNAL = "10.128.0.0/9"
+"""What an auto-mode network's subnets lie in (https://cloud.google.com/vpc/docs/subnets)."""
 
 BUCKET_ROLE = "roles/storage.objectUser"
 BUCKET_ROLES_TOO = ("roles/storage.objectAdmin", "roles/storage.admin")
@@ -125,7 +177,6 @@ QUOTAS = (
 
 
 def roles_for(missing: tuple[str, ...]) -> tuple[str, ...]:
-    """The fewest of our roles that hold the missing permissions, in the table's order."""
-    return tuple(
-        role for start, role in ROLE_FOR.items() if any(permission.startswith(start) for permission in missing)
-    )
+    """The roles that hold the missing permissions, in the table's order."""
+    wanted = {next((role for start, role in ROLE_FOR.items() if one.startswith(start)), "") for one in missing}
+    return tuple(role for role in ROLE_FOR.values() if role in wanted)

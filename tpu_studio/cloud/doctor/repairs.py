@@ -7,46 +7,22 @@ again. Nothing here deletes what it did not make.
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tpu_studio.cloud.doctor import names
-from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries
+from tpu_studio.cloud import errors
+from tpu_studio.cloud.doctor import alert, names, network
+from tpu_studio.cloud.doctor.apis import Apis
+from tpu_studio.cloud.doctor.policies import Granting
+from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting, not_known_yet, not_on_yet
+from tpu_studio.cloud.queues import RETRIES, has_retries
 from tpu_studio.cloud.session import Api, segment
-from tpu_studio.wire.errors import CloudRefused, CloudUnclear
-from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
+from tpu_studio.workflow.account.ports import Choices, ProjectSeen
 
-_PATIENCE_S = 180.0
+_OPERATION_S = 300.0
 _RACES = 5
-
-
-class Apis:
-    """One `Api` for each service, with the project whose quota counts."""
-
-    def __init__(self, credentials: Any, endpoints: Endpoints, project: str) -> None:
-        def api(base: str) -> Api:
-            return Api(base, credentials, project)
-
-        self.tpu, self.compute, self.storage = api(endpoints.tpu), api(endpoints.compute), api(endpoints.storage)
-        self.tasks, self.services, self.quotas = (
-            api(endpoints.tasks),
-            api(endpoints.serviceusage),
-            api(endpoints.quotas),
-        )
-        self.billing, self.budgets, self.resources = (
-            api(endpoints.billing),
-            api(endpoints.budgets),
-            api(endpoints.resources),
-        )
-        self.iam, self.policies = api(endpoints.iam), api(endpoints.orgpolicy)
-        self.regions = QueueRegions(self.tasks, self.policies, project)
-
-    def queue(self, choices: Choices) -> str:
-        """Full name of the outside stops' queue, in the nearest region. Raises as `QueueRegions.near`."""
-        return self.regions.queue(self.regions.near(choices.region))
 
 
 def runner_address(choices: Choices) -> str:
@@ -62,10 +38,24 @@ def account_path(choices: Choices, address: str) -> str:
 
 
 class Repairs:
-    """*sleep* is between looks at an operation."""
+    """*waiting*: how long Google is waited for, who hears of it, and who may end it."""
 
-    def __init__(self, apis: Apis, *, me: str = "", sleep: Callable[[float], None] = time.sleep) -> None:
-        self._apis, self._me, self._sleep = apis, me, sleep
+    def __init__(self, apis: Apis, *, me: str = "", waiting: Waiting | None = None) -> None:
+        self._apis, self._me = apis, me
+        self._waiting = waiting or Waiting()
+        self._granting = Granting(self._waiting)
+        self._fresh: set[str] = set()  # accounts that were made a moment ago
+
+    def create_project(self, id: str, name: str) -> ProjectSeen:
+        """Made, and known to Google's services. Raises CloudRefused ``exists`` where the id is taken."""
+        resources, waiting = self._apis.resources, self._waiting
+        operation = resources.post("/v3/projects", {"projectId": id, "displayName": name or id})
+        self.finished(resources, operation, "/v3/")
+        waiting.until(
+            lambda: resources.get(f"/v3/projects/{segment(id)}"),
+            lambda error: error.id in ("not-found", "permission-missing"), "the new project is not shown yet",
+        )  # fmt: skip
+        return ProjectSeen(id, name)
 
     def link_billing(self, choices: Choices, *, account: str) -> Choices:
         """*account*: ``billingAccounts/…``; "" unlinks."""
@@ -74,25 +64,49 @@ class Repairs:
         return choices
 
     def enable_services(self, choices: Choices) -> Choices:
-        """Switch on what is needed and, where they can be had, the services of the spending alert."""
-        path = f"/v1/projects/{segment(choices.project)}/services:batchEnable"
-        operation = self._apis.services.post(path, {"serviceIds": list(names.SERVICES)}, again=True)
-        self.finished(self._apis.services, operation, "/v1/")
+        """Switch on what billing is looked at with; then, where somebody pays, all that a run needs and, where they
+        can be had, the services of the spending alert."""
+        self._switch_on(choices, names.FIRST_SERVICES)
+        billing = f"/v1/projects/{segment(choices.project)}/billingInfo"
+        what = "Cloud Billing was switched on just now and does not answer yet"
         try:
-            more = self._apis.services.post(path, {"serviceIds": list(names.OPTIONAL_SERVICES)}, again=True)
-            self.finished(self._apis.services, more, "/v1/")
+            paid = self._waiting.until(lambda: self._apis.billing.get(billing), not_on_yet, what, SERVICE_S)
+        except CloudRefused as error:
+            if error.id != "permission-missing":
+                raise
+            paid = {"billingEnabled": True}  # who may not see it is told by the next call
+        if not paid.get("billingEnabled"):
+            return choices
+        self._switch_on(choices, [one for one in names.SERVICES if one not in names.FIRST_SERVICES])
+        try:
+            self._switch_on(choices, names.OPTIONAL_SERVICES)
         except CloudRefused:
             pass  # the alert's own check says what is missing for it
         return choices
 
+    def _switch_on(self, choices: Choices, services: Sequence[str]) -> None:
+        path = f"/v1/projects/{segment(choices.project)}/services:batchEnable"
+        operation = self._apis.services.post(path, {"serviceIds": list(services)}, again=True)
+        self.finished(self._apis.services, operation, "/v1/")
+
     def make_network(self, choices: Choices) -> Choices:
-        """An auto-mode network: a subnet in each region."""
-        body = {"name": choices.network, "autoCreateSubnetworks": True}
-        path = f"/compute/v1/projects/{segment(choices.project)}/global/networks"
-        operation = self._made(lambda: self._apis.compute.post(path, body))
-        if operation:
-            self.finished(self._apis.compute, operation, f"/compute/v1/projects/{choices.project}/global/operations/")
+        """An auto-mode network where there is none, and the rule that lets workers meet where it is missing."""
+        compute, path = self._apis.compute, f"/compute/v1/projects/{segment(choices.project)}/global"
+        under = f"{path}/operations/"
+
+        def make(what: str, body: Mapping[str, Any]) -> None:
+            operation = self._made(lambda: self._ready(lambda: compute.post(f"{path}/{what}", body)))
+            if operation:
+                self.finished(compute, operation, under)
+
+        make("networks", network.network_body(choices))
+        make("firewalls", network.rule_body(choices))
         return choices
+
+    def _ready(self, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """*create*, waiting while its service is not on everywhere yet: that refusal made nothing."""
+        what = "the service was switched on just now and does not answer yet"
+        return self._waiting.until(create, not_on_yet, what, SERVICE_S)
 
     def make_bucket(self, choices: Choices) -> Choices:
         """A bucket of ours in the TPU's region, found or made: private, without soft delete,
@@ -102,15 +116,23 @@ class Repairs:
         for _ in range(_RACES):
             name = choices.bucket or f"tpu-studio-{secrets.token_hex(6)}"
             try:
-                self._apis.storage.post(
-                    "/storage/v1/b", bucket_body(name, choices.region), {"project": choices.project}
-                )
+                self._bucket_made(name, choices)
             except CloudRefused as error:
                 if error.id != "exists" or choices.bucket:
                     raise
                 continue  # somebody in the world has this name
             return replace(choices, bucket=name)
         raise CloudUnclear("server-error", raw="no free name for a bucket was found")
+
+    def _bucket_made(self, name: str, choices: Choices) -> None:
+        body, asked = bucket_body(name, choices.region), {"project": choices.project}
+        try:
+            self._ready(lambda: self._apis.storage.post("/storage/v1/b", body, asked))
+        except CloudRefused as error:
+            if error.id != "bad-request" or "softdelete" not in _letters(error.facts.get("raw")):
+                raise
+            del body["softDeletePolicy"]  # then what is deleted is kept, and paid for, a week more
+            self._apis.storage.post("/storage/v1/b", body, asked)
 
     def _bucket_there(self, choices: Choices) -> str:
         """The name of a bucket that another computer of this person made here; "" when there is none."""
@@ -128,7 +150,7 @@ class Repairs:
         self._make_account(choices, names.RUNNER, "TPU Studio runner", names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
         self._let_act(choices, address, [member, *self._my_member])
         if choices.bucket:
-            self._grant_bucket(choices.bucket, names.BUCKET_ROLE, member)
+            self._granting.on_bucket(self._apis.storage, choices.bucket, {names.BUCKET_ROLE: member})
         if choices.stopper:
             self._let_act(choices, choices.stopper, [member])  # it moves its own stops, which act as that one
         return replace(choices, runner=address)
@@ -149,24 +171,52 @@ class Repairs:
         return [_person(self._me)] if self._me else []
 
     def _make_account(self, choices: Choices, id: str, title: str, role_id: str, permissions: Sequence[str]) -> None:
-        """A service account *id* with a role of its own in the project."""
+        """A service account *id* with a role of its own in the project; one that was switched off is switched on."""
         iam, project = self._apis.iam, segment(choices.project)
+        address = f"{id}@{choices.project}.iam.gserviceaccount.com"
         account = {"accountId": id, "serviceAccount": {"displayName": title}}
-        self._made(lambda: iam.post(f"/v1/projects/{project}/serviceAccounts", account))
+        parent = f"/v1/projects/{project}/serviceAccounts"
+        if self._made(lambda: self._ready(lambda: iam.post(parent, account))):
+            self._fresh.add(address)
+        else:
+            path = account_path(choices, address)
+            if iam.get(path).get("disabled"):
+                iam.post(f"{path}:enable", {}, again=True)
         role = f"projects/{choices.project}/roles/{role_id}"
-        wanted = {"title": title, "includedPermissions": list(permissions), "stage": "GA"}
-        if not self._made(lambda: iam.post(f"/v1/projects/{project}/roles", {"roleId": role_id, "role": wanted})):
-            iam.patch(f"/v1/{role}", wanted, {"updateMask": "includedPermissions"}, again=True)
-        member = f"serviceAccount:{id}@{choices.project}.iam.gserviceaccount.com"
-        policy = f"/v3/projects/{project}"
-        self._grant(f"{policy}:getIamPolicy", f"{policy}:setIamPolicy", self._apis.resources, {role: member})
+        self._make_role(role, {"title": title, "includedPermissions": list(permissions), "stage": "GA"})
+        self._granting.on_project(self._apis.resources, choices.project, {role: f"serviceAccount:{address}"})
+
+    def _make_role(self, name: str, wanted: Mapping[str, Any]) -> None:
+        """As *wanted*, also where somebody has changed it, switched it off or deleted it (it rests for days then)."""
+        iam, (parent, _, id) = self._apis.iam, f"/v1/{name}".rpartition("/")
+        try:
+            iam.post(parent, {"roleId": id, "role": dict(wanted)})
+            return
+        except CloudRefused as error:
+            if error.id not in ("exists", "precondition"):
+                raise
+        if iam.get(f"/v1/{name}").get("deleted"):
+            iam.post(f"/v1/{name}:undelete", {}, again=True)
+        iam.patch(f"/v1/{name}", dict(wanted), {"updateMask": "includedPermissions,stage"}, again=True)
 
     def _let_act(self, choices: Choices, address: str, members: list[str]) -> None:
-        """*members* may start things that run as *address*."""
-        if members:
-            account = account_path(choices, address)
-            grants = {names.ACT_AS_ROLE: members}
-            self._grant(f"{account}:getIamPolicy", f"{account}:setIamPolicy", self._apis.iam, grants)
+        """*members* may start things that run as *address*, which may have been made a moment ago."""
+        if not members:
+            return
+        iam, path = self._apis.iam, account_path(choices, address)
+        what = f"{address} was made just now and is not known everywhere yet"
+
+        def again(error: StudioError) -> bool:
+            early = error.id == "permission-missing" and address in self._fresh
+            return not_known_yet(error) or (early and self._may_grant(choices))
+
+        self._waiting.until(lambda: self._granting.on_account(iam, path, {names.ACT_AS_ROLE: members}), again, what)
+
+    def _may_grant(self, choices: Choices) -> bool:
+        """Whether the person may change every account's policy: a 403 is Google's slowness then."""
+        asked = {"permissions": ["iam.serviceAccounts.setIamPolicy"]}
+        path = f"/v3/projects/{segment(choices.project)}:testIamPermissions"
+        return bool(self._apis.resources.post(path, asked, again=True).get("permissions"))
 
     def _is_there(self, choices: Choices, address: str) -> bool:
         try:
@@ -180,24 +230,21 @@ class Repairs:
     def _make_queue(self, choices: Choices) -> None:
         name = self._apis.queue(choices)
         path, body = f"/v2/{name}", {"name": name, "retryConfig": dict(RETRIES)}
-        if not self._made(lambda: self._apis.tasks.post(path.rpartition("/")[0], body)):
+        made = self._made(lambda: self._ready(lambda: self._apis.tasks.post(path.rpartition("/")[0], body)))
+        if not made:
             there = self._apis.tasks.get(path)
             if not has_retries(there):
                 self._apis.tasks.patch(path, {"retryConfig": dict(RETRIES)}, {"updateMask": "retryConfig"}, again=True)
             if there.get("state") not in ("RUNNING", 1):
                 self._apis.tasks.post(f"{path}:resume", {}, again=True)
 
-    def make_alert(self, choices: Choices, *, billing_account: str, project_number: str) -> Choices:
-        """Mail at 50, 90 and 100 % of the month's amount. It stops nothing."""
-        body = {
-            "displayName": names.ALERT,
-            "budgetFilter": {"projects": [f"projects/{project_number}"], "calendarPeriod": "MONTH"},
-            "amount": {"specifiedAmount": {"currencyCode": "USD", "units": str(round(choices.monthly_usd))}},
-            "thresholdRules": [{"thresholdPercent": share} for share in (0.5, 0.9, 1.0)],
-            "notificationsRule": {"enableProjectLevelRecipients": True},
-        }
-        self._apis.budgets.post(f"/v1/{billing_account}/budgets", body)
-        return choices
+    def make_alert(self, choices: Choices, *, account: str) -> Choices:
+        """Mail at 50, 90 and 100 % of the month's amount, in the currency of *account*. It stops nothing."""
+        currency = alert.currency(self._apis, account)
+        number = alert.number(self._apis, choices.project)
+        body = alert.body(choices, number, currency)
+        self._ready(lambda: self._apis.budgets.post(f"/v1/{account}/budgets", body))
+        return replace(choices, currency=currency or choices.currency)
 
     # ------------------------------------------------------------------------------------------------------ take back
 
@@ -207,9 +254,16 @@ class Repairs:
         return replace(choices, bucket="")
 
     def remove_network(self, choices: Choices) -> Choices:
-        path = f"/compute/v1/projects/{segment(choices.project)}/global"
-        operation = self._apis.compute.delete(f"{path}/networks/{segment(choices.network)}")
-        self.finished(self._apis.compute, operation, f"{path}/operations/")
+        """Our rule first: a network with rules stays."""
+        compute, path = self._apis.compute, f"/compute/v1/projects/{segment(choices.project)}/global"
+        for what in (f"firewalls/{segment(network.rule_name(choices))}", f"networks/{segment(choices.network)}"):
+            try:
+                operation = compute.delete(f"{path}/{what}")
+            except CloudRefused as error:
+                if error.id != "not-found" or what.startswith("networks/"):
+                    raise
+                continue
+            self.finished(compute, operation, f"{path}/operations/")
         return choices
 
     def remove_runner(self, choices: Choices) -> Choices:
@@ -253,38 +307,27 @@ class Repairs:
 
     def finished(self, api: Api, operation: Mapping[str, Any], under: str) -> None:
         """Wait for an operation. Raises its error, or CloudUnclear ``timed-out``."""
-        from tpu_studio.cloud import errors
+        name = operation.get("name")
+        seen = [operation]
 
-        until = time.monotonic() + _PATIENCE_S
-        wait = 0.2
-        while not (operation.get("done") or operation.get("status") == "DONE"):
-            if time.monotonic() > until:
-                raise CloudUnclear("timed-out", raw=f"operation {operation.get('name')} did not end")
-            self._sleep(wait)
-            wait = min(3.0, wait * 1.5)
-            operation = api.get(f"{under}{operation['name']}")
-        if operation.get("error"):
-            raise errors.of_operation(operation["error"])
+        def ended() -> bool:
+            if not (seen[0].get("done") or seen[0].get("status") == "DONE"):
+                seen[0] = self._ask(api, f"{under}{name}")
+            return bool(seen[0].get("done") or seen[0].get("status") == "DONE")
 
-    def _grant(self, read: str, write: str, api: Api, grants: Mapping[str, Any]) -> None:
-        """Add members to roles of a policy, and leave everything else in it as it is."""
-        for tried in range(_RACES):
-            policy = api.post(read, {}, again=True)
-            if not _added(policy, grants):
-                return
-            try:
-                api.post(write, {"policy": policy})
-                return
-            except CloudRefused as error:
-                if error.id not in ("exists", "precondition") or tried == _RACES - 1:
-                    raise
-            self._sleep(0.2 * (tried + 1))
+        if not self._waiting.till(ended, "it is being carried out", _OPERATION_S):
+            raise CloudUnclear("timed-out", raw=f"operation {name} did not end")
+        if seen[0].get("error"):
+            raise errors.of_operation(seen[0]["error"])
 
-    def _grant_bucket(self, bucket: str, role: str, member: str) -> None:
-        path = f"/storage/v1/b/{segment(bucket)}/iam"
-        policy = self._apis.storage.get(path)
-        if _added(policy, {role: member}):
-            self._apis.storage.put(path, policy)
+    def _ask(self, api: Api, path: str) -> dict[str, Any]:
+        """An operation; {} while the service that was switched on with it does not answer yet."""
+        try:
+            return api.get(path)
+        except CloudRefused as error:
+            if error.id != "service-disabled":
+                raise
+            return {}
 
 
 def bucket_body(name: str, region: str) -> dict[str, Any]:
@@ -309,19 +352,5 @@ def _person(email: str) -> str:
     return f"serviceAccount:{email}" if email.endswith(".gserviceaccount.com") else f"user:{email}"
 
 
-def _added(policy: dict[str, Any], grants: Mapping[str, Any]) -> bool:
-    """Put what is missing into *policy*; whether anything was."""
-    bindings = policy.setdefault("bindings", [])
-    changed = False
-    for role, members in grants.items():
-        wanted = [members] if isinstance(members, str) else list(members)
-        binding = next((one for one in bindings if one.get("role") == role and not one.get("condition")), None)
-        if binding is None:
-            bindings.append({"role": role, "members": wanted})
-            changed = True
-            continue
-        missing = [one for one in wanted if one not in binding.get("members", [])]
-        if missing:
-            binding["members"] = [*binding.get("members", []), *missing]
-            changed = True
-    return changed
+def _letters(text: Any) -> str:
+    return "".join(one for one in str(text).lower() if one.isalpha())

@@ -23,7 +23,7 @@ TITLES = {
     "services": ("Google's services are on", "Some of Google's services are off"),
     "permissions": ("You may create and delete TPUs", "You may not create TPUs yet"),
     "org-policy": ("Your organisation allows it", "A rule of your organisation is in the way"),
-    "network": ("A network for the TPU", "There is no network for the TPU"),
+    "network": ("A network for the TPU", "The network for the TPU is not ready"),
     "bucket": ("A place for results", "No place for results yet"),
     "runner": ("An account for the machine", "No account for the machine yet"),
     "outside-stop": ("The stop that works with your computer off", "The stop from outside is not set up"),
@@ -46,6 +46,10 @@ ROLES = {
     "roles/tpu.admin": "TPU Admin", "roles/storage.admin": "Storage Admin",
     "roles/cloudtasks.admin": "Cloud Tasks Admin", "roles/iam.serviceAccountUser": "Service Account User",
     "roles/serviceusage.serviceUsageAdmin": "Service Usage Admin", "roles/owner": "Owner", "roles/editor": "Editor",
+    "roles/iam.serviceAccountAdmin": "Service Account Admin", "roles/iam.roleAdmin": "Role Administrator",
+    "roles/billing.projectManager": "Project Billing Manager",
+    "roles/resourcemanager.projectIamAdmin": "Project IAM Admin",
+    "roles/compute.networkAdmin": "Compute Network Admin", "roles/compute.securityAdmin": "Compute Security Admin",
 }  # fmt: skip
 """As Google's console calls them."""
 
@@ -105,29 +109,24 @@ _PASS: dict[str, Entry] = {
         f"({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in {f.text('zone')}.",
         "",
     ),
-    "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100 % of {_dollars(f)} a month.", ""),
+    "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100 % of {_amount(f)} a month.", ""),
     "test-loan": lambda f: Sentence("", f"It worked{_when(f)}.", ""),
 }
 
 _FAIL: dict[str, Entry] = {
     "signed-in": lambda f: Sentence("", f"Without an account nothing can be rented. {_FREE}", "Sign in to go on."),
-    "project": lambda f: Sentence(
-        "",
-        f"{f.text('project')} is not there, or you may not see it."
-        if "project" in f
-        else "A project is the folder in which Google keeps what you rent, and the bill for it.",
-        "Choose one, or make a new one: that costs nothing.",
-    ),
+    "project": lambda f: _project(f),
     "billing": lambda f: Sentence(
         "", f"Google lends nothing to {f.text('project', 'the project')} until it has a billing account.",
-        "Choose the account that pays. Turning it on costs nothing by itself.",
+        "Choose the account that pays. Turning it on costs nothing by itself. In a free trial Google raises no TPU limits: "
+        "upgrade it in the console when you are refused.",
     ),
     "services": lambda f: Sentence(
         "", f"Off: {_services(f.raw('missing'))}.", "Turning them on is free and takes about a minute."
     ),
     "permissions": lambda f: Sentence(
         "",
-        f"The role {_roles(f.raw('roles'))} would do. Missing: {_some(f.raw('missing'), 2)}.",
+        _lacking(f),
         "Send the project's owner the request that we write for you.",
     ),
     "org-policy": lambda f: Sentence(
@@ -135,7 +134,7 @@ _FAIL: dict[str, Entry] = {
         f"{_some(f.raw('policies'))} forbids it in {f.text('region', 'this area')}.",
         "Ask your organisation's administrator, or use a project of your own.",
     ),
-    "network": lambda f: Sentence(
+    "network": lambda f: _closed(f) if f.raw("closed") else Sentence(
         "", f"The project has no network “{f.text('network', 'default')}”.", "We can make one. It costs nothing."
     ),
     "bucket": lambda f: Sentence("", _bucket(f), "We make a private one; what is kept there costs about $0.02 a GB a month."),
@@ -166,10 +165,11 @@ _FAIL: dict[str, Entry] = {
 
 _OPTIONAL: dict[str, Entry] = {
     "alert": lambda f: Sentence(
-        "", f"We can ask Google to mail you at 50, 90 and 100 % of {_dollars(f)} a month.",
+        "", f"We can ask Google to mail you at 50, 90 and 100 % of {_amount(f)} a month.",
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
     "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),
+    "network": lambda f: _closed(f),
     "outside-stop": lambda f: Sentence(
         "The outside stop has no account of its own yet",
         "It works, as the machine's own account. Should that account lose the right to delete, neither could end the "
@@ -197,6 +197,12 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
     told = {**cloud.ERRORS, **reaching.ERRORS}.get(f.text("why"))
     if told is None:
         return Sentence(good, "Google gave no answer that tells.", _ALL_THE_SAME)
+    if f.raw("recent"):
+        return Sentence(
+            good,
+            f"{f.text('service', 'It')} was switched on just now, and Google needs a few minutes until it works.",
+            "Nothing to do: this looks again by itself.",
+        )
     said = tell(told, facts)
     return Sentence(good, f"Cannot tell. {said.title}.", f"{said.action} {_ALL_THE_SAME}")
 
@@ -250,11 +256,48 @@ def _bucket(f: Facts) -> str:
     return "Models and curves are kept in a bucket near the TPU."
 
 
-def _dollars(f: Facts) -> str:
+def _amount(f: Facts) -> str:
+    """In the billing account's own currency."""
     try:
-        return figures.money(float(f.raw("usd")))
+        amount = float(f.raw("amount"))
     except (TypeError, ValueError):
         return "the amount you set"
+    currency = f.text("currency")
+    return figures.money(amount) if currency == "USD" else f"{amount:,.0f} {currency}".strip()
+
+
+def _project(f: Facts) -> Sentence:
+    if f.raw("deleted"):
+        return Sentence(
+            "", f"{f.text('project')} is marked for deletion: Google deletes it within 30 days, and lends nothing to it.",
+            "Restore it on Google's page of projects that wait to be deleted, or choose another.",
+        )  # fmt: skip
+    told = (
+        f"{f.text('project')} is not there, or you may not see it: Google does not say which."
+        if "project" in f
+        else "A project is the folder in which Google keeps what you rent, and the bill for it."
+    )
+    if f.raw("key"):
+        return Sentence("", told, "Choose one that the key file may use: a key file cannot make projects.")
+    return Sentence("", told, "Choose one, or make a new one: that costs nothing.")
+
+
+def _lacking(f: Facts) -> str:
+    told = f"The role {_roles(f.raw('roles'))} would do."
+    if f.raw("missing"):
+        told += f" Missing to launch: {_some(f.raw('missing'), 2)}."
+    if f.raw("set_up"):
+        told += f" Missing to set up what is left below: {_some(f.raw('set_up'), 2)}."
+    return told
+
+
+def _closed(f: Facts) -> Sentence:
+    return Sentence(
+        "The machines of a large slice could not meet",
+        f"The network “{f.text('network')}” lets nothing in, so the machines of a large slice could not meet; one machine "
+        "alone works.",
+        "We add Google's usual rule for it, “allow-internal”: only machines in the network itself. It costs nothing.",
+    )
 
 
 def _cost(f: Facts) -> str:

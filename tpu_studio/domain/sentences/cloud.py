@@ -150,6 +150,31 @@ ERRORS: dict[str, Entry] = {
         f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{f.said()}",
         "Try again in a minute.",
     ),
+    "terms-not-accepted": Sentence(
+        "Google's terms of service were never accepted by this account",
+        f"Until then it makes no project and switches nothing on. {NOTHING_CHARGED}",
+        "Open the Google Cloud console once with this account and accept the terms; then press again.",
+    ),
+    "projects-used-up": Sentence(
+        "Google lets you make no more projects",
+        f"Each account may have a certain number of them, also counting those that wait to be deleted. {NOTHING_CHARGED}",
+        "Choose one that you have, or delete one in the Google Cloud console and wait until it is gone.",
+    ),
+    "key-makes-no-project": Sentence(
+        "A key file cannot make projects",
+        f"Google lets only people and organisations make them. {NOTHING_CHARGED}",
+        "Choose a project that the key may use, or sign in as yourself and make one.",
+    ),
+    "stopped-waiting": Sentence(
+        "You stopped waiting for Google",
+        f"What was made by then stays, and costs nothing. {NOTHING_CHARGED}",
+        "Press again whenever you like: it goes on from there.",
+    ),
+    "grant-not-seen": Sentence(
+        "A right was granted, and Google does not show it yet",
+        f"Google's rights take minutes to be known everywhere. {NOTHING_CHARGED}",
+        "Check again in a few minutes; if it is still missing, press once more.",
+    ),
     # Ours.
     "practice-machines-unsupported": lambda f: Sentence(
         "Practice machines cannot run on this computer",

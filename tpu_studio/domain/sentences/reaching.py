@@ -100,6 +100,12 @@ ERRORS: dict[str, Entry] = {
         "Without it TPUs can neither be rented nor deleted. Nothing was charged.",
         "Sign in again and leave all boxes ticked.",
     ),
+    "two-step-needed": Sentence(
+        "Google Cloud wants two-step verification for your account",
+        "Since 2025 it lets nobody in without. Nothing was looked at or changed; a run that goes on is charged until it "
+        "ends, at its limits at the latest.",
+        "Turn it on in your Google account, under Security, then sign in again.",
+    ),
     "client-gone": Sentence(
         "The sign-in client is not known to Google any more",
         "It was deleted or disabled in its project. Nothing was charged.",

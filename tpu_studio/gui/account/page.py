@@ -33,6 +33,7 @@ from tpu_studio.viewmodels.shell import ShellViewModel
 
 CONSOLE = "https://console.cloud.google.com/"
 TWO_COLUMNS_FROM = 960
+HEAR_MS, AGAIN_MS = 300, 10_000
 _LOOK = {
     "pass": ("circle-check", "ok", "Done"),
     "fail": ("circle-x", "bad", ""),
@@ -85,6 +86,8 @@ class AccountPage(QWidget):
         self.bar = ProgressBar(0.0, name="Steps that are done", tone="ok_bar")
         head.addLayout(line)
         head.addWidget(self.bar)
+        self.next = Text("", "secondary", "text_2")
+        head.addWidget(self.next)
         self.list.body.addLayout(head)
         self.rows = QVBoxLayout()
         self.rows.setSpacing(0)
@@ -116,6 +119,10 @@ class AccountPage(QWidget):
         whole.setSpacing(0)
         whole.addWidget(self.strip)
         whole.addWidget(Scroll(inside), 1)
+        self._hearing = QTimer(self, interval=HEAR_MS)
+        self._hearing.timeout.connect(model.hear)
+        self._again = QTimer(self, interval=AGAIN_MS, singleShot=True)
+        self._again.timeout.connect(self._look_again)
         self._ends = [model.state.subscribe(self._draw)]
         if prices is not None:
             self._ends.append(prices.state.subscribe(lambda _: self._draw_people(model.state.value)))
@@ -151,6 +158,8 @@ class AccountPage(QWidget):
             self.undo.set_words(*DONE.get(view.undo, ("That is done", "")))
         self.heading.setText(view.heading)
         self.count.setText(f"{view.passed} of {len(view.needed)} done" if view.rows else "")
+        self.next.setText(view.next_press)
+        self.next.setVisible(bool(view.next_press))
         self.bar.setVisible(bool(view.rows))
         self.bar.set_share(view.passed / len(view.needed) if view.needed else 0.0, self.count.text())
         self.skeleton.setVisible(not view.rows)
@@ -162,6 +171,19 @@ class AccountPage(QWidget):
         notes = [note.button for note in (self.problem, self.undo) if note.button is not None]
         tab_through(self.again, [*notes, *stops(self.list.body), *stops(self.quota.body)])
         self._open_what_came(view)
+        self._listen(view)
+
+    def _listen(self, view: AccountView) -> None:
+        """To the repair under way; and look again by itself while something settles at Google."""
+        busy = any(row.busy for row in view.rows)
+        if busy != self._hearing.isActive():
+            self._hearing.start() if busy else self._hearing.stop()
+        if self.model.settles and not view.checking and not busy and not self._again.isActive():
+            self._again.start()
+
+    def _look_again(self) -> None:
+        if self.isVisible() and self.model.settles and not self.model.busy:
+            self.model.look(quota=False)
 
     def _draw_rows(self, view: AccountView) -> None:
         focus: QWidget | None = self.window().focusWidget()
@@ -175,15 +197,20 @@ class AccountPage(QWidget):
             icon, tone, word = _LOOK[row.state]
             if row.id == "test-loan" and row.state == "optional":
                 icon, tone = "circle-dashed", "text_2"
+            if row.recent:
+                icon, tone, word = "circle-dashed", "text_2", "In a moment"
+            stop = "Stop waiting" if row.busy and view.doing else ""
             shown = CheckRow(
                 row.title, row.text, icon=icon, tone=tone,
                 state="Working …" if row.busy else word,
-                action="" if row.busy else row.button, blocking=row.state == "fail" and row.primary,
+                action=stop if row.busy else row.button, blocking=row.state == "fail" and row.primary,
+                link="Open Google's page" if row.page else "",
             )  # fmt: skip
+            shown.linked.connect(lambda row=row: QDesktopServices.openUrl(QUrl(row.page)))
             if row.action or row.details:
                 shown.setToolTip("\n\n".join(part for part in (row.action, row.details) if part))
             if shown.button is not None:
-                shown.button.setAccessibleName(f"{row.button}: {row.title}")
+                shown.button.setAccessibleName(f"{stop or row.button}: {row.title}")
                 if not row.primary:
                     shown.button.set_kind("secondary")
                 shown.acted.connect(lambda row=row: self._mend(row))
@@ -238,6 +265,9 @@ class AccountPage(QWidget):
 
     def _mend(self, row: Row) -> None:
         model = self.model
+        if row.busy:
+            model.stop_waiting()
+            return
         match row.fix:
             case "sign-in":
                 sheets.ask_sign_in(self, model)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
 
+from tpu_studio.domain.currencies import usual_amount
 from tpu_studio.gui.account.picklist import PickList
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.fields import Field, LineEdit
@@ -17,6 +19,8 @@ from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView, Person, QuotaRow
+
+NEW_BILLING = "https://console.cloud.google.com/billing/create"
 
 
 def ask_sign_in(over: QWidget, model: AccountViewModel) -> Sheet:
@@ -142,6 +146,12 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
     )
     found = PickList("Billing accounts", 3)
     sheet.body.addWidget(found)
+    page = Button("Make a billing account at Google", "quiet", size="small", icon="external-link")
+    page.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(NEW_BILLING)))
+    page.hide()
+    sheet.body.addWidget(page)
+    trial = "An account in a free trial counts as on; Google raises no TPU limits for it until it is upgraded."
+    sheet.body.addWidget(Text(trial, "caption", "text_2"))
     link = sheet.answer("Turn billing on", lambda: model.fix("link-billing", account=found.value), kind="primary")
     link.setEnabled(False)
     found.picked = lambda key: link.setEnabled(bool(key))
@@ -152,7 +162,9 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
             (one.name if one.open else "", one.title or one.name, "" if one.open else "closed")
             for one in view.billing_accounts or ()
         ]
-        none = "You have none. Make one in the Google console, under Billing."
+        none = "You have none yet. Make one on Google's page, then come back and look again."
+        if view.billing_accounts is not None and not any(one.open for one in view.billing_accounts):
+            page.show()
         found.show_lines(lines, "Looking …" if view.billing_accounts is None else none)
 
     end = model.state.subscribe(draw)
@@ -171,12 +183,16 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
         "Shall Google mail you about spending?",
         "At 50, 90 and 100 % of a monthly amount. Mails come hours late and stop nothing; the caps of your runs do.",
     )
-    amount = SpinBox(round(choices.monthly_usd), 1, 100_000, step=5, name="Monthly amount", suffix="$ a month")
-    sheet.body.addWidget(Field("Monthly amount", amount))
+    currency = model.alert_currency
+    usual, step = usual_amount(currency)
+    known = round(choices.monthly) if choices.currency == currency else usual
+    suffix = f"{currency} a month" if currency else "a month"
+    amount = SpinBox(known, 1, 10_000_000, step=step, name="Monthly amount", suffix=suffix)
+    said = f"In {currency}, as your billing account is." if currency else "In the currency of your billing account."
+    sheet.body.addWidget(Field("Monthly amount", amount, help=said))
 
     def add() -> None:
-        model.set_monthly(float(amount.value()))
-        model.fix("make-alert")
+        model.add_alert(float(amount.value()))
 
     sheet.answer("Not now", safe=True)
     go = sheet.answer("Add alert", add, kind="primary")

@@ -133,9 +133,11 @@ class Note(Themed, QFrame):
 
 
 class CheckRow(Themed, QFrame):
-    """A line of a checklist: state icon, title, sentence, then "Done" or a button. *blocking* tints the whole row."""
+    """A line of a checklist: state icon, title, sentence, then "Done" or a button. *blocking* tints the whole row;
+    *link*: a quiet button under the sentence."""
 
     acted = Signal()
+    linked = Signal()
 
     def __init__(
         self,
@@ -147,6 +149,7 @@ class CheckRow(Themed, QFrame):
         state: str = "",
         action: str = "",
         blocking: bool = False,
+        link: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -157,6 +160,10 @@ class CheckRow(Themed, QFrame):
         words.addWidget(Text(title, "row-title"))
         if text:
             words.addWidget(Text(text, "secondary", "text_2"))
+        if link:
+            page = Button(link, "link", size="small", icon="external-link")
+            page.clicked.connect(self.linked)
+            words.addWidget(page, 0, Qt.AlignmentFlag.AlignLeft)
         words.addStretch(1)
         row = QHBoxLayout(self)
         row.setContentsMargins(Space.card, Space.l, Space.card - 2, Space.l)

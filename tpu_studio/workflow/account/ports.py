@@ -19,10 +19,12 @@ class Result:
             quota, alert, test-loan.
         state: ``pass``, ``fail``, ``unknown`` (cannot tell, and why), ``waiting`` (an earlier one must pass first),
             ``optional`` (not there, and not needed).
-        facts: What the sentence is made of (``domain.sentences.account``); ``raw`` is folded away.
+        facts: What the sentence is made of (``domain.sentences.account``); ``raw`` is folded away; ``recent``: what it
+            needs was switched on a moment ago, look again; ``page``: Google's own page where it is put right.
         fix: Id of the repair that one press does: sign-in, choose-project, link-billing, enable-services,
             request-permissions (a text to send to the owner), make-network, make-bucket, make-runner, make-queue,
-            ask-quota, make-alert, test-loan; "" where there is none.
+            ask-quota, make-alert, test-loan; "" where there is none. An ``unknown`` one has the repair that would let
+            it be looked at.
         cost_usd: What the step itself costs, if anything.
         undo: The repair can be taken back.
     """
@@ -44,9 +46,12 @@ class ProjectSeen:
 
 @dataclass(frozen=True)
 class BillingAccount:
+    """*currency*: ISO 4217; "" where it is not told."""
+
     name: str
     title: str
     open: bool = True
+    currency: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,8 @@ class QuotaRequest:
 class Choices:
     """What a person has decided for the account; remembered per account in ``accounts.json``'s neighbour.
 
-    *stopper*: the account of the stops from outside once it is set up; "": they act as the runner.
+    *stopper*: the account of the stops from outside once it is set up; "": they act as the runner. *monthly*: what the
+    spending alert watches for, in whole units of *currency* (ISO 4217; "": not known yet, the billing account's own).
     """
 
     project: str = ""
@@ -110,7 +116,8 @@ class Choices:
     network: str = "default"
     runner: str = ""
     stopper: str = ""
-    monthly_usd: float = 25.0
+    monthly: float = 25.0
+    currency: str = ""
 
 
 class Doctor(Protocol):
@@ -123,8 +130,20 @@ class Doctor(Protocol):
         ``unknown``; this never raises for one."""
         ...
 
-    def fix(self, id: str, choices: Choices, **given: Any) -> Choices:
-        """Do the repair of `Result.fix`; the choices afterwards. Repeating it does no harm."""
+    def fix(
+        self,
+        id: str,
+        choices: Choices,
+        *,
+        say: Callable[[str], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+        **given: Any,
+    ) -> Choices:
+        """Do the repair of `Result.fix`; the choices afterwards. Repeating it does no harm.
+
+        It may wait minutes for what Google does not know everywhere yet: *say* hears what for, *cancelled* ends it
+        (CloudUnclear ``stopped-waiting``; what was made by then stays, and the next press goes on there).
+        """
         ...
 
     def undo(self, id: str, choices: Choices) -> Choices: ...
@@ -135,9 +154,20 @@ class Doctor(Protocol):
 
     def projects(self, search: str = "") -> Sequence[ProjectSeen]: ...
 
-    def create_project(self, id: str, name: str) -> ProjectSeen: ...
+    def create_project(
+        self,
+        id: str,
+        name: str,
+        *,
+        say: Callable[[str], None] | None = None,
+        cancelled: Callable[[], bool] | None = None,
+    ) -> ProjectSeen:
+        """Waits as `fix` does. Raises CloudRefused ``exists``: somebody in the world has that id."""
+        ...
 
-    def billing_accounts(self) -> Sequence[BillingAccount]: ...
+    def billing_accounts(self, project: str = "") -> Sequence[BillingAccount]:
+        """*project*: the chosen one, whose services count for the question."""
+        ...
 
     def allowances(self, project: str, *, told: Callable[[int, int], None] | None = None) -> Sequence[Allowance]:
         """The quota map; *told* hears (areas done, areas in all)."""

@@ -23,12 +23,12 @@ class ChoicesFile:
         known = self._read().get(account)
         known = known if isinstance(known, dict) else {}
         usual = Choices(region=REGION)
-        names = ("project", "region", "bucket", "network", "runner", "stopper")
+        names = ("project", "region", "bucket", "network", "runner", "stopper", "currency")
         texts = {name: str(known[name]) for name in names if known.get(name)}
-        monthly = known.get("monthly_usd")
+        monthly = known.get("monthly", known.get("monthly_usd"))  # which it was called before other currencies
         good = isinstance(monthly, (int, float)) and not isinstance(monthly, bool) and 0 < monthly <= 1e9
-        usd = float(monthly) if isinstance(monthly, (int, float)) and good else usual.monthly_usd
-        return replace(usual, **texts, monthly_usd=usd)
+        amount = float(monthly) if isinstance(monthly, (int, float)) and good else usual.monthly
+        return replace(usual, **texts, monthly=amount)
 
     def keep(self, account: str, choices: Choices) -> None:
         tree = {"format": 1, "accounts": {**self._read(), account: asdict(choices)}}

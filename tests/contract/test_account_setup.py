@@ -1,0 +1,212 @@
+"""Setting up an account where Google is as slow, as strict and as shared as it is: one finding of the review each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from google.oauth2.credentials import Credentials
+
+from tests.contract.conftest import Start, caller
+from tests.contract.test_doctor import OFFERS, doctor_of, ready, states
+from tpu_studio.cloud.doctor import names, policies
+from tpu_studio.cloud.doctor.doctor import GoogleDoctor
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.domain.sentences.account import say_account
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.principals import CLOUD_PLATFORM
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.workflow.account.ports import Choices, Result
+
+
+def row(results: list[Result], id: str) -> Result:
+    return next(one for one in results if one.id == id)
+
+
+def words(one: Result) -> str:
+    said = say_account(one.id, one.state, one.facts)
+    return f"{said.title}. {said.meaning} {said.action}"
+
+
+# ------------------------------------------------------------------------------------------------- rights, two at once
+
+
+def test_somebody_who_changes_the_rights_at_the_same_moment_loses_nothing(practice: Practice):
+    cloud, choices = practice.cloud, ready(practice)
+    cloud.principals.set_policy(f"serviceAccounts/{choices.stopper}", {"bindings": []})
+    project = f"projects/{choices.project}"
+    kept = [one for one in cloud.principals.policy(project)["bindings"] if "tpuStudio" not in one["role"]]
+    cloud.principals.set_policy(project, {"bindings": kept})
+    cloud.faults.arm("policy-race", times=2)
+    doctor_of(practice).fix("make-queue", choices)
+    held = cloud.principals.policy(project)
+    assert policies.has(held, "roles/viewer", "user:somebody@else.example")
+    assert policies.has(held, f"{project}/roles/{names.STOPPER_ROLE}", f"serviceAccount:{choices.stopper}")
+
+
+def test_grants_with_conditions_stay_and_one_with_a_condition_is_not_taken_for_a_right(practice: Practice):
+    cloud, choices, doctor = practice.cloud, ready(practice), doctor_of(practice)
+    project, role = f"projects/{choices.project}", f"projects/{choices.project}/roles/{names.STOPPER_ROLE}"
+    until = {"title": "until noon", "expression": 'request.time < timestamp("2026-01-01T00:00:00Z")'}
+    conditional = {"role": role, "members": [f"serviceAccount:{choices.stopper}"], "condition": until}
+    others = [one for one in cloud.principals.policy(project)["bindings"] if one["role"] != role]
+    cloud.principals.set_policy(project, {"version": 3, "bindings": [*others, conditional]})
+    broken = row(doctor.check(choices), "outside-stop")
+    assert (broken.state, broken.facts["missing"]) == ("fail", [names.STOPPER_ROLE])
+    doctor.fix("make-queue", choices)
+    held = cloud.principals.policy(project)
+    assert conditional in held["bindings"] and held["version"] == 3
+    assert row(doctor.check(choices), "outside-stop").state == "pass"
+
+
+@pytest.mark.parametrize("account", ["runner", "stopper"])
+def test_an_account_that_was_switched_off_fails_and_is_switched_on(practice: Practice, account: str):
+    doctor, choices = doctor_of(practice), ready(practice)
+    address = getattr(practice.cloud.settings, account)
+    id = {"runner": "runner", "stopper": "outside-stop"}[account]
+    practice.cloud.db.put("account", address, {**(practice.cloud.db.get("account", address) or {}), "disabled": True})
+    broken = row(doctor.check(choices), id)
+    assert broken.state == "fail" and "switched off" in words(broken)
+    doctor.fix(broken.fix, choices)
+    assert row(doctor.check(choices), id).state == "pass"
+
+
+def test_a_role_that_is_switched_off_fails_and_is_mended(practice: Practice):
+    doctor, choices = doctor_of(practice), ready(practice)
+    role = f"projects/{choices.project}/roles/{names.STOPPER_ROLE}"
+    practice.cloud.db.put("role", role, {**(practice.cloud.db.get("role", role) or {}), "stage": "DISABLED"})
+    assert row(doctor.check(choices), "outside-stop").state == "fail"
+    doctor.fix("make-queue", choices)
+    assert row(doctor.check(choices), "outside-stop").state == "pass"
+
+
+# ---------------------------------------------------------------------------------------------------- what one may do
+
+
+def as_somebody(practice: Practice, *roles: str) -> GoogleDoctor:
+    """With a token of a person who has *roles* on the project."""
+    cloud, email = practice.cloud, "colleague@practice.example"
+    for role in roles:
+        cloud.principals.grant(f"projects/{cloud.settings.project}", role, f"user:{email}")
+    return GoogleDoctor(
+        Credentials(token=cloud.principals.issue(email, scopes=(CLOUD_PLATFORM, "openid"))),
+        Endpoints.at(practice.url),
+        OFFERS,
+    )
+
+
+def test_an_editor_may_launch_what_is_set_up_and_is_told_what_setting_up_would_need(practice: Practice):
+    """An Editor holds no right to make roles or grant them (Google's own list)."""
+    choices, editor = ready(practice), as_somebody(practice, "roles/editor")
+    results = editor.check(choices)
+    assert row(results, "permissions").state == "pass", results
+    practice.cloud.db.delete("account", choices.stopper)
+    found = row(editor.check(choices), "permissions")
+    assert (found.state, found.fix, found.facts["missing"]) == ("fail", "request-permissions", [])
+    assert "iam.roles.create" in found.facts["set_up"] and "compute.networks.create" not in found.facts["set_up"]
+    assert "roles/iam.roleAdmin" in found.facts["roles"] and "to set up what is left" in words(found)
+
+
+def test_every_permission_that_is_asked_for_is_one_of_googles_and_in_the_role_that_is_named():
+    from tpu_studio.practice.roles import ROLES
+
+    asked = {one for group in names.SET_UP.values() for one in group} | {*names.LAUNCH, names.ACT_AS, *names.ON_BUCKET}
+    for permission in asked:
+        [role] = names.roles_for((permission,))
+        assert permission in ROLES[role].permissions, (permission, role)
+
+
+# ------------------------------------------------------------------------------------------------------------ network
+
+
+def test_a_network_that_is_made_lets_workers_meet_and_its_rule_goes_with_it(practice: Practice):
+    cloud, doctor = practice.cloud, doctor_of(practice)
+    choices = Choices(**{**vars(ready(practice)), "network": "tpus"})
+    assert row(doctor.check(choices), "network").state == "fail"
+    doctor.fix("make-network", choices)
+    doctor.fix("make-network", choices)  # twice makes one
+    rule = cloud.db.get("firewall", f"{choices.project}/tpus-allow-internal")
+    assert rule and rule["sourceRanges"] == ["10.128.0.0/9"] and rule["allowed"] == [{"IPProtocol": "all"}]
+    assert row(doctor.check(choices), "network").state == "pass"
+    doctor.undo("make-network", choices)
+    assert not cloud.db.list("firewall", f"{choices.project}/tpus-")
+    assert row(doctor.check(choices), "network").state == "fail"
+
+
+def test_a_network_of_ours_without_the_rule_fails_and_gets_it(practice: Practice):
+    doctor = doctor_of(practice)
+    choices = Choices(**{**vars(ready(practice)), "network": "old"})
+    path = f"/compute/v1/projects/{choices.project}/global/networks"
+    made = caller(practice)("POST", path, {"name": "old", "autoCreateSubnetworks": True})
+    assert made.status == 200
+    broken = row(doctor.check(choices), "network")
+    assert (broken.state, broken.fix) == ("fail", "make-network") and "could not meet" in words(broken)
+    doctor.fix("make-network", choices)
+    assert row(doctor.check(choices), "network").state == "pass"
+
+
+# -------------------------------------------------------------------------------------------------------------- money
+
+
+@pytest.mark.parametrize("currency", ["EUR", "JPY"])
+def test_the_alert_is_in_the_currency_of_the_billing_account(start_practice: Start, currency: str):
+    practice = start_practice(f"billing-currency:currency={currency}")
+    doctor, choices = doctor_of(practice), Choices(**{**vars(ready(practice)), "monthly": 3000.0})
+    offered = row(doctor.check(choices), "alert")
+    assert offered.facts["currency"] == currency and f"3,000 {currency} a month" in words(offered)
+    after = doctor.fix("make-alert", choices)
+    assert after.currency == currency
+    assert f"3,000 {currency} a month" in words(row(doctor.check(after), "alert"))
+
+
+# ---------------------------------------------------------------------------------------- what a new person still meets
+
+
+def test_terms_that_were_never_accepted_are_told_as_that(start_practice: Start):
+    practice = start_practice("terms-not-accepted", speed=100.0)
+    with pytest.raises(CloudRefused, match="terms-not-accepted"):
+        doctor_of(practice).create_project("my-first-project", "My first project")
+
+
+def test_a_project_that_is_absent_or_hidden_is_told_as_either(practice: Practice):
+    found = row(doctor_of(practice).check(Choices("nobodys-project-1", "us-west4")), "project")
+    assert (found.state, found.fix) == ("fail", "choose-project")
+    assert "not there, or you may not see it" in words(found)
+
+
+def test_a_project_that_waits_to_be_deleted_says_so_with_googles_page(practice: Practice):
+    project = practice.cloud.settings.project
+    caller(practice)("DELETE", f"/v3/projects/{project}")
+    found = row(doctor_of(practice).check(ready(practice)), "project")
+    assert found.state == "fail" and "marked for deletion" in words(found)
+    assert str(found.facts["page"]).startswith("https://console.cloud.google.com/")
+
+
+def test_without_any_billing_account_there_is_none_to_choose_and_googles_page_is_named(start_practice: Start):
+    practice = start_practice("no-billing-account", "billing-off")
+    doctor, choices = doctor_of(practice), ready(practice)
+    assert doctor.billing_accounts(choices.project) == []
+    found = row(doctor.check(choices), "billing")
+    assert found.state == "fail" and found.facts["page"] == "https://console.cloud.google.com/billing"
+
+
+def test_waiting_for_google_can_be_ended_and_says_what_for(start_practice: Start):
+    practice = start_practice(ready=False, speed=0.01)  # nothing gets done in this test's time
+    told: list[str] = []
+    with pytest.raises(CloudUnclear, match="stopped-waiting"):
+        doctor_of(practice).fix(
+            "enable-services", Choices(practice.cloud.settings.project, "us-west4"),
+            say=told.append, cancelled=lambda: len(told) > 1,
+        )  # fmt: skip
+    assert told and all(one.startswith("Waiting for Google: ") for one in told)
+
+
+def test_one_look_at_everything_changes_nothing(practice: Practice):
+    def seen() -> dict[str, Any]:
+        db = practice.cloud.db
+        kinds = ("policy", "service", "account", "role", "network", "firewall", "budget")
+        return {kind: db.list(kind) for kind in kinds}
+
+    before = seen()
+    assert "fail" not in states(doctor_of(practice).check(ready(practice))).values()
+    assert seen() == before
