@@ -11,17 +11,19 @@ from tpu_studio.practice.paging import page
 from tpu_studio.practice.resourcemanager import may, need, need_project
 from tpu_studio.practice.routing import Request, Router
 
+_API = "cloudbilling.googleapis.com"
 CLOSED_ACCOUNT = "billingAccounts/00AAAA-11BBBB-22CCCC"
 
 
 def install(router: Router, cloud: Cloud) -> None:
     _grant(cloud)
 
-    @router.route("GET", r"/v1/projects/(?P<project>[^/:]+)/billingInfo")
+    @router.route("GET", r"/v1/projects/(?P<project>[^/:]+)/billingInfo", service=_API)
     def get_info(request: Request) -> dict[str, Any]:
         return _info(cloud, need_project(cloud, request, "resourcemanager.projects.get")["projectId"])
 
-    @router.route("PUT", r"/v1/projects/(?P<project>[^/:]+)/billingInfo", schema="cloudbilling.v1:ProjectBillingInfo")
+    @router.route("PUT", r"/v1/projects/(?P<project>[^/:]+)/billingInfo", schema="cloudbilling.v1:ProjectBillingInfo",
+                  service=_API)  # fmt: skip
     def put_info(request: Request) -> dict[str, Any]:
         account = request.json().get("billingAccountName", "")
         permission = "createBillingAssignment" if account else "deleteBillingAssignment"
@@ -34,18 +36,18 @@ def install(router: Router, cloud: Cloud) -> None:
         cloud.db.put("billing", project, {"account": account})
         return _info(cloud, project)
 
-    @router.route("GET", r"/v1/billingAccounts")
+    @router.route("GET", r"/v1/billingAccounts", service=_API)
     def list_accounts(request: Request) -> dict[str, Any]:
         mine = [a for a in accounts(cloud) if may(cloud, request, "billing.accounts.get", a["name"])]
         if request.one("filter") == "open=true":
             mine = [a for a in mine if a.get("open")]
         return page(request, "billingAccounts", mine, most=100)
 
-    @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)")
+    @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)", service=_API)
     def get_account(request: Request) -> dict[str, Any]:
         return need_account(cloud, request, "billing.accounts.get")
 
-    @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)/projects")
+    @router.route("GET", r"/v1/(?P<account>billingAccounts/[^/:]+)/projects", service=_API)
     def account_projects(request: Request) -> dict[str, Any]:
         account = need_account(cloud, request, "billing.resourceAssociations.list")
         infos = [_info(cloud, project) for project, _ in cloud.db.list("project")]
@@ -53,13 +55,13 @@ def install(router: Router, cloud: Cloud) -> None:
                     [i for i in infos if i.get("billingAccountName") == account["name"]], most=100)  # fmt: skip
 
     @router.route("POST", r"/v1/(?P<account>billingAccounts/[^/:]+):testIamPermissions",
-                  schema="cloudbilling.v1:TestIamPermissionsRequest")  # fmt: skip
+                  schema="cloudbilling.v1:TestIamPermissionsRequest", service=_API)  # fmt: skip
     def test_permissions(request: Request) -> dict[str, Any]:
         name = request.match["account"]
         granted = [p for p in request.json().get("permissions", []) if may(cloud, request, p, name)]
         return {"permissions": granted} if granted else {}
 
-    @router.route("GET", r"/v1/services")
+    @router.route("GET", r"/v1/services", service=_API)
     def list_services(request: Request) -> dict[str, Any]:
         services = [
             {"name": name, "serviceId": name.split("/")[1], "displayName": title,
@@ -68,7 +70,7 @@ def install(router: Router, cloud: Cloud) -> None:
         ]  # fmt: skip
         return page(request, "services", services, most=5000)
 
-    @router.route("GET", r"/v1/(?P<service>services/[^/:]+)/skus")
+    @router.route("GET", r"/v1/(?P<service>services/[^/:]+)/skus", service=_API)
     def list_skus(request: Request) -> dict[str, Any]:
         if request.match["service"] not in skus.NAMES:
             raise not_found(request.match["service"])

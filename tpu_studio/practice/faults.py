@@ -140,6 +140,7 @@ FAULTS = {
             {"permission": "tpu.nodes.create"},
         ),
         Fault("project-id-taken", _ACCOUNT, "The id of the new project is somebody else's already."),
+        Fault("client-project-bare", _ACCOUNT, "The project of your own sign-in client has few services on.", 0),
         Fault("quota-project-needed", _ACCOUNT, "Some of Google's services want to be told which project asks.", 0),
         Fault("quota-not-eligible", _ACCOUNT, "Your project is too new to ask for more quota.", 0),
         Fault("quota-request-denied", _ACCOUNT, "Google says no when you ask for more quota."),

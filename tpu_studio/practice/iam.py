@@ -131,7 +131,7 @@ def install(router: Router, cloud: Cloud) -> None:
             raise GoogleError(404, "NOT_FOUND", f"Service account key {request.match['key']} does not exist.")
         return {}
 
-    @router.route("POST", rf"{account_path}:generateAccessToken")
+    @router.route("POST", rf"{account_path}:generateAccessToken", service="iamcredentials.googleapis.com")
     def generate_token(request: Request) -> dict[str, Any]:
         email = request.match["account"]
         body = request.json()
@@ -149,12 +149,12 @@ def install(router: Router, cloud: Cloud) -> None:
         token = cloud.principals.issue(email, "serviceAccount", tuple(scopes), lifetime_s)
         return {"accessToken": token, "expireTime": cloud.clock.rfc3339(cloud.clock.now() + lifetime_s)}
 
-    @router.route("GET", r"/v1/roles")
+    @router.route("GET", r"/v1/roles", service=_IAM)
     def list_roles(request: Request) -> dict[str, Any]:
         shown = [{"name": name, "title": role.title, "stage": role.stage} for name, role in sorted(roles.ROLES.items())]
         return page(request, "roles", shown, most=1000, usual=300)
 
-    @router.route("GET", r"/v1/(?P<role>roles/[^/:]+)")
+    @router.route("GET", r"/v1/(?P<role>roles/[^/:]+)", service=_IAM)
     def get_role(request: Request) -> dict[str, Any]:
         name = request.match["role"]
         if name not in roles.ROLES:

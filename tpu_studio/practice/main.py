@@ -12,8 +12,9 @@ from typing import Any
 
 from tpu_studio.domain.doubts import read_doubt
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.consumers import TITLES
 from tpu_studio.practice.routing import Router
-from tpu_studio.practice.server import TITLES, PracticeServer
+from tpu_studio.practice.server import PracticeServer
 from tpu_studio.practice.settings import Settings
 
 # A service has install(router, cloud), and prepare(cloud) where a new home needs something of it.
@@ -131,9 +132,9 @@ def prepare_account(cloud: Cloud) -> None:
     })  # fmt: skip
     cloud.principals.grant(f"projects/{project}", "roles/owner", f"user:{settings.owner}")
     db.put("billing", project, {"account": settings.billing_account if settings.ready else ""})
-    for service in TITLES:
-        basic = service.split(".")[0] in ("serviceusage", "cloudresourcemanager", "storage")
-        db.put("service", f"{project}/{service}", {"enabled": settings.ready or basic})
+    if settings.ready:
+        for service in TITLES:
+            db.put("service", f"{project}/{service}", {"enabled": True})
     if settings.ready:
         runner = settings.runner
         db.put("account", runner, {"email": runner, "projectId": project, "displayName": "TPU Studio runner"})

@@ -29,12 +29,14 @@ class Principal:
     """Attributes:
     kind: ``user`` or ``serviceAccount``.
     is_owner: Holds the token that `practice --json` printed.
+    client: Id of the sign-in client (``<project number>-….apps.googleusercontent.com``); "": none of one's own.
     """
 
     email: str
     kind: str = "user"
     scopes: tuple[str, ...] = (CLOUD_PLATFORM,)
     is_owner: bool = False
+    client: str = ""
 
     @property
     def member(self) -> str:
@@ -83,7 +85,7 @@ class Principals:
         if record["expires"] <= self._clock.now():
             self._db.delete("token", token)
             return None
-        return Principal(record["email"], record["kind"], tuple(record["scopes"]))
+        return Principal(record["email"], record["kind"], tuple(record["scopes"]), client=record.get("client", ""))
 
     def revoke(self, token: str) -> bool:
         return self._db.delete("token", token)

@@ -16,6 +16,7 @@ from tpu_studio.practice.paging import page
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
 
+_API = "cloudresourcemanager.googleapis.com"
 _TYPE = "type.googleapis.com/google.cloud.resourcemanager.v3"
 _CREATE_S = 6.0  # practice seconds
 _MOST_PROJECTS = 12
@@ -24,22 +25,22 @@ _MOST_PROJECTS = 12
 def install(router: Router, cloud: Cloud) -> None:
     project = r"(?P<project>[^/:]+)"
 
-    @router.route("GET", r"/v3/projects:search")
+    @router.route("GET", r"/v3/projects:search", service=_API)
     def search(request: Request) -> dict[str, Any]:
         return page(request, "projects", [_v3(p) for p in _found(cloud, request, request.one("query"))], most=500)
 
-    @router.route("GET", r"/v3/projects")
+    @router.route("GET", r"/v3/projects", service=_API)
     def list_children(request: Request) -> dict[str, Any]:
         if not re.fullmatch(r"(folders|organizations)/\d+", request.one("parent")):
             raise GoogleError(400, "INVALID_ARGUMENT", "Request contains an invalid argument.",
                               [bad_request(("parent", "must be folders/{id} or organizations/{id}"))])  # fmt: skip
         return {}  # the practice projects stand under no organisation
 
-    @router.route("GET", rf"/v3/projects/{project}")
+    @router.route("GET", rf"/v3/projects/{project}", service=_API)
     def get(request: Request) -> dict[str, Any]:
         return _v3(need_project(cloud, request, "resourcemanager.projects.get"))
 
-    @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project")
+    @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project", service=_API)
     def create(request: Request) -> dict[str, Any]:
         if cloud.faults.armed("terms-not-accepted") is not None:
             metadata = {"@type": f"{_TYPE}.CreateProjectMetadata", "gettable": False}
@@ -50,7 +51,7 @@ def install(router: Router, cloud: Cloud) -> None:
             cloud, "operations/cp", metadata, {"@type": f"{_TYPE}.Project", **_v3(record)}, takes_s=_CREATE_S
         )
 
-    @router.route("DELETE", rf"/v3/projects/{project}")
+    @router.route("DELETE", rf"/v3/projects/{project}", service=_API)
     def delete(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.delete")
         record["state"] = "DELETE_REQUESTED"
@@ -60,20 +61,30 @@ def install(router: Router, cloud: Cloud) -> None:
             cloud, "operations/pd", metadata, {"@type": f"{_TYPE}.Project", **_v3(record)}, takes_s=1.0
         )
 
-    @router.route("GET", r"/v3/(?P<name>operations/[^/]+)")
+    @router.route("POST", rf"/v3/projects/{project}:undelete", service=_API)
+    def undelete(request: Request) -> dict[str, Any]:
+        record = need_project(cloud, request, "resourcemanager.projects.undelete")
+        record["state"] = "ACTIVE"
+        cloud.db.put("project", record["projectId"], record)
+        metadata = {"@type": f"{_TYPE}.UndeleteProjectMetadata"}
+        return account_operations.begin(
+            cloud, "operations/pu", metadata, {"@type": f"{_TYPE}.Project", **_v3(record)}, takes_s=1.0
+        )
+
+    @router.route("GET", r"/v3/(?P<name>operations/[^/]+)", service=_API)
     def operation(request: Request) -> dict[str, Any]:
         return account_operations.shown(cloud, request.match["name"])
 
-    @router.route("GET", r"/v1/projects")
+    @router.route("GET", r"/v1/projects", service=_API)
     def list_v1(request: Request) -> dict[str, Any]:
         found = _found(cloud, request, request.one("filter"))
         return page(request, "projects", [_v1(record) for record in found], most=500)
 
-    @router.route("GET", rf"/v1/projects/{project}")
+    @router.route("GET", rf"/v1/projects/{project}", service=_API)
     def get_v1(request: Request) -> dict[str, Any]:
         return _v1(need_project(cloud, request, "resourcemanager.projects.get"))
 
-    @router.route("POST", r"/v1/projects")
+    @router.route("POST", r"/v1/projects", service=_API)
     def create_v1(request: Request) -> dict[str, Any]:
         wanted = request.json()
         if unknown := sorted(set(wanted) - {"projectId", "name", "labels", "parent"}):
@@ -87,7 +98,7 @@ def install(router: Router, cloud: Cloud) -> None:
         )
 
     @router.route("POST", rf"/v[13]/projects/{project}:testIamPermissions",
-                  schema="cloudresourcemanager.v3:TestIamPermissionsRequest")  # fmt: skip
+                  schema="cloudresourcemanager.v3:TestIamPermissionsRequest", service=_API)  # fmt: skip
     def test_permissions(request: Request) -> dict[str, Any]:
         asked = request.json().get("permissions", [])
         if request.principal.kind == "serviceAccount" and cloud.doubts.way("project-proof"):
@@ -99,13 +110,13 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"permissions": granted} if granted else {}
 
     @router.route("POST", rf"/v[13]/projects/{project}:getIamPolicy",
-                  schema="cloudresourcemanager.v3:GetIamPolicyRequest")  # fmt: skip
+                  schema="cloudresourcemanager.v3:GetIamPolicyRequest", service=_API)  # fmt: skip
     def get_policy(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.getIamPolicy")
         return cloud.principals.policy(f"projects/{record['projectId']}")
 
     @router.route("POST", rf"/v[13]/projects/{project}:setIamPolicy",
-                  schema="cloudresourcemanager.v3:SetIamPolicyRequest")  # fmt: skip
+                  schema="cloudresourcemanager.v3:SetIamPolicyRequest", service=_API)  # fmt: skip
     def set_policy(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.setIamPolicy")
         return change_policy(cloud, f"projects/{record['projectId']}", request.json().get("policy", {}))
@@ -232,7 +243,7 @@ def _put(cloud: Cloud, wanted: dict[str, Any], owner: str) -> dict[str, Any]:
     }  # fmt: skip
     cloud.db.put("project", project, record)
     cloud.db.put("billing", project, {"account": ""})
-    for service in FRESH:
+    for service in () if cloud.doubts.way("api-made-project") else FRESH:
         cloud.db.put("service", f"{project}/{service}", {"enabled": True})
     cloud.principals.grant(f"projects/{project}", "roles/owner", owner)
     return record

@@ -26,6 +26,7 @@ from typing import IO, Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tpu_studio.domain.loopback import LoopbackServer
+from tpu_studio.practice import consumers
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
@@ -39,9 +40,6 @@ _NO_TOKEN = (
     "Request is missing required authentication credential. Expected OAuth 2 access token, login cookie or other valid "
     "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
 )
-_FREE_SERVICES = ("serviceusage.googleapis.com", "cloudresourcemanager.googleapis.com", "cloudbilling.googleapis.com",
-                  "iam.googleapis.com", "cloudquotas.googleapis.com", "billingbudgets.googleapis.com")  # fmt: skip
-_NEED_QUOTA_PROJECT = ("cloudquotas.googleapis.com", "billingbudgets.googleapis.com", "orgpolicy.googleapis.com")
 DRAIN_BYTES = 1 << 20
 MEMORY_BYTES = 64 << 20  # of a body that is read whole; uploads are streamed
 IDLE_S, PATIENCE_S = 600.0, 60.0  # between requests; within one
@@ -168,11 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
         cloud = self.server.cloud
         if not route.public:
             request.principal = self._principal(request)
-            self._check_quota_project(request.principal, route.service)
-        if "project" in request.match:
-            request.match["project"] = self._project(request.match["project"])
-        if route.service:
-            self._service(route.service, request.match.get("project", cloud.settings.project))
+        consumers.admit(cloud, request, route)
         if route.permission:
             require(cloud, request, route.permission)
 
@@ -197,69 +191,6 @@ class _Handler(BaseHTTPRequestHandler):
                 headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/", error="invalid_token"'},
             )  # fmt: skip
         return who
-
-    def _check_quota_project(self, who: Principal, service: str) -> None:
-        """Whose quota counts for a person's call (``X-Goog-User-Project``): it must be theirs to use."""
-        cloud = self.server.cloud
-        if who.kind != "user":
-            return
-        if named := self.headers.get("X-Goog-User-Project", ""):
-            project = self._project(named)
-            if not cloud.principals.may(who, "serviceusage.services.use", f"projects/{project}"):
-                info = error_info("USER_PROJECT_DENIED", consumer=f"projects/{project}")
-                message = (
-                    f"Caller does not have required permission to use project {project}. Grant the caller the "
-                    "roles/serviceusage.serviceUsageConsumer role, or a custom role with the serviceusage.services.use "
-                    "permission, and then retry. Propagation of the new permission may take a few minutes."
-                )
-                raise GoogleError(403, "PERMISSION_DENIED", message, [info])
-        elif service in _NEED_QUOTA_PROJECT and cloud.faults.armed("quota-project-needed") is not None:
-            info = error_info("SERVICE_DISABLED", service=service, consumer="projects/764086051850")
-            message = (
-                "Your application is authenticating by using local Application Default Credentials. The "
-                f"{service} API requires a quota project, which is not set by default. To learn how to set your quota "
-                "project, see https://cloud.google.com/docs/authentication/adc-troubleshooting/user-creds ."
-            )
-            raise GoogleError(403, "PERMISSION_DENIED", message, [info])
-
-    def _project(self, named: str) -> str:
-        """Its id, for a number as well."""
-        cloud = self.server.cloud
-        for id, record in cloud.db.list("project"):
-            if named in (id, record["number"]):
-                return id
-        message = f"Permission denied on resource project {named}."
-        info = error_info("CONSUMER_INVALID", consumer=f"projects/{named}")
-        raise GoogleError(403, "PERMISSION_DENIED", message, [info])
-
-    def _service(self, service: str, project: str) -> None:
-        cloud = self.server.cloud
-        number = (cloud.db.get("project", project) or {}).get("number", "")
-        state = cloud.db.get("service", f"{project}/{service}") or {"enabled": False}
-        off = not state["enabled"] or state.get("works_at", 0.0) > cloud.clock.now()
-        if off or cloud.faults.armed("service-disabled", service=service, project=project) is not None:
-            title = TITLES.get(service, service)
-            page = f"https://console.developers.google.com/apis/api/{service}/overview?project={number}"
-            message = (
-                f"{title} has not been used in project {number} before or it is disabled. Enable it by visiting "
-                f"{page} then retry. If you enabled this API recently, wait a few minutes for the action to propagate "
-                "to our systems and retry."
-            )
-            help = {"@type": "type.googleapis.com/google.rpc.Help",
-                    "links": [{"description": "Google developers console API activation", "url": page}]}  # fmt: skip
-            info = error_info("SERVICE_DISABLED", service=service, consumer=f"projects/{number}")
-            raise GoogleError(403, "PERMISSION_DENIED", message, [help, info], reason="accessNotConfigured")
-        paid = (cloud.db.get("billing", project) or {}).get("account")
-        unpaid = not paid or cloud.faults.armed("billing-off", project=project) is not None
-        if unpaid and service not in _FREE_SERVICES:
-            message = (
-                f"This API method requires billing to be enabled. Please enable billing on project #{number} by "
-                f"visiting https://console.developers.google.com/billing/enable?project={number} then retry. If you "
-                "enabled billing for this project recently, wait a few minutes for the action to propagate to our "
-                "systems and retry."
-            )
-            info = error_info("BILLING_DISABLED", service=service, consumer=f"projects/{number}")
-            raise GoogleError(403, "PERMISSION_DENIED", message, [info], reason="accountDisabled")
 
     # --------------------------------------------------------------------------------------------------------- faults
 
@@ -338,7 +269,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 def require(cloud: Cloud, request: Request, permission: str, *more: str) -> None:
     """Raises GoogleError 403 unless the caller has *permission* on the request's project, bucket or one of *more*."""
-    resources = [f"projects/{request.match.get('project', cloud.settings.project)}", *more]
+    resources = [f"projects/{request.match.get('project', request.match.get('home', ''))}", *more]
     if "bucket" in request.match:
         resources.append(f"buckets/{request.match['bucket']}")
     if cloud.principals.may(request.principal, permission, *resources):
@@ -434,13 +365,3 @@ def _body(source: Any, headers: Message) -> _Body:
         raise ValueError("a length that is none")
     return _Body(source, int(lengths[0]) if lengths else 0)
 
-
-TITLES = {
-    "tpu.googleapis.com": "Cloud TPU API", "compute.googleapis.com": "Compute Engine API",
-    "storage.googleapis.com": "Cloud Storage JSON API", "cloudtasks.googleapis.com": "Cloud Tasks API",
-    "serviceusage.googleapis.com": "Service Usage API", "cloudquotas.googleapis.com": "Cloud Quotas API",
-    "cloudbilling.googleapis.com": "Cloud Billing API", "billingbudgets.googleapis.com": "Cloud Billing Budget API",
-    "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",
-    "iam.googleapis.com": "Identity and Access Management (IAM) API",
-    "orgpolicy.googleapis.com": "Organization Policy API",
-}  # fmt: skip

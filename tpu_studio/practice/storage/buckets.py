@@ -6,6 +6,7 @@ import base64
 import binascii
 from typing import Any
 
+from tpu_studio.practice import consumers
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.server import require
@@ -65,6 +66,7 @@ class Buckets:
         for id, record in self._service.cloud.db.list("project"):
             if asked in (id, record.get("number")):
                 request.match["project"] = id
+                consumers.check_bucket(self._service.cloud, id)
                 require(self._service.cloud, request, permission)
                 return {"projectId": id, "projectNumber": str(record.get("number", ""))}
         raise GoogleError(400, message=f"Unknown project id: {asked}")

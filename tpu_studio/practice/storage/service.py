@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from functools import wraps
 from typing import Any
 
+from tpu_studio.practice import consumers
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
@@ -43,10 +44,11 @@ class Service:
         router.route(method, pattern, permission=permission, service="storage.googleapis.com")(self._guarded(handler))
 
     def bucket(self, name: str) -> Facts:
-        """Raises: GoogleError 404."""
+        """Raises: GoogleError 403: Cloud Storage is off, or nobody pays, in its project; 404."""
         record = self.store.bucket(name)
         if record is None or self.cloud.faults.take("bucket-gone", bucket=name) is not None:
             raise no_bucket()
+        consumers.check_bucket(self.cloud, record["project"])
         return record
 
     def object(self, bucket: str, name: str, generation: str = "") -> StoredObject:
