@@ -115,3 +115,108 @@ def test_a_new_account_may_serve_and_take_spot_in_some_areas_and_train_nowhere(s
 
 def test_settings_of_a_new_account_are_not_ready(tmp_path: Path):
     assert Settings(tmp_path, new=True).ready is False
+
+
+# ----------------------------------------------------------------------------------- services, and whose project counts
+
+
+CLOUD_PLATFORM = "https://www.googleapis.com/auth/cloud-platform"
+MINE = "mine-123456"
+CALLS = {
+    "cloudbilling.googleapis.com": "/v1/billingAccounts",
+    "cloudresourcemanager.googleapis.com": f"/v3/projects/{MINE}",
+    "iam.googleapis.com": f"/v1/projects/{MINE}/serviceAccounts",
+    "orgpolicy.googleapis.com": f"/v2/projects/{MINE}/policies",
+    "cloudquotas.googleapis.com": f"/v1/projects/{MINE}/locations/global/services/tpu.googleapis.com/quotaInfos",
+    "billingbudgets.googleapis.com": "/v1/billingAccounts/0A1B2C-3D4E5F-678901/budgets",
+    "cloudtasks.googleapis.com": f"/cloudtasks/v2/projects/{MINE}/locations",
+    "tpu.googleapis.com": f"/v2/projects/{MINE}/locations",
+    "compute.googleapis.com": f"/compute/v1/projects/{MINE}/global/networks",
+}
+
+
+def _new_project(start: Start, *faults: str) -> tuple[Any, Call]:
+    practice = start(*faults, new=True, speed=100.0)
+    call = caller(practice)
+    _made(call, MINE)
+    return practice, call
+
+
+@pytest.mark.parametrize("service", CALLS)
+def test_a_service_must_be_on_in_the_project_that_the_call_counts_for(start_practice: Start, service: str):
+    practice, call = _new_project(start_practice)
+    named = {"X-Goog-User-Project": MINE}
+    off = call("GET", CALLS[service], headers=named)
+    assert (off.status, off.reasons) == (403, ["SERVICE_DISABLED"])
+    number = practice.cloud.db.get("project", MINE)["number"]
+    [info] = [one for one in off.error["details"] if "reason" in one]
+    assert info["metadata"] == {"service": service, "consumer": f"projects/{number}"}
+    assert f"has not been used in project {number} before or it is disabled" in off.error["message"]
+
+    practice.cloud.db.put("service", f"{MINE}/{service}", {"enabled": True})
+    practice.cloud.db.put("billing", MINE, {"account": practice.cloud.settings.billing_account})
+    assert call("GET", CALLS[service], headers=named).status == 200
+
+
+def test_google_s_default_services_are_on_in_a_new_project_and_no_others(start_practice: Start):
+    _, call = _new_project(start_practice)
+    named = {"X-Goog-User-Project": MINE}
+    asked = call("GET", f"/v1/projects/{MINE}/services?filter=state:ENABLED&pageSize=200", headers=named)
+    on = {one["config"]["name"].partition(".")[0] for one in asked.body["services"]}
+    assert {"serviceusage", "storage", "bigquery", "logging"} <= on
+    assert not on & {"cloudresourcemanager", "cloudbilling", "iam", "tpu", "compute", "cloudtasks", "cloudquotas"}
+
+
+def test_a_project_that_was_made_by_a_call_may_have_no_service_at_all(start_practice: Start):
+    practice = start_practice(new=True, speed=100.0)
+    practice.cloud.doubts.arm("api-made-project")
+    call = caller(practice)
+    _made(call, MINE)
+    path = f"/v1/projects/{MINE}/services/tpu.googleapis.com"
+    assert call("GET", path, headers={"X-Goog-User-Project": MINE}).reasons == ["SERVICE_DISABLED"]
+    assert call("GET", path).body["state"] == "DISABLED"  # it counts for Google's own project
+
+
+def test_without_a_named_project_a_call_counts_for_the_sign_in_s_own(start_practice: Start):
+    practice, call = _new_project(start_practice, "client-project-bare")
+    token = practice.cloud.principals.issue(practice.cloud.settings.owner)
+    record = practice.cloud.db.get("token", token)
+    practice.cloud.db.put("token", token, {**record, "client": "123456789012-abc.apps.googleusercontent.com"})
+    refused = call("GET", "/v3/projects:search", token=token)
+    assert (refused.status, refused.reasons) == (403, ["SERVICE_DISABLED"])
+    assert "has not been used in project 123456789012 before" in refused.error["message"]
+    assert call("GET", "/v3/projects:search").status == 200  # gcloud's credentials
+
+
+def test_google_s_shared_project_may_serve_nobody(start_practice: Start):
+    practice, call = _new_project(start_practice)
+    practice.cloud.doubts.arm("quota-project-none")
+    refused = call("GET", "/v3/projects:search")
+    assert (refused.status, refused.reasons) == (403, ["SERVICE_DISABLED"])
+    assert "requires a quota project, which is not set by default" in refused.error["message"]
+
+
+def test_a_key_file_s_calls_count_for_its_own_project(start_practice: Start):
+    practice, call = _new_project(start_practice)
+    cloud = practice.cloud
+    email = f"helper@{MINE}.iam.gserviceaccount.com"
+    cloud.db.put("account", email, {"email": email, "projectId": MINE, "uniqueId": "1"})
+    cloud.principals.grant(f"projects/{MINE}", "roles/owner", f"serviceAccount:{email}")
+    token = cloud.principals.issue(email, "serviceAccount", (CLOUD_PLATFORM,))
+    assert call("GET", f"/v3/projects/{MINE}", token=token).reasons == ["SERVICE_DISABLED"]
+    cloud.db.put("service", f"{MINE}/cloudresourcemanager.googleapis.com", {"enabled": True})
+    assert call("GET", f"/v3/projects/{MINE}", token=token).body["projectId"] == MINE
+    begun = call("POST", "/v3/projects", {"projectId": "other-123456"}, token=token)
+    assert (begun.status, begun.error["message"]) == (403, "Service accounts cannot create projects without a parent.")
+
+
+def test_a_project_that_is_to_be_deleted_answers_nothing_but_itself(start_practice: Start):
+    _, call = _new_project(start_practice)
+    call("DELETE", f"/v3/projects/{MINE}")
+    assert call("GET", f"/v3/projects/{MINE}").body["state"] == "DELETE_REQUESTED"
+    named = call("GET", "/v1/billingAccounts", headers={"X-Goog-User-Project": MINE})
+    assert (named.status, named.reasons) == (403, ["CONSUMER_INVALID"]) and "has been deleted" in named.error["message"]
+    listed = call("GET", f"/v2/projects/{MINE}/locations")
+    assert listed.status == 403 and "has been scheduled for deletion" in listed.error["message"]
+    assert call("POST", f"/v3/projects/{MINE}:undelete", {}).status == 200
+    assert call("GET", f"/v3/projects/{MINE}").body["state"] == "ACTIVE"

@@ -75,7 +75,10 @@ def unnamed(credentials: Any) -> Any:
     return credentials
 
 
+_OF_THE_HEADER = ("required permission to use project", "Permission denied on resource project", "has been deleted.")
+
+
 def _of_the_header(error: CloudRefused) -> bool:
     raw = str(error.facts.get("raw"))
-    denied = "required permission to use project" in raw or "Permission denied on resource project" in raw
+    denied = any(words in raw for words in _OF_THE_HEADER)
     return error.id == "service-disabled" or (error.id == "permission-missing" and denied)
