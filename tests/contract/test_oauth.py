@@ -22,6 +22,8 @@ from tests.contract.conftest import Answer, Call, Start, caller
 from tests.fakes.consent import Person
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser
+from tpu_studio.domain.sentences import say
+from tpu_studio.domain.sentences.signin import BLOCKED
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import SignedOut
 
@@ -374,5 +376,61 @@ def test_the_app_tells_an_unticked_box_from_a_person_who_cancelled(practice: Pra
         our_sign_in(practice, Person(cancels=True))
 
     assert unticked.value.id == "scope-missing"
-    assert (cancelled.value.id, cancelled.value.facts["error"]) == ("sign-in-refused", "access_denied")
+    assert (cancelled.value.id, cancelled.value.facts["error"]) == ("sign-in-declined", "access_denied")
     assert practice.cloud.db.list("refresh") == []  # what the first one got was withdrawn
+
+
+@pytest.mark.parametrize("code", sorted(BLOCKED))
+def test_a_page_of_google_s_that_blocks_the_sign_in_never_comes_back_and_shows_its_code(
+    practice: Practice, code: str
+):
+    practice.cloud.faults.arm("signin-blocked", code=code)
+    person = Person()
+    with pytest.raises(SignedOut) as told:
+        our_sign_in(practice, person, cancelled=lambda: bool(person.pages))
+
+    assert told.value.id == "sign-in-cancelled"  # nothing was heard: only the person's own word ended it
+    assert "Access blocked" in person.pages[0] and f": {code}<" in person.pages[0]
+
+
+def test_where_a_blocked_sign_in_does_come_back_it_is_told_by_its_code(practice: Practice):
+    practice.cloud.doubts.arm("signin-blocked-page")
+    for code in BLOCKED:
+        practice.cloud.faults.arm("signin-blocked", code=code)
+        with pytest.raises(SignedOut) as told:
+            our_sign_in(practice, Person())
+        id = "sign-in-declined" if code == "access_denied" else "sign-in-blocked"
+        assert (told.value.id, told.value.facts["error"]) == (id, code)
+        practice.cloud.faults.disarm("signin-blocked")
+
+
+def test_a_page_that_is_left_alone_ends_with_its_own_sentence(practice: Practice):
+    with pytest.raises(SignedOut) as told:
+        browser.sign_in(OURS, Endpoints.at(practice.url), lambda url: True, wait_s=0.2)
+    assert told.value.id == "sign-in-timeout" and "Access blocked" in say(told.value).meaning
+
+
+def test_without_a_browser_the_address_is_told_and_the_answer_is_waited_for(practice: Practice):
+    person, heard = Person(), []
+
+    def told(url: str, opened: bool) -> None:
+        heard.append(opened)
+        person.open(url)  # a person who has copied the link
+
+    granted = browser.sign_in(OURS, Endpoints.at(practice.url), lambda url: False, wait_s=20.0, told=told)
+    person.leave()
+
+    assert heard == [False] and granted.email == practice.cloud.settings.owner
+
+
+def test_a_sign_in_of_a_client_on_testing_knows_when_it_ends_where_google_says_so(start_practice: Start):
+    practice = start_practice("refresh-token-expires")
+    lives = our_sign_in(practice, Person()).lives_s
+    assert lives is not None
+    assert practice.cloud.clock.real_s(7 * 86400 - 3600) < lives <= practice.cloud.clock.real_s(7 * 86400)
+
+    practice.cloud.doubts.arm("testing-token-told")
+    assert our_sign_in(practice, Person()).lives_s is None
+    practice.cloud.faults.disarm("refresh-token-expires")
+    practice.cloud.doubts.disarm()
+    assert our_sign_in(practice, Person()).lives_s is None

@@ -34,8 +34,10 @@ class Person:
             self._thread.join(20)
 
     def visit(self, url: str) -> None:
-        status, page, _ = _fetch(url)
+        status, page, location = _fetch(url)
         self.pages.append(page)
+        if location:
+            self.pages.append(_fetch(location)[1])
         if status != 200:
             return
         form = _Form(page)

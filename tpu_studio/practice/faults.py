@@ -151,6 +151,13 @@ FAULTS = {
         Fault("org-policy", _ACCOUNT, "Your organisation forbids this zone.", 0),
         Fault("token-expired", _ACCOUNT, "Your sign-in has run out and must be renewed."),
         Fault("token-revoked", _ACCOUNT, "Your sign-in was withdrawn: you must sign in again.", 0),
+        Fault(
+            "signin-blocked",
+            _ACCOUNT,
+            "Google shows “Access blocked” instead of asking at the sign-in, and never comes back.",
+            0,
+            {"code": "access_denied"},
+        ),
         Fault("scope-unticked", _ACCOUNT, "At sign-in the box for Google Cloud was not ticked."),
         Fault("refresh-token-rotates", _ACCOUNT, "Google hands out a new key to your sign-in and ends the old one."),
         Fault("refresh-token-expires", _ACCOUNT, "Your sign-in ends after seven days.", 0, {"days": 7}),

@@ -34,6 +34,23 @@ WORDS = {
     "https://www.googleapis.com/auth/drive.file": "See, create and delete only the Google Drive files you use with it",
     "https://www.googleapis.com/auth/cloud-billing": "View and manage your Google Cloud billing accounts",
 }
+BLOCKED: dict[str, tuple[int, str]] = {
+    "access_denied": (
+        403,
+        "This app has not completed the Google verification process. The app is currently being tested, and can only "
+        "be accessed by developer-approved testers.",
+    ),
+    "admin_policy_enforced": (400, "Your organisation's policy does not let this app see your data."),
+    "org_internal": (403, "This client is restricted to users within its organization."),
+    "deleted_client": (401, "The OAuth client was deleted."),
+    "invalid_client": (401, "The OAuth client was not found."),
+    "redirect_uri_mismatch": (400, "The redirect URI in the request does not match the client's."),
+    "disallowed_useragent": (403, "You can't sign in from this screen: the app does not use a secure browser."),
+    "access_not_configured": (400, "Your school's administrator has not configured access to this app."),
+    "invalid_request": (400, "You can't sign in to this app: it doesn't comply with Google's OAuth 2.0 policy."),
+}
+"""Google's page instead of the consent page, by its error code: the number before it and words
+(support.google.com/accounts/answer/16668185 and the authorization errors of its OAuth pages)."""
 _CLIENT = re.compile(r"[A-Za-z0-9_-]+\.apps\.googleusercontent\.com")
 _CODE_GRANT = "authorization_code"
 _JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -59,8 +76,12 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", r"/o/oauth2(?:/v2)?/auth", public=True, pages=True)
     def authorize(request: Request) -> Reply:
         asked = {name: values[0] for name, values in request.query.items()}
-        if refusal := _refusal(cloud, asked):
-            return _page(f"<h1>Access blocked</h1><p>{html.escape(refusal)}</p>", 400)
+        if refused := _refusal(cloud, asked):
+            status, code, words = refused
+            if cloud.doubts.way("signin-blocked-page") and _at_loopback(asked):
+                return _redirect(asked, {"error": code})
+            shown = f"<h1>Access blocked</h1><p>{html.escape(words)}</p><p>Error {status}: {html.escape(code)}</p>"
+            return _page(shown, 400)
         ticket = secrets.token_urlsafe(24)
         cloud.db.put("consent", ticket, {"asked": asked, "until": cloud.clock.now() + CODE_LIFETIME_S})
         return _page(_consent_page(cloud, asked, ticket))
@@ -131,20 +152,28 @@ def prepare(cloud: Cloud) -> None:
 # ------------------------------------------------------------------------------------------------------- the browser
 
 
-def _refusal(cloud: Cloud, asked: dict[str, str]) -> str:
-    """Why Google shows an error page instead of asking; "" = it asks."""
-    target = urllib.parse.urlsplit(asked.get("redirect_uri", ""))
+def _refusal(cloud: Cloud, asked: dict[str, str]) -> tuple[int, str, str] | None:
+    """Why Google shows an error page instead of asking: its number, its error code, words; None = it asks."""
     if cloud.faults.armed("client-gone") is not None:
-        return "Error 401: deleted_client. The OAuth client was deleted."
+        return 401, "deleted_client", BLOCKED["deleted_client"][1]
+    if (blocked := cloud.faults.take("signin-blocked")) is not None:
+        code = str(blocked["code"])
+        status, words = BLOCKED.get(code, (400, "This app sent an invalid request."))
+        return status, code, words
     if not _CLIENT.fullmatch(asked.get("client_id", "")):
-        return "Error 401: invalid_client. The OAuth client was not found."
-    if target.scheme != "http" or target.hostname not in ("127.0.0.1", "localhost", "::1"):
-        return "Error 400: redirect_uri_mismatch. A desktop client is answered at a loopback address only."
+        return 401, "invalid_client", BLOCKED["invalid_client"][1]
+    if not _at_loopback(asked):
+        return 400, "redirect_uri_mismatch", "A desktop client is answered at a loopback address only."
     if asked.get("response_type") != "code":
-        return "Error 400: unsupported_response_type. Only response_type=code is offered."
+        return 400, "unsupported_response_type", "Only response_type=code is offered."
     if asked.get("code_challenge_method", "plain") not in ("plain", "S256"):
-        return "Error 400: invalid_request. Transform algorithm not supported."
-    return "" if _scopes(asked.get("scope", "")) else "Error 400: invalid_request. Missing required parameter: scope"
+        return 400, "invalid_request", "Transform algorithm not supported."
+    return None if _scopes(asked.get("scope", "")) else (400, "invalid_request", "Missing required parameter: scope")
+
+
+def _at_loopback(asked: dict[str, str]) -> bool:
+    target = urllib.parse.urlsplit(asked.get("redirect_uri", ""))
+    return target.scheme == "http" and target.hostname in ("127.0.0.1", "localhost", "::1")
 
 
 def _consent_page(cloud: Cloud, asked: dict[str, str], ticket: str) -> str:
@@ -313,7 +342,7 @@ def _tokens(
     if said:
         answer["refresh_token"] = said
         until = (cloud.db.get("refresh", said) or {}).get("until")
-        if until:
+        if until and not cloud.doubts.way("testing-token-told"):
             answer["refresh_token_expires_in"] = int(cloud.clock.real_s(until - cloud.clock.now()))
     if "openid" in scopes:
         answer["id_token"] = _id_token(cloud, email, client, EMAIL in scopes)

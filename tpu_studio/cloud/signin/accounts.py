@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -33,6 +34,8 @@ class Account:
         kind: oauth (signed in here), gcloud (gcloud's default credentials), key (service-account key file).
         email: "" when the credentials do not tell before they are used.
         project: The project last used with it.
+        since: When it was signed in here, seconds since 1970; 0: not known, or not by us.
+        until: When Google ends the sign-in, by its own word; 0: it named no end.
     """
 
     id: str
@@ -41,6 +44,8 @@ class Account:
     client_id: str = ""
     path: str = ""
     project: str = ""
+    since: float = 0.0
+    until: float = 0.0
 
 
 class Accounts:
@@ -50,8 +55,11 @@ class Accounts:
         SignedOut: ``signed-out``, ``sign-in-…``, ``key-unreadable``, ``reauth-needed``, ``client-gone``.
     """
 
-    def __init__(self, home: Path, endpoints: Endpoints, secrets: Callable[[], Secrets]) -> None:
+    def __init__(
+        self, home: Path, endpoints: Endpoints, secrets: Callable[[], Secrets], now: Callable[[], float] = time.time
+    ) -> None:
         """*secrets* is asked for on first need: looking for a keyring takes time."""
+        self._now = now
         self._file = home / "accounts.json"
         self._endpoints, self._make_secrets = endpoints, secrets
         self._secrets: Secrets | None = None
@@ -103,10 +111,15 @@ class Accounts:
         *,
         cancelled: Callable[[], bool] = lambda: False,
         hint: str = "",
+        told: Callable[[str, bool], None] | None = None,
     ) -> Account:
         """Sign in in the browser, keep the refresh token, and make the account the active one."""
-        granted = browser.sign_in(client, self._endpoints, open_browser, cancelled=cancelled, hint=hint)
-        account = Account(f"oauth:{granted.email or client.id}", "oauth", granted.email, client.id)
+        granted = browser.sign_in(client, self._endpoints, open_browser, cancelled=cancelled, hint=hint, told=told)
+        now = self._now()
+        account = Account(
+            f"oauth:{granted.email or client.id}", "oauth", granted.email, client.id,
+            since=now, until=now + granted.lives_s if granted.lives_s else 0.0,
+        )  # fmt: skip
         self.secrets.put(f"refresh:{account.id}", granted.refresh_token)
         self.secrets.put(f"client:{client.id}", client.secret)
         return self._add(account)
@@ -247,7 +260,7 @@ class Accounts:
         try:
             tree = json.loads(self._file.read_bytes())
             names = set(Account.__dataclass_fields__)
-            known = [Account(**{k: str(v) for k, v in one.items() if k in names}) for one in tree["accounts"]]
+            known = [Account(**{k: _plain(k, v) for k, v in one.items() if k in names}) for one in tree["accounts"]]
             return known, str(tree.get("active", ""))
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return [], ""  # nobody is signed in; what can be found again is offered again
@@ -255,3 +268,11 @@ class Accounts:
     def _write(self, accounts: list[Account], active: str) -> None:
         tree = {"format": 1, "active": active, "accounts": [asdict(one) for one in accounts]}
         write_atomically(self._file, json.dumps(tree, indent=1, sort_keys=True).encode() + b"\n")
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A field of ``accounts.json``; a damaged time is none."""
+    if name not in ("since", "until"):
+        return str(value)
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < 1e12
+    return float(value) if good else 0.0

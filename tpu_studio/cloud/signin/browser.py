@@ -27,6 +27,7 @@ from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import TIMEOUT, once, plain_session
 from tpu_studio.domain.loopback import LoopbackServer
+from tpu_studio.domain.sentences.signin import BLOCKED
 from tpu_studio.wire.errors import CloudUnclear, SignedOut
 
 SCOPES = (
@@ -52,25 +53,27 @@ class Client:
         """The client in the JSON file that the Google console offers for download.
 
         Raises:
-            SignedOut: ``client-unreadable`` (facts: raw).
+            SignedOut: ``client-unreadable`` (facts: raw; ``what`` it is instead: ``web``, ``key``, ``gcloud``,
+                ``no-secret``, ``json``, ``other``).
         """
         try:
             tree = json.loads(text)
             inner = tree["installed"]
             return cls(str(inner["client_id"]), str(inner["client_secret"]))
-        except (ValueError, KeyError, TypeError) as error:
-            web = '"web"' in text
-            raise SignedOut("client-unreadable", web=web, raw=type(error).__name__) from None
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise SignedOut("client-unreadable", what=_what_instead(text), raw=type(error).__name__) from None
 
 
 @dataclass(frozen=True)
 class Granted:
-    """What a sign-in gave. *scopes* are those really ticked."""
+    """What a sign-in gave. *scopes* are those really ticked; *lives_s*: in how many seconds the refresh token ends, by
+    Google's word (``refresh_token_expires_in``: seven days where the client's consent screen is on Testing)."""
 
     email: str
     refresh_token: str = field(repr=False)
     access_token: str = field(repr=False)
     scopes: tuple[str, ...] = ()
+    lives_s: float | None = None
 
 
 def sign_in(
@@ -81,6 +84,7 @@ def sign_in(
     cancelled: Callable[[], bool] = lambda: False,
     hint: str = "",
     wait_s: float = WAIT_S,
+    told: Callable[[str, bool], None] | None = None,
 ) -> Granted:
     """Open the browser, wait for the answer, exchange it.
 
@@ -88,10 +92,12 @@ def sign_in(
         open_browser: Given the address; False when no browser could be opened.
         cancelled: Asked four times a second.
         hint: The account to offer first.
+        told: Hears the address, and whether a browser opened it. Whoever listens can have it opened by hand, so it is
+            waited for all the same.
 
     Raises:
-        SignedOut: ``sign-in-cancelled``, ``sign-in-timeout``, ``sign-in-refused`` (facts: error), ``no-browser``
-            (facts: url), ``scope-missing``, ``client-gone``.
+        SignedOut: ``sign-in-cancelled``, ``sign-in-timeout``, ``sign-in-declined``, ``sign-in-blocked`` and
+            ``sign-in-refused`` (facts: error), ``no-browser`` (facts: url), ``scope-missing``, ``client-gone``.
         CloudUnclear: ``network-down`` …
     """
     verifier = secrets.token_urlsafe(64)
@@ -110,12 +116,15 @@ def sign_in(
             **({"login_hint": hint} if hint else {}),
         }
         url = f"{endpoints.authorize}?{urlencode(query)}"
-        if not open_browser(url):
+        opened = open_browser(url)
+        if told is not None:
+            told(url, opened)
+        elif not opened:
             raise SignedOut("no-browser", url=url)
         answer = waiting.answer(cancelled, wait_s)
         if "error" in answer:
-            raise SignedOut("sign-in-refused", error=answer["error"][:80])
-        told = _post(
+            raise refusal(answer["error"][:80])
+        reply = _post(
             endpoints.token,
             {
                 "grant_type": "authorization_code",
@@ -126,14 +135,24 @@ def sign_in(
                 "code_verifier": verifier,
             },
         )
-    scopes = tuple(str(told.get("scope", "")).split())
+    scopes = tuple(str(reply.get("scope", "")).split())
     if NEEDED not in scopes:
-        _revoke_quietly(endpoints, str(told.get("refresh_token") or told.get("access_token") or ""))
+        _revoke_quietly(endpoints, str(reply.get("refresh_token") or reply.get("access_token") or ""))
         raise SignedOut("scope-missing", granted=list(scopes))
-    if not told.get("refresh_token"):
+    if not reply.get("refresh_token"):
         raise SignedOut("sign-in-refused", error="no refresh token")
-    email = email_of(endpoints, str(told["access_token"]))
-    return Granted(email, str(told["refresh_token"]), str(told["access_token"]), scopes)
+    email = email_of(endpoints, str(reply["access_token"]))
+    lives = reply.get("refresh_token_expires_in")
+    lives_s = float(lives) if isinstance(lives, (int, float)) and not isinstance(lives, bool) and lives > 0 else None
+    return Granted(email, str(reply["refresh_token"]), str(reply["access_token"]), scopes, lives_s)
+
+
+def refusal(error: str) -> SignedOut:
+    """What came back instead of a code, by its OAuth error code (Google, "OAuth 2.0 for Mobile & Desktop Apps",
+    authorization errors). Most of these Google shows on a page of its own and never sends back."""
+    if error == "access_denied":
+        return SignedOut("sign-in-declined", error=error)
+    return SignedOut("sign-in-blocked" if error in BLOCKED else "sign-in-refused", error=error)
 
 
 def email_of(endpoints: Endpoints, access_token: str) -> str:
@@ -156,6 +175,21 @@ def revoke(endpoints: Endpoints, token: str) -> None:
             raise errors.of_reply(reply.status_code, reply.content)
 
     once(ask)
+
+
+def _what_instead(text: str) -> str:
+    """What a file is that is no client of a desktop app, as a word for ``client-unreadable``."""
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return "other"
+    if not isinstance(tree, dict):
+        return "json"
+    if "web" in tree:
+        return "web"
+    if "installed" in tree:
+        return "no-secret"
+    return {"service_account": "key", "authorized_user": "gcloud"}.get(str(tree.get("type")), "json")
 
 
 def _challenge(verifier: str) -> str:

@@ -2,25 +2,90 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.sentences.sentence import Entry, Sentence
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 
 _NOTHING = "Nothing was changed and nothing was charged."
+
+GCLOUD_COMMAND = "gcloud auth application-default login"
+TESTING_DAYS = 7  # support.google.com/cloud/answer/15549945
+
+# What Google's own page says instead of asking, by the error code on it: what it means, and what ends it. Codes:
+# developers.google.com/identity/protocols/oauth2/native-app (authorization errors) and
+# support.google.com/accounts/answer/16668185; "access_denied" with 403 is what an address gets that is no test user.
+BLOCKED: dict[str, tuple[str, str]] = {
+    "access_denied": (
+        "The client's consent screen is on Testing, and this address is not one of its test users.",
+        "In the console, under Audience, add the address as a test user, or press Publish app. Then open the page again.",
+    ),
+    "admin_policy_enforced": (
+        "Your organisation's administrator does not allow this client.",
+        "Ask the administrator to trust the client's id, choose another account, or sign in with gcloud.",
+    ),
+    "org_internal": (
+        "The client is for the people of one organisation, and this account is not among them.",
+        "Choose the organisation's account, or set the audience to External in the console.",
+    ),
+    "invalid_client": (
+        "Google does not know the client: its file is incomplete, or from a project that is gone.",
+        "Make a client of the type “Desktop app” and give us its new file.",
+    ),
+    "deleted_client": (
+        "The client was deleted in the console.",
+        "Restore it there within 30 days, or make a new one of the type “Desktop app”.",
+    ),
+    "redirect_uri_mismatch": (
+        "The client is not of the type “Desktop app”.",
+        "Make one of that type and give us its file.",
+    ),
+    "disallowed_useragent": (
+        "The page was opened inside another program, which Google does not allow.",
+        "Copy the link and open it in an ordinary browser.",
+    ),
+    "access_not_configured": (
+        "Your school's or company's administrator has not allowed this client.",
+        "Ask the administrator, choose another account, or sign in with gcloud.",
+    ),
+    "invalid_request": (
+        "Google does not take the request of this client.",
+        "Make a new client of the type “Desktop app”; if it stays, sign in with gcloud.",
+    ),
+}
+_INSTEAD = {
+    "web": "It belongs to a client of the type “Web application”.",
+    "key": "It is the key of a service account: that is the third way to sign in.",
+    "gcloud": "These are credentials that gcloud made: that is the first way to sign in, and it finds them by itself.",
+    "no-secret": "It is one, but its id or secret is missing: it was copied incompletely.",
+    "json": "It is a JSON file of something else.",
+}
+
+
+def _blocked(f: Facts) -> Sentence:
+    meaning, action = BLOCKED.get(f.text("error"), BLOCKED["invalid_request"])
+    return Sentence(f"Google blocked the sign-in ({f.text('error', 'no code')})", f"{meaning} {_NOTHING}", action)
+
+
+def _minutes(f: Facts) -> str:
+    seconds = f.raw("seconds")
+    return figures.duration(float(seconds)) if isinstance(seconds, (int, float)) else "5 min"
 
 ERRORS: dict[str, Entry] = {
     "sign-in-cancelled": Sentence("Signing in was cancelled", _NOTHING, "Start again when you like."),
     "sign-in-timeout": lambda f: Sentence(
-        "No answer came from the browser",
-        f"We waited {f.text('seconds', '300')} seconds for the page to be confirmed. {_NOTHING}",
-        "Sign in again; keep the browser's tab open until it says that you can close it.",
+        f"Google's page did not come back within {_minutes(f)}",
+        f"It was closed, left open, or says “Access blocked”: that page never comes back by itself. {_NOTHING}",
+        "Sign in again. If Google's page shows an error code, “Google shows an error” says what ends it.",
     ),
+    "sign-in-declined": Sentence(
+        "Google was told no",
+        f"Cancel was pressed on its page, or it does not let this account in. {_NOTHING}",
+        "Sign in again and press Continue, or choose another account. Where the page says “Access blocked”, add your "
+        "address as a test user of the client.",
+    ),
+    "sign-in-blocked": _blocked,
     "sign-in-refused": lambda f: Sentence(
         "Google did not sign you in",
-        (
-            "You, or your organisation's administrator, said no. "
-            if f.text("error") in ("access_denied", "admin_policy_enforced")
-            else "The answer was not one that lets us go on. "
-        )
-        + _NOTHING,
+        f"Its answer ({f.text('error', 'without a reason')}) was not one that lets us go on. {_NOTHING}",
         "Try again, choose another account, or use credentials that gcloud made.",
     ),
     "no-browser": lambda f: Sentence(
@@ -30,14 +95,13 @@ ERRORS: dict[str, Entry] = {
     ),
     "client-unreadable": lambda f: Sentence(
         "This is not the file of a desktop sign-in client",
-        ("It belongs to a client of the type “Web application”. " if f.raw("web") else "It cannot be read as one. ")
-        + _NOTHING,
+        f"{_INSTEAD.get(f.text('what'), 'It cannot be read as one.')} {_NOTHING}",
         "In the Google console, create an OAuth client of the type “Desktop app” and choose the file it offers.",
     ),
     "gcloud-absent": lambda f: Sentence(
         "gcloud has left no credentials on this computer",
         f"They would be in {f.file('path')}. {_NOTHING}",
-        "Run “gcloud auth application-default login” once, or sign in here.",
+        f"Run “{GCLOUD_COMMAND}” once, or sign in here.",
     ),
     "key-unreadable": lambda f: Sentence(
         f"{f.file('path')} is not a service-account key",

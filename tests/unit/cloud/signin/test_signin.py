@@ -20,6 +20,7 @@ from tpu_studio.cloud.signin import gcloud
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import NEEDED, SCOPES, Client
 from tpu_studio.cloud.signin.secrets import PrivateFile, Session
+from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import SignedOut, StudioError
 
 CLIENT = Client("client-1.apps", "client-secret-that-must-not-leak")
@@ -35,6 +36,7 @@ class Google:
         self.revoked: list[str] = []
         self.challenge = ""
         self.refused: dict[str, str] | None = None
+        self.more: dict[str, object] = {}
         self.seen: list[requests.Response] = []
         google = self
 
@@ -50,13 +52,14 @@ class Google:
                 hashed = hashlib.sha256(given["code_verifier"].encode()).digest()
                 assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == google.challenge
                 assert (given["code"], given["client_secret"]) == ("the-code", CLIENT.secret)
-                self.reply(200, {"access_token": ACCESS, "refresh_token": REFRESH, "scope": google.scopes})
+                granted = {"access_token": ACCESS, "refresh_token": REFRESH, "scope": google.scopes}
+                self.reply(200, {**granted, **google.more})
 
             def do_GET(self) -> None:
                 assert self.headers["Authorization"] == f"Bearer {ACCESS}"
                 self.reply(200, {"email": "ada@example.com"})
 
-            def reply(self, status: int, tree: dict[str, str]) -> None:
+            def reply(self, status: int, tree: dict[str, object]) -> None:
                 body = json.dumps(tree).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
@@ -148,7 +151,7 @@ def test_saying_no_in_the_browser_is_no_error_of_ours(accounts: Accounts, google
     google.answer = lambda code, state: {"error": "access_denied", "state": state}
     with pytest.raises(SignedOut) as told:
         accounts.sign_in(CLIENT, google.browse)
-    assert (told.value.id, told.value.facts["error"]) == ("sign-in-refused", "access_denied")
+    assert (told.value.id, told.value.facts["error"]) == ("sign-in-declined", "access_denied")
 
 
 def test_an_answer_with_another_state_is_not_taken(accounts: Accounts, google: Google):
@@ -205,9 +208,32 @@ def test_secrets_do_not_show_in_a_repr(accounts: Accounts, google: Google):
 def test_a_client_file_of_the_console_is_read_and_a_web_client_refused():
     told = json.dumps({"installed": {"client_id": "a", "client_secret": "b", "auth_uri": "https://…"}})
     assert Client.parse(told) == Client("a", "b")
-    for wrong in ("", "[]", "{", json.dumps({"web": {"client_id": "a", "client_secret": "b"}})):
-        with pytest.raises(SignedOut, match="client-unreadable"):
-            Client.parse(wrong)
+    wrong = {
+        "": "other", "{": "other", "[]": "json", "{}": "json",
+        '{"web": {"client_id": "a", "client_secret": "b"}}': "web",
+        '{"type": "service_account"}': "key", '{"type": "authorized_user"}': "gcloud",
+        '{"installed": {"client_id": "a"}}': "no-secret",
+    }  # fmt: skip
+    for text, what in wrong.items():
+        with pytest.raises(SignedOut, match="client-unreadable") as refused:
+            Client.parse(text)
+        assert refused.value.facts["what"] == what
+    with pytest.raises(SignedOut) as refused:
+        Client.parse('{"web": {}}')
+    assert "Web application" in say(refused.value).meaning
+
+
+def test_when_a_sign_in_was_made_and_when_google_ends_it_is_remembered(google: Google, tmp_path: Path):
+    google.more = {"refresh_token_expires_in": 604799}
+    accounts = Accounts(tmp_path, google.endpoints, lambda: Session(), now=lambda: 1000.0)
+    accounts.sign_in(CLIENT, google.browse)
+    again = Accounts(tmp_path, google.endpoints, lambda: Session()).active()
+    assert again is not None and (again.since, again.until) == (1000.0, 1000.0 + 604799)
+    google.more = {"refresh_token_expires_in": "soon"}
+    assert accounts.sign_in(CLIENT, google.browse).until == 0.0
+    accounts._file.write_text(accounts._file.read_text().replace("1000.0", '"yesterday"'))
+    damaged = accounts.active()
+    assert damaged is not None and damaged.since == 0.0
 
 
 def test_credentials_of_gcloud_are_found_where_gcloud_puts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
