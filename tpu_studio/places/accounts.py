@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Any
 
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.signin import secrets
+from tpu_studio.cloud.signin import gcloud, secrets
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.domain.catalogue import catalogue_at
@@ -80,6 +82,23 @@ class Side:
 
     def open_browser(self, url: str) -> bool:
         return self._browse(url)
+
+    def has_gcloud(self) -> bool:
+        return shutil.which("gcloud") is not None
+
+    def gcloud_credentials(self) -> str | None:
+        found = gcloud.find()
+        return None if found is None else found.email
+
+    def gcloud_file(self) -> str:
+        return str(gcloud.default_file())
+
+    def practice_client(self) -> str:
+        if self.place != "practice":
+            return ""
+        inner = {"client_id": PRACTICE_CLIENT.id, "client_secret": PRACTICE_CLIENT.secret,
+                 "redirect_uris": ["http://localhost"]}  # fmt: skip
+        return json.dumps({"installed": inner}, indent=1)
 
     def secrets_where(self) -> str:
         return self.signing.secrets.where

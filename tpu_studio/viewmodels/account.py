@@ -20,6 +20,7 @@ from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.accountside import AccountLike, AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
 from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.viewmodels.signin import SignInGuide, Waiting
 from tpu_studio.wire.errors import CloudRefused, SignedOut
 from tpu_studio.wire.job import Job
 from tpu_studio.workflow.account.ports import Allowance, Choices, QuotaRequest, Result
@@ -45,6 +46,7 @@ class AccountViewModel:
         self._make: dict[str, Callable[[], AccountSide]] = {}
         self._asked = 0
         self._cancelled = False
+        self.waiting = Waiting(0.0)  # the sign-in under way, or the last one
         self.rented: Callable[[str], Sequence[str]] = lambda place: ()  # names of the runs that go on at a place
         self._running: Handle | None = None
         self._results: dict[str, Result] = {}
@@ -101,7 +103,7 @@ class AccountViewModel:
         def work() -> tuple[tuple[Person, ...], bool, bool, str, Choices]:
             active = side.signing.active()
             people = tuple(
-                Person(one.id, one.email, one.kind, active is not None and one.id == active.id)
+                Person(one.id, one.email, one.kind, active is not None and one.id == active.id, one.since, one.until)
                 for one in side.signing.all()
             )
             choices = side.choices.of(active.id if active else "")
@@ -167,10 +169,11 @@ class AccountViewModel:
         if side is None or self.state.value.signing_in:
             return
         self._cancelled = False
+        self.waiting = Waiting(self._now())
         self._change(signing_in=True, address="", problem=None)
 
-        def browse(url: str) -> bool:
-            return side.open_browser(url)
+        def told(url: str, opened: bool) -> None:  # in the thread that waits; the sheet looks each second
+            self.waiting = replace(self.waiting, address=url, opened=opened)
 
         def work() -> AccountLike:
             known = next((one for one in side.signing.all() if one.client_id), None)
@@ -182,13 +185,36 @@ class AccountViewModel:
             if client is None:
                 raise SignedOut("client-unreadable")
             return side.signing.sign_in(
-                client, browse, cancelled=lambda: self._cancelled, hint=known.email if known else ""
+                client,
+                side.open_browser,
+                cancelled=lambda: self._cancelled,
+                hint=known.email if known else "",
+                told=told,
             )
 
         self._signed(work)
 
     def cancel_sign_in(self) -> None:
         self._cancelled = True
+
+    def open_again(self) -> None:
+        """Open the page of the sign-in that is waited for once more."""
+        side, waiting = self.side, self.waiting
+        if side is not None and waiting.address:
+            address = waiting.address
+
+            def opened(is_open: bool) -> None:
+                if self.waiting.address == address:
+                    self.waiting = replace(self.waiting, opened=is_open)
+
+            self._tasks.submit(lambda: side.open_browser(address), done=opened, failed=self._failed)
+
+    def guide(self) -> SignInGuide:
+        """The ways in, step by step, for one sheet."""
+        return SignInGuide(self, self._tasks)
+
+    def now(self) -> float:
+        return self._now()
 
     def use_gcloud(self) -> None:
         if (side := self.side) is not None:

@@ -106,6 +106,8 @@ class Person:
     email: str
     kind: str
     active: bool
+    since: float = 0.0
+    until: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,11 @@ class AccountView:
     @property
     def signed_in(self) -> bool:
         return any(person.active for person in self.people)
+
+    @property
+    def welcomes(self) -> bool:
+        """Nobody is signed in, and that has been looked at: the page leads to the one thing to do."""
+        return bool(self.rows) and not self.signed_in
 
     @property
     def who(self) -> str:
@@ -188,6 +195,51 @@ class AccountView:
 
     def row(self, id: str) -> Row | None:
         return next((row for row in self.rows if row.id == id), None)
+
+
+@dataclass(frozen=True)
+class WelcomeWords:
+    """What the page says before anybody has signed in. *facts*: three, title and text each."""
+
+    title: str
+    text: str
+    button: str
+    second: str
+    facts: tuple[tuple[str, str], tuple[str, str], tuple[str, str]]
+
+
+def welcome_of(place: str) -> WelcomeWords:
+    if place == "practice":
+        return WelcomeWords(
+            "Rehearse the way to a Google Cloud account",
+            "Sign in at the practice cloud and go through every step that Google will ask for. Nothing leaves this "
+            "computer.",
+            "Sign in to practise…",
+            "Start a practice run",
+            (
+                ("What it is for", "To know the steps before they are real. Practice runs start without any of it."),
+                ("What it costs", "Nothing. There is no account, no card and no bill."),
+                ("What comes then", "A project, billing, services, a bucket, quota: each by one press, as at Google."),
+            ),
+        )
+    return WelcomeWords(
+        "Sign in to rent TPUs on Google Cloud",
+        "You are led step by step, also if you have no Google Cloud account yet.",
+        "Sign in…",
+        "Rehearse it first",
+        (
+            ("What it is for", "TPU Studio rents, watches and deletes TPUs in your name. It never sees your password."),
+            (
+                "What it costs",
+                "Nothing. You pay Google for a TPU only while a run has one: its price and its cap are shown before.",
+            ),
+            (
+                "What comes then",
+                "A list of checks, most of them repaired by one press: about ten minutes. Google may take days to grant "
+                "TPU quota.",
+            ),
+        ),
+    )
 
 
 def rows_of(results: dict[str, Result], fixing: str = "", doing: str = "") -> tuple[Row, ...]:

@@ -9,19 +9,24 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.tasks import InlineTasks
+from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.gui.account import sheets
 from tpu_studio.gui.account.page import AccountPage
 from tpu_studio.gui.account.picklist import PickList
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.fields import LineEdit
+from tpu_studio.gui.kit.choose import Segmented
+from tpu_studio.gui.kit.fields import ComboBox, LineEdit
 from tpu_studio.gui.kit.rows import CheckRow
+from tpu_studio.gui.kit.states import DropZone
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.account import AccountViewModel, project_id
 from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.viewmodels.signin import Waiting
 from tpu_studio.wire.errors import CloudUnclear, SignedOut
 from tpu_studio.workflow.account.ports import Allowance, BillingAccount, Choices, ProjectSeen, QuotaRequest, Result
 
@@ -32,12 +37,15 @@ class One:
     kind: str = "oauth"
     email: str = "ada@example.com"
     client_id: str = "c"
+    since: float = 0.0
+    until: float = 0.0
 
 
 class Signing:
     def __init__(self) -> None:
         self.accounts: list[One] = []
         self.revokes = True
+        self.clients: list[Any] = []
         self.trouble: Exception | None = None
 
     def all(self) -> Sequence[One]:
@@ -53,8 +61,12 @@ class Signing:
         return self.accounts[-1]
 
     def sign_in(
-        self, client: Any, open_browser: Callable[[str], bool], *, cancelled: Callable[[], bool], hint: str = ""
-    ) -> One:
+        self, client: Any, open_browser: Callable[[str], bool], *, cancelled: Callable[[], bool], hint: str = "",
+        told: Callable[[str, bool], None] | None = None,
+    ) -> One:  # fmt: skip
+        self.clients.append(client)
+        if told is not None:
+            told("https://accounts.example/sign-in", open_browser("https://accounts.example/sign-in"))
         if self.trouble:
             raise self.trouble
         self.accounts.append(One("oauth:ada@example.com"))
@@ -85,6 +97,11 @@ class World:
     fixed: list[str] = field(default_factory=list)
     requests: list[QuotaRequest] = field(default_factory=list)
     trouble: Exception | None = None
+    own: Any = "client"
+    gcloud: bool = False
+    credentials: str | None = None
+    browser: bool = True
+    opened: list[str] = field(default_factory=list)
 
     @property
     def choices(self) -> World:
@@ -100,16 +117,29 @@ class World:
         return self
 
     def parse_client(self, text: str) -> Any:
-        return text
+        return Client.parse(text)
 
     def own_client(self) -> Any:
-        return "client"
+        return self.own
 
     def open_browser(self, url: str) -> bool:
-        return True
+        self.opened.append(url)
+        return self.browser
 
     def secrets_where(self) -> str:
         return "file"
+
+    def has_gcloud(self) -> bool:
+        return self.gcloud
+
+    def gcloud_credentials(self) -> str | None:
+        return self.credentials
+
+    def gcloud_file(self) -> str:
+        return "~/.config/gcloud/application_default_credentials.json"
+
+    def practice_client(self) -> str:
+        return '{"installed": {"client_id": "practice", "client_secret": "x"}}'
 
     def check(self, choices: Choices, *, told: Any = None, only: Sequence[str] = ()) -> list[Result]:
         if self.trouble:
@@ -207,14 +237,97 @@ def button_of(sheet: Sheet, text: str) -> Button:
 
 
 def signed_in(qtbot: QtBot, page: AccountPage) -> None:
-    press(qtbot, row(page, "You are not signed in").button)
+    press(qtbot, page.welcome.button)
     answer(qtbot, page, "Sign in in the browser")
 
 
-def test_nobody_signed_in_sees_the_way_in_and_what_comes_after(page: AccountPage):
-    assert page.heading.text() == "Sign in to begin"
-    assert row(page, "You are not signed in").button is not None
-    assert row(page, "Billing").button is None
+def test_nobody_signed_in_sees_one_thing_to_do_what_it_is_for_and_what_it_costs(qtbot: QtBot, page: AccountPage):
+    assert page.welcome.isVisible() and not page.list.isVisible() and not page.quota.isVisible()
+    filled = [one for one in page.findChildren(Button) if one.isVisible() and one.kind == "primary"]
+    assert filled == [page.welcome.button]
+    words = " ".join(text.text() for text in page.welcome.findChildren(QLabel))
+    assert "What it costs" in words and "Nothing." in words and "What it is for" in words
+    signed_in(qtbot, page)
+    assert page.list.isVisible() and page.quota.isVisible() and not page.welcome.isVisible()
+
+
+def test_before_signing_in_the_practice_cloud_is_one_press_away(qtbot: QtBot, page: AccountPage):
+    press(qtbot, page.welcome.second)
+    assert page.places.value == "practice" and "Rehearse" in page.welcome.heading.text()
+    assert not any("nothing can be rented" in text.text() for text in page.findChildren(QLabel) if text.isVisible())
+
+
+def test_the_sheet_looks_for_gcloud_and_uses_what_it_left(qtbot: QtBot, page: AccountPage, world: World):
+    world.own = None
+    page.model.look()
+    press(qtbot, page.welcome.button)
+    shown = sheet(page)
+    go = button_of(shown, "I have done it")
+    press(qtbot, go)
+    assert any("application_default_credentials.json" in text.text() for text in shown.findChildren(QLabel))
+    world.gcloud, world.credentials = True, "ada@example.com"
+    qtbot.waitUntil(lambda: go.text() == "Use these credentials")
+    press(qtbot, go)
+    assert world.signing.accounts == [One("gcloud", "gcloud")] and page.list.isVisible()
+
+
+def test_the_command_and_the_link_are_copied(qtbot: QtBot, page: AccountPage, world: World):
+    world.own = None
+    page.model.look()
+    press(qtbot, page.welcome.button)
+    press(qtbot, next(one for one in sheet(page).findChildren(Button) if one.accessibleName() == "Copy the command"))
+    assert QGuiApplication.clipboard().text() == "gcloud auth application-default login"
+
+
+def test_a_web_client_dropped_on_the_sheet_is_named_and_the_button_waits(
+    qtbot: QtBot, page: AccountPage, world: World, tmp_path: Path
+):
+    world.own = None
+    page.model.look()
+    press(qtbot, page.welcome.button)
+    shown = sheet(page)
+    shown.findChild(Segmented).set_value("client")
+    page_of = shown.findChild(Segmented)
+    page_of.changed.emit("client")
+    go = button_of(shown, "Sign in in the browser")
+    assert not go.isEnabled()
+    file = tmp_path / "client_secret.json"
+    file.write_text('{"web": {"client_id": "a"}}', "utf-8")
+    shown.findChild(DropZone).dropped.emit([file])
+    assert any("Web application" in text.text() for text in shown.findChildren(QLabel)) and not go.isEnabled()
+    file.write_text('{"installed": {"client_id": "a", "client_secret": "b"}}', "utf-8")
+    shown.findChild(DropZone).dropped.emit([file])
+    assert go.isEnabled()
+    press(qtbot, go)
+    assert world.signing.clients == [Client("a", "b")] and page.list.isVisible()
+
+
+def test_while_the_browser_is_open_the_page_can_be_opened_again_copied_and_asked_about(
+    qtbot: QtBot, page: AccountPage, world: World
+):
+    world.browser = False
+    model = page.model
+    model.waiting = Waiting(model.now(), "https://accounts.example/sign-in", opened=False)
+    model._change(signing_in=True)
+    shown = sheet(page)
+    words = lambda: " ".join(text.text() for text in shown.findChildren(QLabel))  # noqa: E731
+    assert "Copy the link" in words() and "of 5 min" in words()
+    press(qtbot, button_of(shown, "Copy the link"))
+    assert QGuiApplication.clipboard().text() == "https://accounts.example/sign-in"
+    press(qtbot, button_of(shown, "Open again"))
+    assert world.opened == ["https://accounts.example/sign-in"]
+    which = shown.findChild(ComboBox)
+    which.chosen.emit("access_denied")
+    assert "test user" in words()
+    qtbot.keyClick(shown, Qt.Key.Key_Escape)
+    assert model._cancelled and not shown.isVisible()
+
+
+def test_a_sign_in_says_when_it_ends(page: AccountPage, world: World):
+    now = page.model.now()
+    world.signing.accounts.append(One("oauth:ada", since=now - 86400, until=now + 6 * 86400))
+    page.model.look()
+    assert any("signed in yesterday; ends on" in text.text() for text in page.findChildren(QLabel))
 
 
 def test_signing_in_then_a_project_then_the_repair_and_taking_it_back(qtbot: QtBot, page: AccountPage, world: World):
@@ -327,8 +440,7 @@ def test_by_keyboard_each_step_leads_to_the_next_and_never_to_something_else(
 ):
     """The button that was pressed goes away while it is worked at; Return pressed again must not ask for quota."""
     page.activateWindow()
-    first = row(page, "You are not signed in").button
-    assert first is not None
+    first = page.welcome.button
     first.setFocus()
     qtbot.waitUntil(first.hasFocus)
     qtbot.keyClick(first, Qt.Key.Key_Return)

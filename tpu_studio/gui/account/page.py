@@ -14,8 +14,9 @@ from PySide6.QtGui import QDesktopServices, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.domain.sentences.account import DONE
-from tpu_studio.gui.account import sheets
+from tpu_studio.gui.account import sheets, signin
 from tpu_studio.gui.account.quota import QuotaCard
+from tpu_studio.gui.account.welcome import Welcome
 from tpu_studio.gui.kit.bars import ProgressBar
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Card, PageHeader, Scroll, Strip, clear_layout
@@ -30,6 +31,7 @@ from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView, QuotaRow, Row
 from tpu_studio.viewmodels.prices import PricesView, PricesViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.viewmodels.signin import lasts_words
 
 CONSOLE = "https://console.cloud.google.com/"
 TWO_COLUMNS_FROM = 960
@@ -107,7 +109,10 @@ class AccountPage(QWidget):
         column = QVBoxLayout(inside)
         column.setContentsMargins(Space.page, 26, Space.page, Space.xl)
         column.setSpacing(Space.gap)
-        for widget in (header, self.problem, self.undo):
+        self.welcome = Welcome()
+        self.welcome.sign_in.connect(lambda: signin.ask_sign_in(self, model))
+        self.welcome.other.connect(self._rehearse)
+        for widget in (header, self.problem, self.undo, self.welcome):
             column.addWidget(widget)
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._sides.setSpacing(Space.xl)
@@ -156,6 +161,10 @@ class AccountPage(QWidget):
         self.undo.setVisible(bool(view.undo))
         if view.undo:
             self.undo.set_words(*DONE.get(view.undo, ("That is done", "")))
+        self.welcome.setVisible(view.welcomes)
+        self.welcome.draw(view)
+        self.list.setHidden(view.welcomes)
+        self.quota.setHidden(view.welcomes)
         self.heading.setText(view.heading)
         self.count.setText(f"{view.passed} of {len(view.needed)} done" if view.rows else "")
         self.next.setText(view.next_press)
@@ -169,7 +178,8 @@ class AccountPage(QWidget):
         self._draw_people(view)
         self.quota.draw(view)
         notes = [note.button for note in (self.problem, self.undo) if note.button is not None]
-        tab_through(self.again, [*notes, *stops(self.list.body), *stops(self.quota.body)])
+        below = [*stops(self.welcome.body)] if view.welcomes else [*stops(self.list.body), *stops(self.quota.body)]
+        tab_through(self.again, [*notes, *below])
         self._open_what_came(view)
         self._listen(view)
 
@@ -187,7 +197,8 @@ class AccountPage(QWidget):
 
     def _draw_rows(self, view: AccountView) -> None:
         focus: QWidget | None = self.window().focusWidget()
-        here = focus is not None and (focus is self.list or self.list.isAncestorOf(focus))
+        around = focus is not None and focus is not self.window() and focus.isAncestorOf(self.list)  # a sheet has gone
+        here = focus is not None and (focus is self.list or self.list.isAncestorOf(focus) or around)
         had = focus.accessibleName() if focus is not None and here else ""
         if here:  # while its button is away; Qt would give the focus to whatever comes next
             self.list.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -231,6 +242,7 @@ class AccountPage(QWidget):
             line = QHBoxLayout()
             line.setSpacing(Space.m)
             how = {"oauth": "signed in here", "gcloud": "credentials of gcloud", "key": "key file"}[person.kind]
+            how = lasts_words(person.kind, person.since, person.until, self.model.now()) or how
             name = person.email or "Google account"
             middle = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
             line.addWidget(Text(f"{name} · {how}", "secondary", "text_2", align=middle), 1)
@@ -245,7 +257,7 @@ class AccountPage(QWidget):
             self.people.addLayout(line)
         if view.people:
             other = Button("Sign in with another account", "quiet", size="small", icon="plus")
-            other.clicked.connect(lambda: sheets.ask_sign_in(self, self.model))
+            other.clicked.connect(lambda: signin.ask_sign_in(self, self.model))
             self.people.addWidget(other, 0, Qt.AlignmentFlag.AlignLeft)
         if view.secrets_where == "file":
             words = "This computer offers no keyring: the sign-in lies in a file that only you can read."
@@ -270,7 +282,7 @@ class AccountPage(QWidget):
             return
         match row.fix:
             case "sign-in":
-                sheets.ask_sign_in(self, model)
+                signin.ask_sign_in(self, model)
             case "choose-project":
                 sheets.ask_project(self, model)
             case "link-billing":
@@ -289,6 +301,13 @@ class AccountPage(QWidget):
     def _ask_quota(self, row: QuotaRow) -> None:
         sheets.ask_quota(self, self.model, row)
 
+    def _rehearse(self) -> None:
+        """Before signing in: at Google, to the practice cloud; there, to a practice run."""
+        if self.model.state.value.place == "practice":
+            self._shell.go("home")
+        else:
+            self.model.show("practice")
+
     def _start_today(self) -> None:
         self._shell.go("home")
 
@@ -300,7 +319,7 @@ class AccountPage(QWidget):
             if wanted == "request":
                 sheets.show_request(self, self.model, view.request_text)
             else:
-                sheets.show_waiting(self, self.model)
+                signin.show_waiting(self, self.model)
         elif not wanted:
             self._shown_sheet = ""
 
@@ -308,6 +327,7 @@ class AccountPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.welcome.fit(self.width())
         wide = self.width() >= soft_px(TWO_COLUMNS_FROM)
         way = QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
         if self._sides.direction() != way:

@@ -1,13 +1,11 @@
-"""What the Account page asks: how to sign in, which project, who pays, how much quota; and the text for the owner."""
+"""What the Account page asks: which project, who pays, how much quota; and the text for the owner. Signing in is
+``gui.account.signin``."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from tpu_studio.domain.currencies import usual_amount
 from tpu_studio.gui.account.picklist import PickList
@@ -21,50 +19,6 @@ from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView, Person, QuotaRow
 
 NEW_BILLING = "https://console.cloud.google.com/billing/create"
-
-
-def ask_sign_in(over: QWidget, model: AccountViewModel) -> Sheet:
-    """The ways in, simplest first."""
-    view = model.state.value
-    sheet = Sheet(
-        over,
-        "How do you want to sign in?",
-        "TPU Studio asks for the right to use Google Cloud in your name. It never sees your password.",
-        width=560,
-    )
-    if view.offers_gcloud:
-        _way(sheet, "Use the credentials that gcloud made", "They are on this computer already.", model.use_gcloud)
-    if view.needs_client:
-        words = (
-            "Needs a sign-in client of your own: in the Google console make an OAuth client of the type “Desktop app” "
-            "and download its file. This is done once."
-        )
-        _way(sheet, "Sign in in the browser …", words, lambda: _choose(over, "The client's file", _with_client(model)))
-    else:
-        _way(sheet, "Sign in in the browser", "Your browser opens; confirm there and come back.", model.sign_in)
-    _way(
-        sheet,
-        "Use a service-account key file …",
-        "For machines and companies. The file stays where it is.",
-        lambda: _choose(over, "The key file", model.use_key),
-    )
-    sheet.answer("Not now", safe=True)
-    sheet.open()
-    return sheet
-
-
-def show_waiting(over: QWidget, model: AccountViewModel) -> Sheet:
-    """While the browser is open."""
-    sheet = Sheet(over, "Confirm in your browser", "This goes on by itself once you have. Nothing is charged.")
-    sheet.answer("Stop waiting", model.cancel_sign_in, safe=True)
-
-    def draw(view: AccountView) -> None:
-        if not view.signing_in:
-            sheet.close()
-
-    sheet.closed = model.state.subscribe(draw)
-    sheet.open()
-    return sheet
 
 
 def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Sheet:
@@ -252,35 +206,3 @@ def show_request(over: QWidget, model: AccountViewModel, text: str) -> Sheet:
     sheet.answer("Copy it", lambda: copy(text), kind="primary", main=True, stays=True)
     sheet.open()
     return sheet
-
-
-def _way(sheet: Sheet, title: str, words: str, act: Any) -> None:
-    first = not any(one.kind == "primary" for one in sheet.findChildren(Button))
-    button = Button(title, "primary" if first else "secondary").stretch()
-
-    def go() -> None:
-        sheet.close()
-        act()
-
-    button.clicked.connect(go)
-    sheet.body.addWidget(button)
-    sheet.body.addWidget(Text(words, "caption", "text_2"))
-
-
-def _choose(over: QWidget, title: str, then: Any) -> None:
-    dialog = QFileDialog(over, title, str(Path.home()))
-    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-    dialog.setNameFilter("JSON (*.json)")
-    dialog.fileSelected.connect(lambda path: then(Path(path)))
-    dialog.open()
-
-
-def _with_client(model: AccountViewModel) -> Any:
-    def read(path: Path) -> None:
-        try:
-            text = path.read_text("utf-8")
-        except (OSError, UnicodeDecodeError):
-            text = ""  # told as a file that is no client
-        model.sign_in(text or "{}")
-
-    return read

@@ -163,12 +163,12 @@ class WayOut(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.l)
-        row.addWidget(_Number(number))
+        row.addWidget(NumberMark(number))
         row.addLayout(words, 1)
         row.addWidget(self.button)
 
 
-class _Number(Themed, QWidget):
+class NumberMark(Themed, QWidget):
     def __init__(self, number: int) -> None:
         super().__init__()
         self._words = str(number)
