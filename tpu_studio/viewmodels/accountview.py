@@ -235,8 +235,8 @@ def welcome_of(place: str) -> WelcomeWords:
             ),
             (
                 "What comes then",
-                "A list of checks, most of them repaired by one press: about ten minutes. Google may take days to grant "
-                "TPU quota.",
+                "A list of checks, most of them repaired by one press: about ten minutes. Google may take days to "
+                "grant TPU quota.",
             ),
         ),
     )
