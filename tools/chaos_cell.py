@@ -57,7 +57,8 @@ class Play:
         if not cell.real:
             os.environ["TPU_STUDIO_ENGINE"] = str(self._engine())
         early = tuple(text for phase, text in cell.faults if phase == "submit")
-        self.practice = Practice(Settings(folder=folder / "practice", speed=cell.speed), early).start()
+        settings = Settings(folder=folder / "practice", speed=cell.speed)
+        self.practice = Practice(settings, early, doubts=cell.doubts).start()
         self.db, self.clock = self.practice.cloud.db, self.practice.cloud.clock
         self.met = watch(self.practice.cloud.faults)
         self.copies = watch_copies(self.clock.now)

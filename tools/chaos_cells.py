@@ -22,6 +22,7 @@ BUCKET = (
 class Cell:
     """Attributes:
     faults: ``[phase, fault text]``: armed when the run has reached that phase.
+    doubts: What Google is to answer otherwise than we assume, from the start.
     settle: ``[fault name, seconds of real time]``: put right so long after it was armed.
     kill: Where the first desktop is killed (chaos_desktop); "" nowhere.
     again: Where the second, third … is killed.
@@ -37,6 +38,7 @@ class Cell:
 
     name: str
     faults: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[str, ...] = ()
     settle: tuple[tuple[str, float], ...] = ()
     kill: str = ""
     again: tuple[str, ...] = ()
@@ -78,7 +80,7 @@ OF_AN_EXTENSION = ("journal extend", "call stops.of", "call stops.set l", "call 
 def matrix() -> list[Cell]:
     cells = [
         *_kills(), *_calls(), *_storage(), *_room(), *_machines(), *_laptop_off(), *_preempted(), *_after_the_stops(),
-        *_extensions(), *_account(), *_verbs(), *_slices(),
+        *_extensions(), *_account(), *_verbs(), *_slices(), *_being_made(),
     ]  # fmt: skip
     names = [cell.name for cell in cells]
     if len(names) != len(set(names)):
@@ -339,6 +341,23 @@ def _slices() -> list[Cell]:
             Cell(f"slice, {fault} {when}", faults=faults, speed=speed, ends=ends, **slice_),
             Cell(f"slice, laptop off, {fault} {when}", faults=faults, speed=speed,
                  ends=(*ends, "time-limit", "no-capacity"), **away, **slice_),
+        ]  # fmt: skip
+    return cells
+
+
+def _being_made() -> list[Cell]:
+    """PROVISIONING for hours, in which Google takes no deletion, and says so in either way."""
+    four_hours = ("submit", "provisioning-stalls:seconds=14400")
+    away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create", "boot_hang": True,
+                            "hours": 0.2, "wait_hours": 0.3, "speed": 240.0}  # fmt: skip
+    cells = []
+    for way in ("refused", "operation"):
+        doubts = () if way == "refused" else (f"provisioning-delete={way}",)
+        cells += [
+            Cell(f"being made for hours, delete {way}, hung at boot, laptop off", doubts=doubts, **away,
+                 faults=(four_hours, ("submit", "vm-hung")), ends=(*_HUNG, "no-capacity")),
+            Cell(f"being made for hours, delete {way}, waited too long", doubts=doubts, faults=(four_hours,),
+                 wait_hours=0.3, hours=0.2, speed=240.0, ends=("no-capacity",)),
         ]  # fmt: skip
     return cells
 

@@ -44,7 +44,7 @@ def queued_resources(gcloud: Gcloud) -> None:
     assert shown["tpu"]["nodeSpec"][0]["node"]["labels"] == {"tpu-studio": "run"} and shown["spot"] == {}
     assert gcloud(*QUEUED, "list", ZONE, "--format=value(name)").split() == ["q1"]
     assert gcloud(*VM, "describe", "n1", ZONE, "--format=value(state)").strip() == "READY"
-    assert "set force to true" in gcloud(*QUEUED, "delete", "q1", ZONE, "--quiet", fails=True)
+    assert "not supported when state is ACTIVE" in gcloud(*QUEUED, "delete", "q1", ZONE, "--quiet", fails=True)
     gcloud(*QUEUED, "delete", "q1", ZONE, "--quiet", "--force")
     assert "was not found" in gcloud(*QUEUED, "describe", "q1", ZONE, fails=True)
     gcloud("alpha", *QUEUED, "create", "q2", ZONE, "--node-id=n2", *NODE, "--provisioning-model=flex-start",

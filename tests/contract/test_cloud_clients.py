@@ -21,6 +21,7 @@ from tpu_studio.cloud.queues import RETRIES
 from tpu_studio.cloud.session import Api, Patience, session
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.regions import with_cloud_tasks
+from tpu_studio.domain.sentences import say
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen, Ref, Wanted
@@ -351,6 +352,22 @@ def until(seen: Callable[[], MachineSeen | None], *states: str) -> MachineSeen |
             return machine
         assert time.monotonic() < give_up, machine
         time.sleep(0.02)
+
+
+@pytest.mark.parametrize("way", ["", "operation"])
+def test_a_deletion_that_comes_too_soon_is_a_refusal_whichever_way_google_says_it(
+    start_practice: Start, way: str
+) -> None:
+    practice = start_practice("provisioning-stalls:seconds=3600", speed=60)
+    if way:
+        practice.cloud.doubts.arm(f"provisioning-delete={way}")
+    machines = side_of(practice).machines["tpu"]
+    machines.create(WANTED)
+    until(lambda: machines.look(REF), "provisioning")
+    with pytest.raises(CloudRefused) as refused:
+        machines.delete(REF)
+    assert (refused.value.id, refused.value.facts["state"]) == ("precondition", "PROVISIONING")
+    assert "Google is making" in say(refused.value).title
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ def test_gcloud_makes_watches_and_deletes_a_queued_resource(start_practice: Star
     gcloud, queued = tool.Gcloud(tmp_path, start_practice(speed=20.0)), tool.QUEUED
     gcloud(*queued, "create", "q1", tool.ZONE, "--node-id=n1", *tool.NODE, "--spot")
     gcloud.until("ACTIVE", *queued, "describe", "q1", tool.ZONE, "--format=value(state.state)")
-    assert "set force to true" in gcloud(*queued, "delete", "q1", tool.ZONE, "--quiet", fails=True)
+    assert "not supported when state is ACTIVE" in gcloud(*queued, "delete", "q1", tool.ZONE, "--quiet", fails=True)
     gcloud(*queued, "delete", "q1", tool.ZONE, "--quiet", "--force")
     assert "was not found" in gcloud(*queued, "describe", "q1", tool.ZONE, fails=True)
 

@@ -115,6 +115,8 @@ def test_without_force_a_request_with_nodes_is_refused_for_its_state_with_force_
     reach(call, "ACTIVE")
     refused = call("DELETE", f"{V2}/queuedResources/q1")
     assert (refused.status, refused.error["status"]) == (400, "FAILED_PRECONDITION")
+    words = "DeleteQueuedResource is not supported when state is ACTIVE (must be one of [ACCEPTED "
+    assert words in refused.error["message"]
     deleted = call("DELETE", f"{V2}/queuedResources/q1?force=True")
     assert deleted.status == 200
     reach(call, "gone")
@@ -122,6 +124,36 @@ def test_without_force_a_request_with_nodes_is_refused_for_its_state_with_force_
     done = call("GET", f"/v2/{deleted.body['name']}").body
     assert done["response"]["@type"] == "type.googleapis.com/google.protobuf.Empty"
     assert call("DELETE", f"{V2}/queuedResources/q1?force=true").status == 404
+
+
+@pytest.mark.parametrize("way", ["", "operation", "accepted"])
+def test_what_is_being_made_is_not_deleted_with_force_either(start_practice: Start, way: str):
+    practice = start_practice("provisioning-stalls:seconds=100000", speed=20.0)
+    if way:
+        practice.cloud.doubts.arm(f"provisioning-delete={way}")
+    call = caller(practice)
+    create(call)
+    reach(call, "PROVISIONING")
+    assert call("GET", f"{V2}/nodes/q1-n").status == 404  # nothing is charged yet
+    answer = call("DELETE", f"{V2}/queuedResources/q1?force=true")
+    words = "DeleteQueuedResource is not supported when state is PROVISIONING"
+    if way == "":
+        assert (answer.status, answer.error["status"]) == (400, "FAILED_PRECONDITION")
+        assert words in answer.error["message"]
+    elif way == "operation":
+        failed = call("GET", f"/v2/{answer.body['name']}").body
+        assert (failed["done"], failed["error"]["code"]) == (True, 9) and words in failed["error"]["message"]
+    else:
+        reach(call, "gone")
+        return
+    assert state(call) == "PROVISIONING"
+
+
+def test_a_request_that_was_made_for_long_comes_after_all(start_practice: Start):
+    call = caller(start_practice("provisioning-stalls:seconds=20", speed=20.0))
+    create(call)
+    reach(call, "ACTIVE")
+    assert call("GET", f"{V2}/nodes/q1-n").body["state"] == "READY"
 
 
 def test_the_bill_is_by_the_second_from_the_nodes_creation_to_its_end(call: Call, practice: Practice):
@@ -298,6 +330,7 @@ def test_quota_counts_what_failed_and_what_is_suspended_until_it_is_deleted(call
 def test_a_machines_account_may_delete_and_nobody_else_may(call: Call, practice: Practice):
     settings, principals = practice.cloud.settings, practice.cloud.principals
     create(call)
+    reach(call, "ACTIVE")
     runner = principals.issue(settings.runner, "serviceAccount")
     stranger = principals.issue("who@else.example")
     assert call("GET", f"{V2}/queuedResources/q1", token=runner).status == 200
@@ -426,6 +459,7 @@ def test_an_unheard_of_state_a_foreign_type_and_a_partial_list(armed: Callable[.
 def test_a_delete_may_fail_a_few_times(armed: Callable[..., Call]):
     call = armed("delete-fails:times=2")
     create(call)
+    reach(call, "ACTIVE")
     tried = [call("DELETE", f"{V2}/queuedResources/q1?force=true").status for _ in range(3)]
     assert tried == [503, 503, 200]
 

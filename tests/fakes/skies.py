@@ -71,6 +71,8 @@ class Sky:
     forbidden: Zones that may be neither asked nor looked into.
     guardian: The version of the app that is there now.
     tells_ends: It keeps a record of each deletion.
+    provisioning: How Google takes a deletion of what is being made: accepted, refused (HTTP 400), operation (HTTP
+        200, and the operation fails: a task takes that for done).
     stopper: The account of the stops from outside; "": the runner's.
     hook: Called before and after each call of a port.
     """
@@ -96,6 +98,7 @@ class Sky:
     guardian: str = ""
     forbidden: set[str] = field(default_factory=set)
     tells_ends: bool = False
+    provisioning: str = "accepted"
     stopper: str = "stopper@sky"
     most_at_once: int = 0
 
@@ -185,6 +188,8 @@ class Sky:
 
     def _remove(self, name: str) -> None:
         node = self.nodes.get(name)
+        if node is not None and node.state == "provisioning" and self.provisioning != "accepted":
+            return
         if node is not None and node.state != "leaving":
             if node.created is None:
                 self._forget(node)
@@ -322,6 +327,9 @@ class _Machines:
 
     def delete(self, ref: Ref) -> None:
         self._sky.hook("delete", False)
+        node = self._sky.nodes.get(ref.name)
+        if node is not None and node.state == "provisioning" and self._sky.provisioning == "refused":
+            raise CloudRefused("precondition", state="PROVISIONING", raw="not supported when state is PROVISIONING")
         self._sky._remove(ref.name)
         self._sky.hook("delete", True)
 

@@ -380,6 +380,19 @@ def runs_on(made: Plan) -> str:
     return "on this computer" if made.place == "computer" else title_of(made.accelerator)
 
 
+def _worst_row(made: Plan) -> list[list[str]]:
+    from tpu_studio.domain import figures
+    from tpu_studio.planner.report.worst import worst_case
+
+    worst = worst_case(made)
+    if worst is None or (worst.usd is None and not worst.endless):
+        return []
+    if worst.usd is not None:
+        return [["At worst", f"{figures.money(worst.usd)} in all, should it hang before it has begun"]]
+    a_day = f"{figures.money(worst.usd_per_day)} a day " if worst.usd_per_day else "charged "
+    return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]
+
+
 def _rented_rows(made: Plan) -> list[list[str]]:
     """What is rented, at what price, how the bill is capped, and what happens at the end."""
     from tpu_studio.domain import figures
@@ -394,6 +407,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         ["Machine", f"{made.accelerator}, {made.job['where.tier']}, in {', '.join(made.job['where.zones'])}"],
         ["Price", rate],
         ["Cap", cap(made)],
+        *_worst_row(made),
         ["Waits", f"{figures.duration(float(limits['wait_hours']) * 3600)} for a machine at most, at no cost"],
         ["Ended by", nets(made)],
         ["At the end", f"model in the bucket and here, machine deleted, deletion proved.{spot}"],

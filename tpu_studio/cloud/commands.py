@@ -102,17 +102,19 @@ def _stop_lines(
         return ["# No stop from outside: the machine alone ends itself.", ""]
     ref = wanted.ref
     told = ["# Stops from outside: Google deletes the machine at these times, whatever becomes of it."]
-    for number, at in enumerate(stops, 1):
-        when = datetime.fromtimestamp(round(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        told.append(
-            _line(
-                "gcloud", "tasks", "create-http-task", f"{ref.name}-b-{number}-{round(at)}", f"--queue={QUEUE}",
-                f"--project={project}", f"--location={region}", f"--url={endpoint}/{resource(ref, project)}",
-                "--method=DELETE", f"--schedule-time={when}",
-                f"--oauth-service-account-email={account}", f"--oauth-token-scope={_SCOPE}",
-            )
-        )  # fmt: skip
-    return [*told, ""]
+    told.append("# Many, for Google deletes nothing that it is still making. Each is NUMBER-UNIX_TIME@TIME.")
+    told.append("for stop in \\")
+    times = [(round(at), datetime.fromtimestamp(round(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")) for at in stops]
+    told += [f"    {number}-{at}@{when} \\" for number, (at, when) in enumerate(times, 1)]
+    told[-1] = told[-1].removesuffix(" \\")
+    task = _line(
+        "gcloud", "tasks", "create-http-task", "NAME", f"--queue={QUEUE}",
+        f"--project={project}", f"--location={region}", f"--url={endpoint}/{resource(ref, project)}",
+        "--method=DELETE", "--schedule-time=TIME",
+        f"--oauth-service-account-email={account}", f"--oauth-token-scope={_SCOPE}",
+    )  # fmt: skip
+    name = f'{shlex.quote(ref.name)}-b-"${{stop%@*}}"'
+    return [*told, "do", task.replace("NAME", name, 1).replace("=TIME", '="${stop#*@}"', 1), "done", ""]
 
 
 def _end(wanted: Wanted, project: str) -> list[str]:

@@ -230,7 +230,7 @@ _WORDS = [
     (r"iam\.serviceAccounts\.actAs", "act-as-missing"),
     (r"(?i)constraints?[ /'\"`]+[\w./-]+.{0,120}violat|violates? constraint|organi[sz]ation policy", "org-policy"),
     (r"(?i)insufficient authentication scopes|ACCESS_TOKEN_SCOPE_INSUFFICIENT", "scope-missing"),
-    (r"not supported while in state (?P<state>[A-Z]+)", "precondition"),
+    (r"not supported (?:while in|when) state (?:is )?(?P<state>[A-Z_]+)", "precondition"),
 ]
 _MATCHERS = [(re.compile(pattern), id) for pattern, id in _WORDS]
 

@@ -206,7 +206,20 @@ class TpuMachines:
 
     def _delete_request(self, ref: Ref) -> None:
         name = f"{self._parent(ref.zone)}/queuedResources/{ref.name}"
-        self._client.delete_queued_resource(request={"name": name, "force": True}, timeout=READ_S, retry=None)
+        asked = self._client.delete_queued_resource(request={"name": name, "force": True}, timeout=READ_S, retry=None)
+        self._check_done(str(asked.operation.name), ref)
+
+    def _check_done(self, operation: str, ref: Ref) -> None:
+        """Raises what a deletion failed with that was taken by HTTP 200: one that is still at work tells nothing yet,
+        and is asked for again for as long as the machine is there."""
+        if not operation:
+            return
+        try:
+            told = self._api.get(f"/v2/{operation}", zone=ref.zone, name=ref.name)
+        except (CloudRefused, CloudUnclear):
+            return
+        if error := told.get("error"):
+            raise errors.of_operation(error, zone=ref.zone, name=ref.name)
 
     def _delete_node(self, ref: Ref) -> None:
         name = f"{self._parent(ref.zone)}/nodes/{ref.name}"

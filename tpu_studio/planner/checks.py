@@ -22,11 +22,11 @@ from tpu_studio.planner.work import Memory
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Check
+from tpu_studio.wire.stops import MOST_HOURS
 
 FEW = {"images": 100, "digits": 100, "table": 200, "text": 20_000}  # of text: tokens
 FEW_OF_A_KIND = 10
 LONG_HOURS = 12.0
-MOST_HOURS = 29 * 24.0
 UNUSUAL_RATE = 20.0  # times the recommended rate
 NEEDS_JAX = "place-needs-jax"
 
@@ -210,7 +210,7 @@ def of_time_and_money(
         yield Check("price-unknown", "error", "The price is not known: give a cost limit", None, {})
     if rents and hours + float(resolved.values["limits.wait_hours"]) > MOST_HOURS:
         yield Check(
-            "wait-and-hours-too-long", "error", "Waiting and training together may last 29 days",
+            "wait-and-hours-too-long", "error", "Waiting and training together may last 28 days",
             {"limits.wait_hours": 4}, {"hours": hours},
         )  # fmt: skip
     if "limits.hours" in given and hours * 3600 < time.expected:

@@ -19,6 +19,7 @@ from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.timing import Timing
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Range
+from tpu_studio.wire.stops import MOST_HOURS
 
 # Useful work of one processor core in float32 while training, in operations a second: dense layers and convolutions.
 # About 60 were seen on each of two shared server cores with small models; laptops differ by far in both directions.
@@ -173,7 +174,7 @@ def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Rang
 def limit_hours(time_s: Range, wait_hours: float) -> float:
     """1.5 × the estimate's high end, in hours, as `limits.hours` may be."""
     hours = max(rules.HOURS_LEAST, rules.HOURS_FACTOR * time_s.high / 3600)
-    return float(min(significant(hours), rules.HOURS_MOST - wait_hours))
+    return float(min(significant(hours), MOST_HOURS - wait_hours))
 
 
 def limit_usd(cost: Range) -> float:

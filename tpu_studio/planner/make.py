@@ -26,6 +26,7 @@ from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
 from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH
+from tpu_studio.wire.stops import beyond_s
 
 _MARGIN_S = 1200.0
 """Beyond the limit: the second of the stops from outside has come by then, or a deletion that was late."""
@@ -416,9 +417,9 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
 
 
 def _margin_boot_s(wait_hours: float, platform: bool) -> float:
-    """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: the stops
-    from outside were set for a machine that waits to the last; Google's own limit counts from when it is there."""
-    return _BOOT_S + _MARGIN_S / 2.0 if platform else wait_hours * 3600.0 + _BOOT_S + _MARGIN_S
+    """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: until the
+    stops from outside (`wire.stops`); Google's own limit counts from when it is there."""
+    return _BOOT_S + _MARGIN_S / 2.0 if platform else beyond_s(wait_hours * 3600.0, _BOOT_S, _MARGIN_S)
 
 
 def _with_auto_rate(job: Job) -> Job:

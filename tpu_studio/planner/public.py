@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.wire.plan import Plan, Range
 
 
 def plan_to_public_json(plan: Plan) -> dict[str, Any]:
-    """Ranges are ``{"low","expected","high"}``; nothing costs anything on this computer unless a price is pretended."""
+    """Ranges are ``{"low","expected","high"}``; nothing costs anything on this computer unless a price is pretended.
+
+    ``worst_case_usd`` only where something is rented; null: no price is known, or nothing ends a machine that hangs.
+    """
     memory = plan.memory
     return {
         "place": plan.place,
@@ -27,6 +31,7 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
         "alternatives": [dict(one) for one in plan.alternatives],
         "verdict": dict(plan.verdict),
         **_from_own_runs(plan),
+        **({"worst_case_usd": worst.usd} if (worst := worst_case(plan)) else {}),
     }
 
 

@@ -122,4 +122,3 @@ CALLS_AT_LEAST = 20  # calls of the device in a run, so that progress can be see
 HOURS_FACTOR = 1.5  # limits are this many times the high end of the estimate (docs/job-file.md)
 COMPUTER_HOURS_LEAST = 0.17  # where a minute costs nothing, a limit is no reason to end before the first step
 HOURS_LEAST = 0.05  # three minutes: a limit below that stops a run for a hiccup
-HOURS_MOST = 29 * 24.0

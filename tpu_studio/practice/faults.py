@@ -65,6 +65,13 @@ FAULTS = {
         Fault("type-not-in-zone", _ROOM, "This zone does not have TPUs of this kind."),
         Fault("create-rate", _ROOM, "Too many create calls in this minute; Google asks to slow down."),
         Fault("provisioning-flap", _ROOM, "The TPU appears, vanishes again and the request goes back to waiting.", 2),
+        Fault(
+            "provisioning-stalls",
+            _ROOM,
+            "Google goes on making the TPU for hours, and takes no deletion meanwhile.",
+            1,
+            {"seconds": 14_400.0},
+        ),
         Fault("operation-never-ends", _ROOM, "Google's “working on it” never ends, though the TPU is ready.", 0),
         Fault("unknown-enum", _ROOM, "The TPU reports a state that nobody has heard of."),
         Fault(

@@ -26,6 +26,7 @@ from tpu_studio.practice.tpu_vms import STOP_S, Machines
 Record = dict[str, Any]
 
 # Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
+_DELETABLE = "ACCEPTED WAITING_FOR_RESOURCES SUSPENDED FAILED"
 JUDGED_S, WAITED_S, BOOT_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 2.0, 2.0
 
 class Life:
@@ -123,13 +124,12 @@ class Life:
         record = self.get(QR, name)
         if record["state"] == "DELETING":
             return str(record["operation"])
-        if record["nodes"] and not force:
-            raise wrong_state(
-                f'The queued resource "{name}" is in state {record["state"]} and has nodes; delete them first or set '
-                "force to true."
-            )
+        refused = self._undeletable(record, force)
         now = self._clock.now()
         operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "delete", version)
+        if refused:
+            self._operations.finish(operation, now, error={"code": 9, "message": refused})
+            return operation
         for node in record["nodes"]:
             self._to_delete(node, now)
         was = {"code": 1, "message": "The queued resource was deleted."}
@@ -137,6 +137,21 @@ class Life:
         record.update(state="DELETING", since=now, initiator="USER", operation=operation)
         self._db.put(QR, name, record)
         return operation
+
+    def _undeletable(self, record: Record, force: bool) -> str:
+        """"": it goes; else with which words the operation fails. Raises GoogleError 400 where the call is refused."""
+        state, doubts = record["state"], self._cloud.doubts
+        if state == "PROVISIONING":
+            words = f"DeleteQueuedResource is not supported when state is {state}"
+            way = doubts.way("provisioning-delete")
+        elif record["nodes"] and not force:
+            words = f"DeleteQueuedResource is not supported when state is {state} (must be one of [{_DELETABLE}])"
+            way = doubts.way("delete-active-unforced")
+        else:
+            return ""
+        if way == "":
+            raise wrong_state(words)
+        return words if way == "operation" else ""
 
     def delete_node(self, name: str, version: str) -> str:
         record = self.get(NODE, name)
@@ -271,6 +286,8 @@ class Life:
             return self._move_waiting(name, record, now)
         if state == "PROVISIONING" and record.get("addressless") and since + BOOT_S <= now:  # field: within 2 minutes
             return self._step(name, record, "SUSPENDING", since + BOOT_S)
+        if state == "PROVISIONING" and (stalled := record.get("stalled", 0.0)):
+            return stalled <= now and self._make_nodes(name, {**record, "stalled": 0.0}, stalled)
         if state == "PROVISIONING" and since + BOOT_S <= now:
             return self._provisioned(name, record, since + BOOT_S)
         if state == "ACTIVE":
@@ -310,13 +327,18 @@ class Life:
         if addresses.lack(self._cloud, record["project"], record["zone"], record["wanted"]):
             record["addressless"] = True
             return self._step(name, record, "PROVISIONING", due)
+        stalled = self._faults.take("provisioning-stalls", **about)
+        if stalled is not None:  # no node is there meanwhile, so nothing is charged
+            record["stalled"] = due + stalled["seconds"]
+            return self._step(name, record, "PROVISIONING", due)
+        return self._make_nodes(name, record, due)
+
+    def _make_nodes(self, name: str, record: Record, at: float) -> bool:
         record["nodes"] = [
-            self._create(
-                record["project"], record["zone"], one, record["tier"], name, due, "", record["version"], False
-            )
+            self._create(record["project"], record["zone"], one, record["tier"], name, at, "", record["version"], False)
             for one in record["wanted"]
         ]
-        return self._step(name, record, "PROVISIONING", due)
+        return self._step(name, record, "PROVISIONING", at)
 
     def _provisioned(self, name: str, record: Record, at: float) -> bool:
         about = {"zone": record["zone"], "accelerator": record["wanted"][0]["accelerator"], "tier": record["tier"]}

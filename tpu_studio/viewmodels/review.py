@@ -10,9 +10,11 @@ from datetime import date
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.stops import OFFSETS_S
 
 PRACTICE = "Practice: nothing here is real"
 
@@ -45,6 +47,8 @@ class Review:
     warning: str
     verb: str
     blocked: bool = False
+    worst: WorstCase | None = None
+    """As large on screen as the cap."""
 
 
 def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "") -> Review:
@@ -87,6 +91,7 @@ def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "
         warning="" if plan.price else "The price is not known: only your limit and the time limit end it.",
         verb=missing or ("Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train"),
         blocked=bool(missing),
+        worst=worst_case(plan),
     )  # fmt: skip
 
 
@@ -131,8 +136,9 @@ def _nets(plan: Plan, tier: str) -> tuple[Net, ...]:
     outside = "outside" in stops and not plan.limits.get("without_outside_stop")
     if outside:
         words = (
-            "Three are set at Google and read back before the machine is asked for. They delete it also when it hangs "
-            "and this computer is off. Without them nothing is rented. They act as the account tpu-studio-stopper, or, "
+            f"{len(OFFSETS_S)} are set at Google and read back before the machine is asked for: at the deadline, 10 "
+            "and 20 minutes later, then each hour for a day, for Google deletes nothing that it is still making. They "
+            "delete it also when it hangs and this computer is off. They act as the account tpu-studio-stopper, or, "
             "while the account page has not made it, as the machine's own."
         )
     else:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.runfolder import control_file, create_once
+from tpu_studio.wire.stops import MOST_HOURS
 
 Control = dict[str, Any]
 
@@ -77,4 +78,4 @@ def _sound(record: Mapping[str, Any]) -> bool:
     )
 
 
-MOST = {"epochs": 1e5, "hours": 29 * 24, "money_usd": 1e6}
+MOST = {"epochs": 1e5, "hours": MOST_HOURS, "money_usd": 1e6}

@@ -17,6 +17,7 @@ from typing import Any
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.numerals import readings
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, TABLES, Key
+from tpu_studio.wire.stops import MOST_HOURS
 
 
 @dataclass(frozen=True)
@@ -202,8 +203,8 @@ def _check_together(job: Job) -> None:
     if job["data.path"] is None and job["data.kind"] != "digits":
         raise JobError("job-missing", key="data.path")
     wait, hours = job["limits.wait_hours"], job["limits.hours"]
-    if hours != AUTO and wait + hours > 29 * 24:
-        raise JobError("job-out-of-range", key="limits.hours", value=hours, minimum=0, maximum=29 * 24 - wait)
+    if hours != AUTO and wait + hours > MOST_HOURS:
+        raise JobError("job-out-of-range", key="limits.hours", value=hours, minimum=0, maximum=MOST_HOURS - wait)
 
 
 def number_of(key: Key, text: str) -> int | float:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tpu_studio.wire.stops import MOST_HOURS
+
 AUTO = "auto"
 Kind = Literal["text", "integer", "number", "boolean", "choice", "table", "list", "path"]
 
@@ -332,7 +334,7 @@ KEYS: tuple[Key, ...] = (
         auto=True,
         minimum=0.0,
         above=True,
-        maximum=696.0,
+        maximum=MOST_HOURS,
         title="Stop after",
         unit="hours",
     ),
@@ -346,7 +348,7 @@ KEYS: tuple[Key, ...] = (
         title="Stop when nothing happens for",
         unit="minutes",
     ),
-    Key("limits", "wait_hours", "number", 4, minimum=0.0, maximum=695.0, title="Wait for a TPU at most", unit="hours"),
+    Key("limits", "wait_hours", "number", 4, minimum=0.0, maximum=MOST_HOURS - 1.0, title="Wait for a TPU at most", unit="hours"),
     Key("where", "place", "choice", "computer", choices=PLACES, title="Where"),
     Key("where", "accelerator", "text", AUTO, auto=True, title="Accelerator"),
     Key("where", "tier", "choice", "on-demand", choices=("on-demand", "spot", "flex-start"), title="Kind of loan"),

@@ -13,9 +13,10 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.job import check
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.schema import BY_PATH
+from tpu_studio.wire.stops import MOST_HOURS
 
 _TRAINS_S = 60.0
-_MOST_HOURS = float(BY_PATH["limits.hours"].maximum or 696)
+_MOST_HOURS = float(BY_PATH["limits.hours"].maximum or MOST_HOURS)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.events import event, from_record
+from tpu_studio.wire.stops import OFFSETS_S
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.state import State, fold
 from tpu_studio.workflow.runs import Runs
@@ -23,7 +26,17 @@ from tpu_studio.workflow.runs import Runs
 RUN = "digits-k3f7"
 
 
-def test_the_script_is_a_script_and_names_what_the_plan_asks_for() -> None:
+def _ran(text: str, folder: Path) -> list[str]:
+    """The words of each gcloud command that the script calls, a line each."""
+    gcloud = folder / "gcloud"
+    gcloud.write_text('#!/bin/sh\necho "$*"\n')
+    gcloud.chmod(0o755)
+    path = f"{folder}:{os.environ['PATH']}"
+    done = subprocess.run(["sh"], input=text, text=True, check=True, capture_output=True, env={"PATH": path})
+    return done.stdout.splitlines()
+
+
+def test_the_script_is_a_script_and_names_what_the_plan_asks_for(tmp_path: Path) -> None:
     plan = make_plan(job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-1"}), DIGITS, now=0.0)
     sky = Sky()
     text = launch_script(plan, "digits-k3f7", sky.place().connect(plan), "install1")
@@ -32,7 +45,12 @@ def test_the_script_is_a_script_and_names_what_the_plan_asks_for() -> None:
     assert "--accelerator-type=v5litepod-1" in text
     assert "run-id=digits-k3f7" in text
     assert "--valid-until-duration=14400s" in text
-    assert text.count("gcloud tasks create-http-task") == 3
+    assert text.count("gcloud tasks create-http-task ts-digits-k3f7-a1-t1-b-") == 1
+    ran = [line.split() for line in _ran(text, tmp_path) if "create-http-task" in line]
+    assert len(ran) == len(OFFSETS_S) and ran[0][2].startswith("ts-digits-k3f7-a1-t1-b-1-")
+    (last,) = [word for word in ran[-1] if word.startswith("--schedule-time=")]
+    at = datetime.fromisoformat(last.partition("=")[2]).timestamp()
+    assert ran[-1][2].endswith(f"-27-{round(at)}")
     assert "gs://" in text
 
 

@@ -117,7 +117,7 @@ def test_a_cost_limit_that_the_start_of_a_machine_would_use_up_is_refused_with_t
 
 def test_the_longest_run_is_29_days_and_that_is_told():
     plan = make_plan(job("gpt-124m", "text", training={"steps": 100_000}), PLAYS, now=NOW, computer=LAPTOP)
-    assert plan.limits["hours"] == 29 * 24 - 4
+    assert plan.limits["hours"] == 28 * 24 - 4
     assert {"very-long", "time-limit-longest"} <= {check.id for check in plan.checks}
 
 

@@ -146,6 +146,12 @@ ERRORS: dict[str, Entry] = {
         "Look at the project and the zone; it may have been deleted.",
     ),
     "precondition": lambda f: Sentence(
+        "Google is making the machine and takes no deletion now",
+        f"{f.text('name', 'It')} can be deleted the moment it is there; until then nothing is charged.{f.said()}",
+        "Try again in some minutes. A run of this computer, and the stops at Google, see to it by themselves.",
+    )
+    if f.raw("state") == "PROVISIONING"
+    else Sentence(
         f"{f.text('name', 'It')} is not in a state in which that can be done",
         f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{f.said()}",
         "Try again in a minute.",
@@ -397,7 +403,7 @@ CHECKS: dict[str, Entry] = {
         "",
     ),
     "wait-and-hours-too-long": Sentence(
-        "Waiting and training together may last 29 days at most",
+        "Waiting and training together may last 28 days at most",
         f"The stops at Google cannot be set further ahead. {NOTHING_CHARGED}",
         "Lower “Stop after” or “Wait for a TPU at most”.",
     ),
@@ -412,6 +418,17 @@ NOTICES: dict[str, Entry] = {
         f"{f.text('name', 'A machine')} could not be deleted yet",
         f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is proved gone.{f.said()}",
         "" if f.raw("place") == "practice" else "If it stays, delete it in the Google Cloud console.",
+    ),
+    "being-made": lambda f: Sentence(
+        "Google is making the machine and takes no deletion now",
+        f"{f.text('name', 'It')} is deleted the moment it is there. Until then nothing is charged."
+        + (
+            " That takes longer than its stops at Google reach, a day after the deadline: once it is there, only this "
+            f"computer ends the bill{_rate(f)}."
+            if f.raw("beyond")
+            else ""
+        ),
+        "Leave this computer on." if f.raw("beyond") else "",
     ),
     "delete-proved": lambda f: Sentence(
         f"{f.text('name', 'The machine')} is deleted, and that is proved", "Nothing is charged for it any more."

@@ -80,7 +80,7 @@ class Acts:
             case decide.Leave(machine, why, facts):
                 self._records.say(run, "leaving", name=machine.ref.name, why=why, facts=dict(facts))
             case decide.Delete(machine):
-                return self._delete(run, machine, limits)
+                return self._delete(run, machine, rules, limits)
             case decide.Gone(machine):
                 self._closing.gone(run, machine, rules, limits)
             case decide.RemoveStops(machine):
@@ -173,9 +173,9 @@ class Acts:
         times = asking.before_times(now, run.state, rules, limits)
         try:
             standing = [stop for stop, at in run.side.stops.of(machine.ref).items() if at >= times[0] - 120.0]
-            if len(standing) < asking.STOPS:
+            if len(standing) < len(times):
                 standing = list(run.side.stops.set(machine.ref, "b", times))
-            if len(standing) < asking.STOPS:
+            if len(standing) < len(times):
                 raise CloudRefused("precondition", raw="the stops were not there when they were read back")
         except CloudRefused as error:
             if decide.may_be_starting(error.id, run.state, now):
@@ -253,8 +253,8 @@ class Acts:
         name = machine.ref.name
         standing = run.side.stops.of(machine.ref)
         lease = [one for one in standing if _kind(one, name) == "l"]
-        if not lease:
-            times = asking.lease_times(machine, run.state, limits, run.side.clock.now())
+        times = asking.lease_times(machine, run.state, limits, run.side.clock.now())
+        if len(lease) < len(times):  # a guardian may be at it: it does no harm when both are
             try:
                 lease = list(run.side.stops.set(machine.ref, "l", times))
             except CloudRefused as error:  # the earlier ones stand
@@ -266,13 +266,29 @@ class Acts:
         self._records.say(run, "intent-closed", id=f"lease-stops/{name}", outcome="set" if lease else "kept")
         return 0.0
 
-    def _delete(self, run: Watched, machine: Machine, limits: Limits) -> float:
+    def _tell_making(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
+        """Once a machine, and once more when it is being made for longer than its stops from outside reach."""
+        last = asking.before_times(machine.asked or 0.0, replace(run.state, since=0.0), rules, limits)[-1]
+        beyond = not run.plan.limits.get("without_outside_stop") and run.side.clock.now() > last
+        told = [event.get("facts") for event in desk_events(run.folder) if event.kind == "notice"]
+        facts = {"name": machine.ref.name, "beyond": beyond, "usd_per_hour": limits.usd_per_hour}
+        if facts not in told:
+            level = "warning" if beyond else "info"
+            self._records.say(run, "notice", id="being-made", level=level, facts=facts)
+
+    def _delete(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> float:
         number = self._records.begin(run, "delete", machine)
         name = machine.ref.name
-        run.looks.pop(name, None)
+        seen = run.looks.pop(name, (None, 0.0))[0]
+        if seen is not None and seen.state == decide.MAKING and machine.delete_asked is not None:
+            self._tell_making(run, machine, rules, limits)  # it was asked before: by HTTP 200, and nothing came of it
         try:
             self._machines(run, machine).delete(machine.ref)
         except (CloudRefused, CloudUnclear) as error:
+            if error.id == "precondition" and error.facts.get("state") == "PROVISIONING":
+                self._records.end(run, number, "delete", name, "not-yet", error=error.id)
+                self._tell_making(run, machine, rules, limits)
+                return 5.0
             self._records.end(run, number, "delete", name, "failed", error=error.id)
             failed = (run.state.of(name) or machine).delete_failed
             if failed >= DELETE_FAILS_BEFORE_NOTICE and (failed - DELETE_FAILS_BEFORE_NOTICE) % 10 == 0:

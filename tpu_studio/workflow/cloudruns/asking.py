@@ -8,14 +8,13 @@ from typing import Any
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.stops import times
 from tpu_studio.workflow.cloudruns.decide import Rules
 from tpu_studio.workflow.cloudruns.mirror import prefix_of
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Wanted
 from tpu_studio.workflow.cloudruns.state import Machine, State
 
-STOPS = 3
 MARGIN_S = 600.0
-SPACING_S = 600.0
 SILENCE_S = 900.0
 BOOT_S = 1200.0
 LABEL = "tpu-studio"
@@ -58,17 +57,15 @@ def labels_of(run: str, install: str) -> Mapping[str, str]:
 
 
 def before_times(now: float, state: State, rules: Rules, limits: Limits) -> list[float]:
-    """Deadlines set before the create call: end of waiting + boot + stay + margin, then each 10 minutes."""
-    first = bare_deadline(now, state, rules, limits) + MARGIN_S
-    return [first + number * SPACING_S for number in range(STOPS)]
+    """Deadlines set before the create call: end of waiting + boot + stay + margin, and those after it."""
+    return times(bare_deadline(now, state, rules, limits) + MARGIN_S)
 
 
 def lease_times(machine: Machine, state: State, limits: Limits, now: float) -> list[float]:
-    """Deadlines at the true end of the lease, by time or by money, + margin."""
+    """Deadlines at the true end of the lease, by time or by money, + margin, and those after it."""
     began = machine.created if machine.created is not None else now
     used_s = sum(one.billed_s(began) for one in state.machines if one.ref.name != machine.ref.name)
-    first = max(began + stay_s(limits, used_s), now) + MARGIN_S
-    return [first + number * SPACING_S for number in range(STOPS)]
+    return times(max(began + stay_s(limits, used_s), now) + MARGIN_S)
 
 
 def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> float:
@@ -100,7 +97,6 @@ def config(
         "account": side.stop_account,
         "before": stops,
         "margin_s": MARGIN_S,
-        "spacing_s": SPACING_S,
     }
     return {
         "format": 1,

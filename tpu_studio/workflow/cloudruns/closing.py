@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
+from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON, Rules
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
@@ -87,6 +88,9 @@ class Closing:
         if machine.created is None and not guard.first:
             return asking.before_times(asked, run.state, rules, limits)[0]
         began = machine.created or _made(run.folder, machine, guard)
+        if not machine.lease_stops and not guard.first:  # those of before the launch, of which some may have been
+            before = asking.before_times(asked, run.state, rules, limits)
+            return next((at for at in before if at > began), before[-1])
         return asking.lease_times(replace(machine, created=began), run.state, limits, began)[0]
 
     def _tell_unseen(
@@ -99,8 +103,12 @@ class Closing:
         if not unseen or machine.asked is None or limits.usd_per_hour is None:
             return
         stopped = self._first_stop(run, machine, guard, rules, limits) + STOPS_TAKE_S
-        ended = min(now, stopped if deletion is None else deletion.done)
-        seconds = sum(max(0.0, min(end, ended) - begun) for begun, end in run.unlooked.get(machine.ref.name, ()))
+        spans = run.unlooked.get(machine.ref.name, ())
+        if deletion is None:  # it may have come after the first stop, and have met the next
+            late_s = min(LONGEST_GAP_S + STOPS_TAKE_S, _within(spans, now))
+            seconds = max(_within(spans, min(now, stopped)), late_s)
+        else:
+            seconds = _within(spans, min(now, deletion.done))
         if seconds < SEEN_ENOUGH_S:
             return
         usd = round(seconds / 3600.0 * limits.usd_per_hour, 6)
@@ -194,6 +202,11 @@ class Closing:
                 run.mirror.push_desk()
             except (CloudRefused, CloudUnclear) as error:
                 _log.info("run %s: its last event is on this disk only: %s", run.folder.name, error)
+
+
+def _within(spans: Iterable[tuple[float, float]], until: float) -> float:
+    """Seconds of *spans* up to *until*."""
+    return sum(max(0.0, min(end, until) - begun) for begun, end in spans)
 
 
 def _is_discarded(state: State) -> bool:

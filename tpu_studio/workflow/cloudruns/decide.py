@@ -29,6 +29,8 @@ OWN_REASON = {
 """Reasons of a launch that all zones refused, the most useful to know first."""
 AGAIN = ("no-capacity", "create-rate")
 """Refusals that time may heal."""
+MAKING = "provisioning"
+"""In this state Google takes no deletion: it is watched, and deleted as soon as it is there."""
 STARTING = "service-disabled"
 """One that was switched on a moment ago goes on refusing for a while ("wait a few minutes", says Google)."""
 STARTING_S = 300.0
@@ -358,9 +360,11 @@ def _clear(machine: Machine, seen: Seen, rules: Rules) -> Action:
     cloud = seen.looks[machine.ref.name]
     if cloud is None:
         return Gone(machine)
-    if _is_news(machine, cloud):
+    if _is_news(machine, cloud) or (cloud.state != machine.state and MAKING in (cloud.state, machine.state)):
         return Notice(machine, cloud)
-    if machine.delete_asked is None or seen.now - machine.delete_asked >= rules.delete_again_s:
+    asked, comes = machine.delete_asked, machine.state != MAKING and cloud.state != "leaving"
+    late = asked is not None and comes and asked < machine.changed  # Google took no deletion while it was being made
+    if asked is None or late or seen.now - asked >= rules.delete_again_s:
         return Delete(machine)
     return Wait(2.0)
 

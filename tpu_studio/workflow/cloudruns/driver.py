@@ -469,7 +469,8 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
     if state.settled or isinstance(action, decide.Done):
         return None
     if state.end is not None:
-        return Phase.CLEANING_UP, ""
+        making = any(one.state == decide.MAKING and one.delete_asked is not None for one in state.there)
+        return Phase.CLEANING_UP, "being-made" if making else ""
     machine = state.machine
     if guard.spoke and machine is not None and machine.gone is None and not machine.leaving:
         return None

@@ -111,7 +111,10 @@ class Machines(Protocol):
         ...
 
     def delete(self, ref: Ref) -> None:
-        """Delete request and node (force); absent is fine. Returns when the deletion is accepted."""
+        """Delete request and node (force); absent is fine. Returns when the deletion is accepted.
+
+        Raises CloudRefused ``precondition`` with the fact ``state`` where Google deletes nothing in that state.
+        """
         ...
 
     def ended(self, ref: Ref) -> Deletion | None:

@@ -30,7 +30,7 @@ class Machine:
         asked: The create call was announced.
         outcome: Of the create call: "" (open or unclear), accepted, refused.
         unclear: An answer to a create call was lost at some time: stops stay until the very end.
-        state: What GET by name said last.
+        state: What GET by name said last; ``changed``: when that was noticed.
         created: Node createTime: billed from here.
         leaving: Why it is to be deleted, "" while it is wanted.
         node_gone: The node was not there any more, though its request was: nothing is billed from here on.
@@ -52,6 +52,7 @@ class Machine:
     facts: Mapping[str, Any] = field(default_factory=dict)
     accepted: float | None = None
     state: str = ""
+    changed: float = 0.0
     created: float | None = None
     ready: float | None = None
     node_gone: float | None = None
@@ -279,6 +280,7 @@ def _cloud(state: State, event: Event) -> State:
             gone=None,
             made=True,
             state=seen,
+            changed=known.changed if seen == known.state else event.t,
             # A node that vanishes while provisioning is not billed: the one in its place is.
             created=created or known.created if known.ready is None else known.created or created,
             node_gone=known.node_gone or event.t if over else None if works else known.node_gone,

@@ -112,7 +112,7 @@ class Cloud:
             },
             "outside_stops": {
                 "queue": QUEUE, "account": "stopper@p.iam.gserviceaccount.com",
-                "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)], "margin_s": 600, "spacing_s": 600,
+                "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)], "margin_s": 600,
             },
             "lease_s": 14400, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0, "idle_minutes": 15,
             "silence_s": 900, "bundle": {"object": f"{PREFIX}job/bundle-{sha}.tar.gz", "sha256": sha,
@@ -258,6 +258,8 @@ class Cloud:
                 return 409, {}, b""
             self.tasks[task["name"]] = task
             return 200, {}, json.dumps(task).encode()
+        if path == f"{QUEUE}/tasks":
+            return 200, {}, json.dumps({"tasks": [{"name": name} for name in self.tasks]}).encode()
         if path not in self.tasks:
             return 404, {}, b""
         if method == "DELETE":

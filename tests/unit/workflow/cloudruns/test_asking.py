@@ -19,7 +19,8 @@ def test_a_hung_machine_is_stopped_from_outside_when_the_money_is_used_up(money_
     limits = Limits(hours=10.0, money_usd=money_usd, usd_per_hour=RATE)
     state = State(machines=(MACHINE,), since=NOW)
     times = asking.lease_times(MACHINE, state, limits, NOW)
-    assert times == [NOW + stay_s + 600.0 + 600.0 * number for number in range(3)]
+    hours = [3600.0 * hour for hour in range(1, 25)]
+    assert times == [NOW + stay_s + 600.0 + after for after in (0.0, 600.0, 1200.0, *hours)]
     rules = asking.rules_of(cloud_plan(), limits)
     before = asking.before_times(NOW, State(since=NOW), rules, limits)
     assert before[0] == NOW + rules.wait_s + rules.boot_s + stay_s + 600.0

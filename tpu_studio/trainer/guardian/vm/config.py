@@ -187,7 +187,6 @@ def _stops(tree: Any) -> Mapping[str, Any] | None:
         "account": str(tree["account"]),
         "before": before,
         "margin_s": _number("margin_s", tree.get("margin_s", 600), 1, _DAY_S),
-        "spacing_s": _number("spacing_s", tree.get("spacing_s", 600), 1, _DAY_S),
     }
 
 

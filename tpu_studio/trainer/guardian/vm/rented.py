@@ -59,9 +59,10 @@ class Rented:
 
     def changed(self, control: Mapping[str, Any]) -> None:
         with self._lock:
-            before, self._lease = self._lease, self._lease.changed(control)
-            if self._deadline_file is not None and before != self._lease:
-                write_deadline(self._deadline_file, self._lease, self._config.margin_s)
+            lease = self._lease.changed(control)
+            if self._deadline_file is not None and lease != self._lease:
+                write_deadline(self._deadline_file, lease, self._config.margin_s)
+            self._lease = lease  # last: a deadline that cannot be written leaves the lease as it was
 
     def ledger(self) -> dict[str, Any]:
         lease, now = self.lease, self._clock.now()

@@ -1,7 +1,7 @@
 """Outside stops, moved: tasks at Google that delete this machine at the end of its lease, should it hang.
 
-Three new ones are set and read back, only then the three of before the launch are removed. What does not come about is
-told and leaves the earlier ones standing, the safe direction. They act as an account of their own, so a machine whose
+New ones are set and read back, only then those of before the launch are removed. What does not come about is told and
+leaves the earlier ones standing, the safe direction. They act as an account of their own, so a machine whose
 own account may not delete it can still have it done: by a stop that is due now.
 """
 
@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
+from urllib.parse import quote
 
 from tpu_studio.trainer.guardian.vm.config import Config
 from tpu_studio.trainer.guardian.vm.metadata import Authorized
-from tpu_studio.trainer.guardian.vm.web import Refused, Reply
+from tpu_studio.trainer.guardian.vm.web import Refused, Reply, Unreachable
+from tpu_studio.wire.stops import times
 
-COUNT = 3
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
@@ -25,23 +26,34 @@ def move(api: Authorized, config: Config, lease_end: float) -> list[str]:
         Unreachable, Refused: They are not set, or could not be read back; the earlier ones stand.
     """
     assert config.stops is not None
-    queue, spacing = str(config.stops["queue"]), float(config.stops["spacing_s"])
-    base = _base(config)
+    queue, base = str(config.stops["queue"]), _base(config)
     names = []
-    for number in range(1, COUNT + 1):
-        at = int(lease_end + config.margin_s + (number - 1) * spacing)
-        name = f"{queue}/tasks/{config.name}-l-{number}-{at}"
-        _create(api, name, at, config)
+    for number, when in enumerate(times(lease_end + config.margin_s), 1):
+        name = f"{queue}/tasks/{config.name}-l-{number}-{int(when)}"
+        _create(api, name, int(when), config)
         names.append(name)
-    for name in names:
-        reply = api.call("GET", base + name)
-        if not reply.ok:
-            raise Refused(reply)
+    _read_back(api, f"{base}{queue}/tasks", names)
     for name in config.stops["before"]:
         reply = api.call("DELETE", base + name)
         if not reply.ok and reply.status != 404:
             raise Refused(reply)
     return names
+
+
+def _read_back(api: Authorized, tasks: str, names: list[str]) -> None:
+    """Raises Refused, Unreachable: not all of *names* are among them."""
+    left, token = set(names), ""
+    while True:
+        reply = api.call("GET", f"{tasks}?pageSize=1000" + (f"&pageToken={quote(token, safe='')}" if token else ""))
+        if not reply.ok:
+            raise Refused(reply)
+        page = reply.json()
+        left -= {str(one.get("name")) for one in page.get("tasks") or ()}
+        token = str(page.get("nextPageToken") or "")
+        if not left:
+            return
+        if not token:
+            raise Unreachable(f"{len(left)} of the stops were set and are not there")
 
 
 def at_once(api: Authorized, config: Config, now: float) -> str:
