@@ -18,8 +18,8 @@ from tpu_studio.practice import daemon
 from tpu_studio.store.index import Index, PassingIndex
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import NotReady, RunError, StudioError
-from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
-from tpu_studio.workflow.cloudruns.steward import Steward
+from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.steward import Steward, unsettled
 from tpu_studio.workflow.readingruns import ClosedJournal, ReadingRuns
 from tpu_studio.workflow.runs import Runs
 
@@ -74,18 +74,8 @@ def compose(home: Path) -> Services:
         if why is not None
         else Runs(home, places=places, journal=journal, index=index, driver=driver, agreed=consents.agreed)
     )
-    steward = Steward(driver, lambda: unsettled(runs))
+    steward = Steward(driver, lambda: unsettled(runs.list()))
     return Services(
         home, engine, index, journal, runs, consents, Stopwatch(home, engine), driver, steward, tpu_compiler,
         Preflight(home, engine, tpu_compiler, tf_compiler=tf_compiler(engine_root())), why,
     )  # fmt: skip
-
-
-def unsettled(runs: Runs) -> list[str]:
-    """Rented runs that go on, or are over without a proof that nothing of theirs is left."""
-    return [
-        row.run
-        for row in runs.list()
-        if row.place in PLACES and not row.problem
-        and not (row.settled and (row.folder / "result" / "receipt.json").exists())
-    ]  # fmt: skip

@@ -20,8 +20,8 @@ MISSING = frozenset(
 )
 
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?")
-_COMMA = re.compile(r"[+-]?(\d{1,3}([. ']\d{3})+|\d+)?(,\d+)?([eE][+-]?\d+)?")
+_POINT = re.compile(r"[+-]?((\d{1,3}(,\d{3})+|\d+)(\.\d+)?|\.\d+)([eE][+-]?\d+)?")  # "e4" is a square, no number
+_COMMA = re.compile(r"[+-]?((\d{1,3}([. ']\d{3})+|\d+)(,\d+)?|,\d+)([eE][+-]?\d+)?")
 _SIGNS = "$€£¥% \u00a0\u202f"
 _TIME = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
 _MONTHS = {name: number for number, name in enumerate(
@@ -49,7 +49,7 @@ def number(cell: str, decimal: str = ".") -> float:
         value = float(text)
     else:
         pattern = _POINT if decimal == "." else _COMMA
-        if not text or not pattern.fullmatch(text) or not any(mark.isdigit() for mark in text):
+        if not pattern.fullmatch(text):
             return math.nan
         if decimal == ".":
             text = text.replace(",", "")

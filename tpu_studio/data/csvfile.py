@@ -78,6 +78,8 @@ def sniff(path: Path) -> Dialect:
         raise DataError("data-empty", path=str(path))
     delimiter, quote = _delimiter("".join(text[:500]))
     rows = [row for row in _parse(io.StringIO("".join(text), newline=""), delimiter, quote) if any(row)][:500]
+    if not rows:  # nothing but delimiters, as an empty sheet is saved
+        raise DataError("data-empty", path=str(path))
     width = Counter(map(len, rows)).most_common(1)[0][0]
     if width < 2:
         raise DataError("data-one-column", path=str(path), first=lines[0].strip()[:80])

@@ -267,8 +267,7 @@ class Follower:
                 break
         for line, name, position in desk:
             parsed = records([line])
-            t = parsed[0].get("t", 0.0) if parsed and isinstance(parsed[0], dict) else 0.0
-            place = _place(found, t)
+            place = _place(found, _time_of(parsed[0]) if parsed else 0.0)
             if place == len(found) and not last_of_all:
                 break  # its time has not come: more of the attempts lies before it
             found[place:place] = parsed
@@ -348,14 +347,15 @@ def _lines(path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
 
 def _place(found: list[Any], t: float) -> int:
     """Where a desktop's event of time *t* belongs among *found*."""
-
-    def time_of(record: Any) -> float:
-        value = record.get("t", 0.0) if isinstance(record, dict) else 0.0
-        return float(value) if isinstance(value, (int, float)) else 0.0
-
-    if not found or time_of(found[-1]) <= t:
+    if not found or _time_of(found[-1]) <= t:
         return len(found)
-    return next(index for index, record in enumerate(found) if time_of(record) > t)
+    return next(index for index, record in enumerate(found) if _time_of(record) > t)
+
+
+def _time_of(record: Any) -> float:
+    """When it was, as far as it says so; it may be no event at all."""
+    value = record.get("t", 0.0) if isinstance(record, dict) else 0.0
+    return float(value) if isinstance(value, (int, float)) and abs(value) < 1e300 else 0.0
 
 
 def _segments(batch: Batch) -> Iterator[Resume | dict[str, columns.Rows]]:

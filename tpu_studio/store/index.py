@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import sqlite3
@@ -33,7 +34,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, events_names
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.ports import RunSummary
+from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 _LOSSES = 60
 KEY_METRICS = {
@@ -41,6 +42,8 @@ KEY_METRICS = {
     "regression": ("val_r2", "val_mae", "val_loss", "loss"),
     "language-model": ("val_nats_per_token", "val_loss", "loss"),
 }
+
+_log = logging.getLogger(__name__)
 
 
 class Index:
@@ -96,10 +99,10 @@ class Index:
                 self._db.save_summary(self._key(folder), stamp, _to_json(row))
             return _timed(_alive(row, alive))
         except (StudioError, OSError, sqlite3.Error) as error:
-            problem = error.id if isinstance(error, StudioError) else "run-unreadable"
-            return RunSummary(
-                folder.name, folder.name, folder, _modified(folder), status="failed", over=True, problem=problem
-            )
+            return _damaged(folder, error.id if isinstance(error, StudioError) else UNREADABLE)
+        except Exception:  # noqa: BLE001  one run's boundary: whatever is in its folder, the others are listed and driven
+            _log.exception("the run in %s cannot be read", folder)
+            return _damaged(folder, UNREADABLE)
 
     def _elsewhere(self) -> Database:
         """For runs that go on being watched when this index has no room left. Raises RunError, OSError."""
@@ -182,6 +185,17 @@ def summarise(follower: Follower) -> RunSummary:
         settled=view.settled,
         usd_per_hour=(plan.price or {}).get("usd_per_hour"),
         seen=view.seen_t,
+    )
+
+
+def _damaged(folder: Path, problem: str) -> RunSummary:
+    """The row of a run that cannot be read; where its plan can, whether it is a rented one is still known."""
+    try:
+        place = loads((folder / PLAN).read_bytes()).place
+    except (StudioError, OSError):
+        place = RunSummary.place
+    return RunSummary(
+        folder.name, folder.name, folder, _modified(folder), place=place, status="failed", over=True, problem=problem
     )
 
 

@@ -86,6 +86,8 @@ class Points:
             tables = [
                 np.array(column, dtype=np.float64) for column in self.columns.values()
             ]  # "nan" and "inf" are read as such
+            if any(one.ndim != 1 for one in (steps, *tables)):
+                raise ValueError("lists in a list")
         except (ValueError, TypeError, OverflowError):
             steps = _numbers(self.steps)
             tables = [_numbers(column) for column in self.columns.values()]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+DEEPEST = 16  # levels of lists and objects in an event; ours have three
 _LATEST = 1e11  # seconds since 1970: no time is beyond it, whatever a file says
 
 
@@ -55,7 +56,8 @@ def decode(line: bytes | str) -> Event | None:
 
 
 def from_record(record: Any) -> Event | None:
-    """The event in an already parsed JSON value, or None when it is no event (its time must be one)."""
+    """The event in an already parsed JSON value; None when it is no event (its time must be one, and its fields nested
+    no deeper than `DEEPEST`)."""
     if not isinstance(record, dict):
         return None
     kind, t = record.get("kind"), record.get("t")
@@ -64,9 +66,22 @@ def from_record(record: Any) -> Event | None:
     if not -_LATEST < t < _LATEST:
         return None
     fields = {key: value for key, value in record.items() if key not in ("t", "kind")}
+    if not _is_within(fields, DEEPEST):
+        return None
     if kind in ("metric", "speed", "end", "outcome", "notice"):
         fields = {key: _from_words(value) for key, value in fields.items()}
     return Event(float(t), kind, fields)
+
+
+def _is_within(value: Any, levels: int) -> bool:
+    """Whether *value* is nested at most so deep: who reads events walks them by recursion."""
+    if isinstance(value, dict):
+        return levels > 0 and all(_is_within(inner, levels - 1) for inner in value.values())
+    if isinstance(value, list):
+        return levels > 0 and all(
+            _is_within(inner, levels - 1) for inner in value if isinstance(inner, (dict, list))
+        )
+    return True
 
 
 def complete_lines(chunk: bytes) -> tuple[list[bytes], int]:

@@ -233,6 +233,8 @@ def _number(key: Key, value: Any) -> int | float:
     wanted = "a whole number" if key.kind == "integer" else "a number"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=wanted)
+    if isinstance(value, int) and value.bit_length() > 63:  # no step, no size and no float is as large
+        raise JobError("job-wrong-type", key=key.path, value="a number of very many digits", wanted=wanted)
     if not math.isfinite(value) or (key.kind == "integer" and value != int(value)):
         raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=wanted)
     low, high = key.minimum, key.maximum

@@ -188,6 +188,10 @@ class Following(Protocol):
     def close(self) -> None: ...
 
 
+UNREADABLE = "run-unreadable"
+"""The problem of a run whose plan is whole, and whose events or other files no reader gets through."""
+
+
 @dataclass(frozen=True)
 class RunSummary:
     """One row of the list of runs.

@@ -252,10 +252,6 @@ class Runs:
             raise NotReady("place-not-available", place=place)
         return self._cloud.take_over(any_plan(place), parts[1], bucket=bucket).name
 
-    def unsettled(self) -> Sequence[str]:
-        """Rented runs that are not proved to be over: what the driver has to see to."""
-        return [row.run for row in self.list() if row.place in RENTED and not row.settled and not row.problem]
-
     # ------------------------------------------------------------------------------------------------------- looking
 
     def list(self, told: Callable[[int, int], None] = lambda read, of: None) -> list[RunSummary]:
@@ -351,13 +347,7 @@ class Runs:
         """What is true of a run now. Life is looked at before the events: who is dead writes no more."""
         if self._rents(folder):
             known = self._index.summary(folder)
-            following = self._index.follow(folder)
-            try:
-                following.poll()
-                copied = following.view.checkpoint_step is not None
-            finally:
-                following.close()
-            return self._rents_or_refuse(folder).seen(folder, copied, known.usd)
+            return self._rents_or_refuse(folder).seen(folder, not known.problem and self._is_copied(folder), known.usd)
         attempt = max((int(path.stem[1:]) for path in (folder / "claims").glob("a[0-9]*.json")), default=0)
         owner = desk.read_owner(folder)
         plan = loads((folder / PLAN).read_bytes())
@@ -381,6 +371,14 @@ class Runs:
             plan_steps=plan.steps,
             steps_per_epoch=plan.steps_per_epoch,
         )
+
+    def _is_copied(self, folder: Path) -> bool:
+        following = self._index.follow(folder)
+        try:
+            following.poll()
+            return following.view.checkpoint_step is not None
+        finally:
+            following.close()
 
     def _start(self, place: Place, folder: Path, attempt: int, beside: bool, *, steps: int | None = None) -> str:
         """Say that the run waits, start its guardian; "started" or, told in the run, "start-failed"."""

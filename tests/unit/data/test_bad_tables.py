@@ -242,3 +242,18 @@ def test_lines_that_end_as_on_an_old_mac_are_lines(table_job):
     seen = both(table_job(("a,b,c\n" + GOOD).replace("\n", "\r")))
 
     assert (seen.examples, [column.name for column in seen.columns]) == (100, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("column", [["e4", "d5", "c3", "g7"], ["E1", "E2", "E3", "E8"], ["1", "2", "e3", "4"]])
+def test_squares_of_a_chessboard_and_codes_are_words_and_no_numbers_without_digits(table_job, column):
+    rows = "".join(f"{column[number % 4]},{number % 7},{'ab'[number % 2]}\n" for number in range(100))
+    seen = both(table_job("first,reply,result\n" + rows))
+
+    assert seen.columns[0].kind in ("category", "text") or column[0] == "1"
+    assert seen.examples == 100
+
+
+@pytest.mark.parametrize("text", [",,\n,,\n", ";" * 262_144, "\t\t\n" * 50, '"",""\n"",""\n'])
+def test_an_empty_sheet_is_said_to_be_empty(table_job, text):
+    with pytest.raises(DataError, match="data-empty"):
+        look(table_job(text))

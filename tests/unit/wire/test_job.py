@@ -42,6 +42,8 @@ def test_what_was_written_out_reads_back_equal():
         (with_("training", epochs=-1), "job-out-of-range", {"key": "training.epochs"}),
         (with_("training", epochs=0), "job-out-of-range", {"key": "training.epochs"}),
         (with_("training", epochs=float("nan")), "job-wrong-type", {}),
+        (with_("training", steps=10**400), "job-wrong-type", {"value": "a number of very many digits"}),
+        (with_("training", learning_rate=10**400), "job-wrong-type", {"value": "a number of very many digits"}),
         (with_("training", seed=True), "job-wrong-type", {"wanted": "a whole number"}),
         (with_("training", global_batch=1.5), "job-wrong-type", {}),
         (with_("training", framework="jaxx"), "job-not-a-choice", {"nearest": "jax"}),

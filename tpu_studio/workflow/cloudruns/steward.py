@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
 
 from tpu_studio.wire.errors import StudioError
+from tpu_studio.workflow.cloudruns.driver import PLACES
+from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 LOOK_EVERY_S = 5.0
 AFTER_TROUBLE_S = 10.0
@@ -146,3 +148,14 @@ async def _until(wake: asyncio.Event, seconds: float) -> None:
                 await wake.wait()
         except TimeoutError:
             pass
+
+
+def unsettled(rows: Iterable[RunSummary]) -> list[str]:
+    """Rented runs that go on, or are over without a proof that nothing of theirs is left; also those whose events are
+    damaged: their machines are there all the same."""
+    return [
+        row.run
+        for row in rows
+        if row.place in PLACES and row.problem in ("", UNREADABLE)
+        and not (row.settled and (row.folder / "result" / "receipt.json").exists())
+    ]  # fmt: skip
