@@ -12,6 +12,9 @@ import pytest
 
 from tests.contract.conftest import Answer, Call, Start, caller
 from tests.fakes.waiting import eventually
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.practice import entitlements, quota_limits
+from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.main import Practice
 
 PLACE = "projects/practice-project/locations/us-west4-a"
@@ -311,20 +314,20 @@ def test_flex_start_exists_in_alpha_only_and_only_where_it_is_offered(call: Call
 def test_quota_counts_what_failed_and_what_is_suspended_until_it_is_deleted(call: Call):
     for n in range(4):  # 4 × 16 chips is the limit of 64
         assert create(call, f"q{n}", accelerator="v5litepod-16").status == 200
-    full = create(call, "q4", accelerator="v5litepod-4")
+    full = create(call, "q4", accelerator="v5litepod-16")
     assert (full.status, full.error["status"]) == (429, "RESOURCE_EXHAUSTED")
     assert full.error["message"] == (
         "Quota limit 'TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI' has been exceeded. Limit: 64 in zone "
         "us-west4-a."
     )
-    assert create(call, "q5", tier="on-demand").status == 200  # another quota
+    assert create(call, "q5", accelerator="v5litepod-16", tier="on-demand").status == 200  # another quota
     reach(call, "ACTIVE", "q0")
     call("DELETE", f"{V2}/nodes/q0-n")
     reach(call, "SUSPENDED", "q0")
-    assert create(call, "q6").status == 429
+    assert create(call, "q6", accelerator="v5litepod-16").status == 429
     call("DELETE", f"{V2}/queuedResources/q0?force=true")
     reach(call, "gone", "q0")
-    assert create(call, "q7").status == 200
+    assert create(call, "q7", accelerator="v5litepod-16").status == 200
 
 
 def test_a_machines_account_may_delete_and_nobody_else_may(call: Call, practice: Practice):
@@ -507,3 +510,37 @@ def test_the_addresses_of_a_region_are_those_of_its_machines(call: Call):
     for region, used in (("us-west4", 4), ("us-east5", 0)):
         told = call("GET", f"/compute/v1/projects/practice-project/regions/{region}").body["quotas"]
         assert told == [{"metric": "IN_USE_ADDRESSES", "limit": 8.0, "usage": used}]
+
+
+def test_small_slices_of_v5e_draw_the_serving_limit_and_large_ones_the_training_limit(start_practice: Start):
+    practice = start_practice(speed=20.0)
+    serving, call = "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI", caller(practice)
+    practice.cloud.db.put("quota-grant", f"{serving}/-/us-west4-a", {"value": 4})
+    large = create(call, "large", accelerator="v5litepod-16", tier="on-demand")
+    small = create(call, "small", accelerator="v5litepod-4", tier="on-demand")
+    assert (large.status, small.status) == (200, 200)
+    full = create(call, "full", accelerator="v5litepod-1", tier="on-demand")
+    assert full.status == 429
+    assert full.error["message"] == f"Quota limit '{serving}' has been exceeded. Limit: 4 in zone us-west4-a."
+    practice.cloud.doubts.arm("serving-draws")  # the one, small report that says otherwise
+    assert create(call, "other", accelerator="v5litepod-1", tier="on-demand").status == 200
+
+
+def test_a_new_account_may_serve_a_little_and_train_on_spot_in_some_areas_only(start_practice: Start):
+    practice = start_practice(new=True, ready=False)
+
+    def limit(id: str, zone: str) -> int:
+        return quota_limits.limit(practice.cloud, f"{id}PerProjectPerZoneForTPUAPI", {"zone": zone})
+
+    here = ("us-central1-a", "us-west4-a", "us-west1-c")
+    assert [limit("TPUV5sLitepodServing", zone) for zone in here] == [4, 4, 0]
+    assert [limit("TPUV5sPreemptibleLitepodServing", zone) for zone in here] == [4, 4, 0]
+    assert [limit("TPUV5sPreemptibleLitepod", zone) for zone in here] == [64, 64, 0]
+    assert [limit("TPUV5sLitepod", zone) for zone in here] == [0, 0, 0]
+    part = catalogue().slice
+    denied = [("us-central1-b", "v6e-4", "on-demand"), ("us-west1-c", "v5litepod-1", "on-demand")]
+    for zone, name, tier in denied:
+        with pytest.raises(GoogleError, match="does not have permission to submit requests"):
+            entitlements.check(practice.cloud, zone, part(name), tier)
+    for zone, name, tier in [("us-central1-b", "v6e-4", "spot"), ("us-west4-a", "v5litepod-1", "on-demand")]:
+        assert entitlements.check(practice.cloud, zone, part(name), tier) == ""

@@ -165,7 +165,7 @@ def _as_json(result: Result) -> dict[str, Any]:
 def _quota_json(row: Allowance) -> dict[str, Any]:
     return {
         "generation": row.generation, "tier": row.tier, "zone": row.zone, "limit": row.limit, "used": row.used,
-        "unit": row.unit, "limited_by": row.limited_by, "quota_id": row.quota_id,
+        "unit": row.unit, "limited_by": row.limited_by, "quota_id": row.quota_id, "use": row.use, "sizes": row.sizes,
     }  # fmt: skip
 
 
@@ -183,6 +183,11 @@ def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> 
     usable = [row for row in rows if row.left]
     near = [row for row in usable if row.zone.startswith(choices.region)] or usable
     if near:
-        shown = [[row.generation, row.tier, row.zone, f"{row.left} of {row.limit} {row.unit} left"] for row in near[:8]]
+        near.sort(key=lambda row: row.use == "training")
+        shown = [
+            [row.generation, row.tier, row.zone, f"{row.left} of {row.limit} {row.unit} left",
+             f"for TPUs of {row.sizes}" if row.sizes else ""]
+            for row in near[:8]
+        ]  # fmt: skip
         lines += ["", table(shown)]
     return "\n".join(lines)

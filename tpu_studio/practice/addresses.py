@@ -14,7 +14,7 @@ from tpu_studio.practice.compute_life import KIND as INSTANCE
 from tpu_studio.practice.tpu_show import NODE
 
 METRIC = "IN_USE_ADDRESSES"
-LIMIT = 8
+LIMIT, LIMIT_NEW = 8, 4
 WORDS = f"You have reached {METRIC} limit."
 EXHAUSTED = 8  # google.rpc.Code of RESOURCE_EXHAUSTED
 
@@ -26,7 +26,8 @@ def quotas(cloud: Cloud, project: str, region: str) -> list[dict[str, Any]]:
 
 def limit(cloud: Cloud, region: str) -> int:
     fault = cloud.faults.armed("address-limit", region=region)
-    return LIMIT if fault is None else int(fault["limit"])
+    usual = LIMIT_NEW if cloud.settings.new else LIMIT
+    return usual if fault is None else int(fault["limit"])
 
 
 def lack(cloud: Cloud, project: str, zone: str, nodes: list[dict[str, Any]]) -> bool:

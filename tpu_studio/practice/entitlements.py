@@ -33,7 +33,7 @@ def check(cloud: Cloud, zone: str, part: Slice, tier: str) -> str:
 
 def _is_entitled(cloud: Cloud, zone: str, part: Slice, tier: str) -> bool:
     """A new project is, on demand, where it has any quota of what the slice draws; spot is open to all."""
-    if cloud.settings.ready or tier != "on-demand":
+    if not cloud.settings.new or tier != "on-demand":
         return True
-    drawn = quota_limits.applying(quota_limits.TPU, part.generation, spot=False)
+    drawn = quota_limits.drawn(cloud, part, spot=False)
     return any(quota_limits.limit(cloud, one.quota_id, {"zone": zone}) for one in drawn if one.per == "zone")

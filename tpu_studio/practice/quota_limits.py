@@ -2,7 +2,8 @@
 
 Ids are Google's own, which no rule can build (reference: google-cloud.md §8.1, §8.2); those of v2 to v4 on demand are
 from memory and nobody's machine depends on them. Zone and region limits both apply. Defaults are those of a project
-that may start: a fresh real one often has 0 on demand, which the faults ``quota-zero`` and ``quota-region-limit`` show.
+that may start; one of a new account has `NEW`, in some areas only, and the faults ``quota-zero`` and
+``quota-region-limit`` take it all. v5e's small slices draw limits of their own (``domain.quota``).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from tpu_studio.domain.catalogue import Slice
+from tpu_studio.domain.quota import SERVING, TRAINING, use_of_slice
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.wire.resources import resource_path
 
@@ -28,6 +31,7 @@ class Quota:
         per: The dimension, ``zone`` or ``region``.
         default: In places where the generation is offered.
         family: Value of the dimension ``tpu_family``, on Compute Engine's one limit of that kind.
+        use: ``serving``, ``training``: for which slices of v5e; "": for all of the generation.
     """
 
     quota_id: str
@@ -40,6 +44,7 @@ class Quota:
     per: str
     default: int
     family: str = ""
+    use: str = ""
 
     @property
     def dimensions(self) -> list[str]:
@@ -47,14 +52,15 @@ class Quota:
 
 
 def _tpu(
-    stem: str, generation: str, spot: bool, unit: str, default: int, metric: str, *, region: bool = True
-) -> list[Quota]:
+    stem: str, generation: str, spot: bool, unit: str, default: int, metric: str, *, region: bool = True,
+    use: str = "", title: str = "",
+) -> list[Quota]:  # fmt: skip
     tier = "Preemptible " if spot else ""
-    title = f"{tier}TPU {generation} {unit}"
+    title = title or f"{tier}TPU {generation} {unit}"
     scopes = [("Zone", "zone"), ("Region", "region")] if region else [("Zone", "zone")]
     return [
         Quota(f"{stem}PerProjectPer{scope}ForTPUAPI", TPU, f"{TPU}/{metric}", f"{title} per project per {per}",
-              generation, spot, unit, per, default)
+              generation, spot, unit, per, default, use=use)
         for scope, per in scopes
     ]  # fmt: skip
 
@@ -74,8 +80,12 @@ QUOTAS: tuple[Quota, ...] = (
     *_tpu("TPUV3sPreemptiblePod", "v3", True, "cores", 48, "tpu_v3_pod_preemptible"),
     *_tpu("TPUV4sPod", "v4", False, "cores", 0, "tpu_v4_pod"),
     *_tpu("TPUV4sPreemptiblePod", "v4", True, "cores", 0, "tpu_v4_pod_preemptible"),
-    *_tpu("TPUV5sLitepod", "v5e", False, "chips", 64, "tpu-v5s-litepod"),
-    *_tpu("TPUV5sPreemptibleLitepod", "v5e", True, "chips", 64, "tpu-v5s-litepod-preemptible"),
+    *_tpu("TPUV5sLitepod", "v5e", False, "chips", 64, "tpu-v5s-litepod", use=TRAINING),
+    *_tpu("TPUV5sPreemptibleLitepod", "v5e", True, "chips", 64, "tpu-v5s-litepod-preemptible", use=TRAINING),
+    *_tpu("TPUV5sLitepodServing", "v5e", False, "chips", 64, "tpu-v5s-litepod-serving", use=SERVING,
+          title="TPUv5 lite pod cores for serving"),
+    *_tpu("TPUV5sPreemptibleLitepodServing", "v5e", True, "chips", 64, "tpu-v5s-litepod-serving-preemptible",
+          use=SERVING, title="Preemptible TPU v5 lite pod cores for serving"),
     *_tpu("TPUV5P", "v5p", False, "cores", 128, "tpu-v5p"),
     *_tpu("TPUV5PPreemptible", "v5p", True, "cores", 128, "tpu-v5p-preemptible", region=False),
     *_tpu("TPUV6E", "v6e", False, "chips", 64, "tpu-v6e"),
@@ -92,9 +102,27 @@ QUOTAS: tuple[Quota, ...] = (
 )  # fmt: skip
 
 
+NEW = {("v5e", SERVING, False): 4, ("v5e", SERVING, True): 4, ("v5e", TRAINING, True): 64, ("v6e", "", True): 64}
+"""What a new account has in `_AREAS_OF_THE_NEW`, by generation, use and spot (field reports: serving 4, spot 64)."""
+
+
 def applying(service: str, generation: str, *, spot: bool) -> list[Quota]:
-    """Every limit that a slice of this kind must pass (zone first); its draw is counted in `Quota.unit`."""
+    """Every limit of a generation and tier (zone first); a slice's draw is counted in `Quota.unit`."""
     return [q for q in QUOTAS if (q.service, q.generation, q.spot) == (service, generation, spot)]
+
+
+def drawn(cloud: Cloud, part: Slice, *, spot: bool) -> list[Quota]:
+    """The limits of the TPU API that a slice must pass."""
+    use = use_of_slice(part)
+    if use and cloud.doubts.way("serving-draws") == "training":
+        use = TRAINING
+    return [q for q in applying(TPU, part.generation, spot=spot) if q.use == use and q in known(cloud, TPU)]
+
+
+def known(cloud: Cloud, service: str) -> list[Quota]:
+    """Every limit that Google lists for a service."""
+    zone_only = cloud.doubts.way("serving-region-quota") == "zone-only"
+    return [q for q in QUOTAS if q.service == service and not (zone_only and (q.use, q.per) == (SERVING, "region"))]
 
 
 def find(quota_id: str, dimensions: Mapping[str, str]) -> Quota | None:
@@ -130,11 +158,14 @@ def limit(cloud: Cloud, quota_id: str, dimensions: Mapping[str, str]) -> int:
 def _of_the_new(quota: Quota, place: str) -> int:
     """What a person who has just signed up is granted: nothing to train on demand, some to serve and some spot, and
     that in some areas only."""
-    if default(quota, place) == 0 or not place.startswith(_AREAS_OF_THE_NEW):
+    if default(quota, place) == 0 or quota.service != TPU or not place.startswith(_AREAS_OF_THE_NEW):
         return 0
-    if quota.spot:
-        return 64 if quota.generation in ("v5e", "v6e") else 0
-    return 4 if "Serving" in quota.quota_id else 0
+    return NEW.get((quota.generation, quota.use, quota.spot), 0)
+
+
+def usual(cloud: Cloud, quota: Quota) -> int:
+    """In most places."""
+    return 0 if cloud.settings.new else quota.default
 
 
 def default(quota: Quota, place: str) -> int:

@@ -107,9 +107,8 @@ def _infos(cloud: Cloud, request: Request) -> list[dict[str, Any]]:
     project = need_project(cloud, request)
     service = request.match["service"]
     by_id: dict[str, list[Quota]] = {}
-    for quota in quota_limits.QUOTAS:
-        if quota.service == service:
-            by_id.setdefault(quota.quota_id, []).append(quota)
+    for quota in quota_limits.known(cloud, service):
+        by_id.setdefault(quota.quota_id, []).append(quota)
     return [_info(cloud, project, rows) for rows in by_id.values()]
 
 
@@ -123,12 +122,13 @@ def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str,
         for place in quota_limits.places(quota.generation, quota.per):
             now = limit(cloud, quota.quota_id, {quota.per: place, **family})
             by_value.setdefault(now, []).append(place)
+        usual = quota_limits.usual(cloud, quota)
         for value, places in by_value.items():
-            if value != quota.default:
+            if value != usual:
                 special += [{"dimensions": {quota.per: place, **family}, "details": _value(value),
                              "applicableLocations": [place]} for place in places]  # fmt: skip
-        if places := by_value.get(quota.default, []):
-            entry: dict[str, Any] = {"details": _value(quota.default), "applicableLocations": places}
+        if places := by_value.get(usual, []):
+            entry: dict[str, Any] = {"details": _value(usual), "applicableLocations": places}
             general.append({"dimensions": family, **entry} if family else entry)
     info = {
         "name": f"projects/{project['number']}/locations/global/services/{first.service}/quotaInfos/{first.quota_id}",

@@ -190,9 +190,8 @@ def _metadata(services: list[dict[str, Any]]) -> dict[str, Any]:
 def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[str, Any]]:
     base = f"projects/{project['number']}/services/{service}/consumerQuotaMetrics"
     by_metric: dict[str, dict[str, Any]] = {}
-    for quota in quota_limits.QUOTAS:
-        if quota.service != service:
-            continue
+    for quota in quota_limits.known(cloud, service):
+        usual = quota_limits.usual(cloud, quota)
         escaped = quota.metric.replace("/", "%2F")
         metric = by_metric.setdefault(
             quota.metric, {"name": f"{base}/{escaped}", "metric": quota.metric, "displayName": quota.title, "unit": "1",
@@ -200,12 +199,12 @@ def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[s
         )  # fmt: skip
         unit = "1/{project}/{" + quota.per + "}"
         places = quota_limits.places(quota.generation, quota.per)
-        buckets: list[dict[str, Any]] = [{"effectiveLimit": str(quota.default), "defaultLimit": str(quota.default)}]
+        buckets: list[dict[str, Any]] = [{"effectiveLimit": str(usual), "defaultLimit": str(usual)}]
         for place in places:
             dimensions = {quota.per: place, **({"tpu_family": quota.family} if quota.family else {})}
             now = quota_limits.limit(cloud, quota.quota_id, dimensions)
-            if now != quota.default:
-                limits = {"effectiveLimit": str(now), "defaultLimit": str(quota.default)}
+            if now != usual:
+                limits = {"effectiveLimit": str(now), "defaultLimit": str(usual)}
                 buckets.append({**limits, "dimensions": dimensions})
         metric["consumerQuotaLimits"].append(
             {"name": f"{base}/{escaped}/limits/%2Fproject%2F{quota.per}", "metric": quota.metric, "unit": unit,

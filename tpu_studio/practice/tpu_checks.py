@@ -215,13 +215,13 @@ def check_quota(cloud: Cloud, place: Place, parts: list[Slice], tier: str, held:
         GoogleError: 429; retrying is useless.
     """
     spot = tier in ("spot", "flex-start")
-    for quota in quota_limits.applying(quota_limits.TPU, parts[0].generation, spot=spot):
+    for quota in quota_limits.drawn(cloud, parts[0], spot=spot):
         where = place.zone if quota.per == "zone" else region_of(place.zone)
         used = 0
         for one in held:
             there = one["zone"] if quota.per == "zone" else region_of(one["zone"])
             part = tpu_offer.by_type(one["accelerator"])
-            alike = part is not None and part.generation == quota.generation
+            alike = part is not None and quota in quota_limits.drawn(cloud, part, spot=spot)
             if part is not None and alike and there == where and (one["tier"] in ("spot", "flex-start")) == spot:
                 used += draw(part, quota.unit)
         limit = quota_limits.limit(cloud, quota.quota_id, {quota.per: where})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tpu_studio.domain.quota import SERVING, TRAINING, sizes
 from tpu_studio.domain.sentences.account import FIXES, say_account
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.workflow.account.ports import (
@@ -71,6 +72,11 @@ class QuotaRow:
         return f"{one.used if one.used is not None else '?'} of {one.limit} in use"
 
     @property
+    def least(self) -> int:
+        """What is asked for to begin with: the smallest TPU that draws this limit, or 8."""
+        return 16 if self.allowance.use == TRAINING else 8
+
+    @property
     def share(self) -> float | None:
         """Used share, 0 to 1; None for "none allowed" and unknown."""
         one = self.allowance
@@ -79,16 +85,48 @@ class QuotaRow:
 
 @dataclass(frozen=True)
 class QuotaGroup:
-    """A generation; *left* is the most that one area has left, in *unit*."""
+    """A generation, of v5e one of its two limits; *left* is the most that one area has left, in *unit*.
+
+    *sizes*: the TPUs that the limit is for, where it isn't for all: `1, 4 or 8 chips`.
+    """
 
     generation: str
     about: str
     rows: tuple[QuotaRow, ...]
     unit: str = "chips"
+    sizes: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.generation} · {self.sizes}" if self.sizes else self.generation
+
+    @property
+    def least(self) -> int:
+        """What is asked for to begin with."""
+        return self.rows[0].least
 
     @property
     def left(self) -> int:
         return max((row.allowance.left or 0 for row in self.rows), default=0)
+
+
+ANSWERED = "Google decides by itself: some requests within minutes, others after days, and it may say no."
+
+
+def quota_words(row: QuotaRow) -> str:
+    """What is asked for by a request for more, and what becomes of it."""
+    one = row.allowance
+    where = next(iter(one.dimensions.values()), row.zone)
+    called = {
+        SERVING: " Google calls this limit “serving”; a program that trains may use it.",
+        TRAINING: " Google calls this limit “training”.",
+    }.get(one.use, "")
+    what = f", for TPUs of {one.sizes}" if one.sizes else ""
+    return (
+        f"In {where}, {row.tier.lower()}{what}.{called} Asking is free. {ANSWERED} An account in its free trial is "
+        "granted no more until it is upgraded to a paid one; some TPUs are lent only to projects that Google has "
+        "approved."
+    )
 
 
 def request_words(one: QuotaRequest) -> str:
@@ -96,6 +134,8 @@ def request_words(one: QuotaRequest) -> str:
     were granted."""
     many = f"{one.wanted:,}" if one.state != "partly" else f"{one.granted:,} of {one.wanted:,}"
     what = f"{one.generation} {one.unit}" if one.generation else one.quota_id
+    if one.use:
+        what += f" for TPUs of {sizes(one.generation, one.use)}"
     kind = ", spot," if one.tier == "spot" else ""
     return f"{many} {what}{kind} in {' and '.join(one.dimensions.values()) or 'every area'}"
 
@@ -273,17 +313,20 @@ def _row(one: Result, primary: bool, busy: bool, doing: str) -> Row:
 def groups(allowances: Sequence[Allowance], region: str = "") -> tuple[QuotaGroup, ...]:
     """By generation in the order of `GENERATIONS`; within one: what can be used first, then the person's own area."""
     found = []
+    kinds = list(dict.fromkeys((one.generation, one.use) for one in allowances))
     for generation, about in GENERATIONS.items():
-        rows = [QuotaRow(one) for one in allowances if one.generation == generation]
-        rows.sort(
-            key=lambda row: (
-                not row.allowance.left,
-                not row.zone.startswith(region),
-                row.zone.partition("-")[0] != region.partition("-")[0],
-                row.zone,
-                row.tier,
+        for use in sorted(use for known, use in kinds if known == generation):  # serving before training
+            rows = [QuotaRow(one) for one in allowances if (one.generation, one.use) == (generation, use)]
+            rows.sort(
+                key=lambda row: (
+                    not row.allowance.left,
+                    not row.zone.startswith(region),
+                    row.zone.partition("-")[0] != region.partition("-")[0],
+                    row.zone,
+                    row.tier,
+                )
             )
-        )
-        if rows:
-            found.append(QuotaGroup(generation, about, tuple(rows), rows[0].allowance.unit))
+            what = "several machines together" if use == TRAINING else about
+            first = rows[0].allowance
+            found.append(QuotaGroup(generation, what, tuple(rows), first.unit, first.sizes))
     return tuple(found)

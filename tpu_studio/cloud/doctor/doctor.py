@@ -21,6 +21,7 @@ from tpu_studio.cloud.doctor.waiting import Waiting
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.queues import allows
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
+from tpu_studio.domain.quota import TRAINING
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
 from tpu_studio.workflow.account.ports import (
     Allowance,
@@ -221,9 +222,9 @@ class GoogleDoctor:
         rows = self.allowances(choices.project, region=choices.region)
         usable = [row for row in rows if row.left]
         if usable:
-            best = max(usable, key=lambda row: row.left or 0)
+            best = max(usable, key=lambda row: (row.use != TRAINING, row.left or 0))  # a TPU of one machine first
             facts = {"generation": best.generation, "zone": best.zone, "left": best.left, "unit": best.unit}
-            return Result("quota", "pass", {**facts, "tier": best.tier})
+            return Result("quota", "pass", {**facts, "tier": best.tier, "sizes": best.sizes, "use": best.use})
         if any(row.limit is None for row in rows) or not rows:
             return Result("quota", "unknown", {"region": choices.region})
         return Result("quota", "fail", {"region": choices.region}, fix="ask-quota")

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tpu_studio.domain.quota import SERVING, TRAINING
+
 SERVICES = (
     "tpu.googleapis.com",
     "compute.googleapis.com",
@@ -132,22 +134,53 @@ ALERT = "TPU Studio"
 
 @dataclass(frozen=True)
 class QuotaId:
-    """Google's limit of one generation and tier; *region* is "" where there is no such limit."""
+    """Google's limit of one generation and tier; *region* is "" where there is no such limit.
+
+    Attributes:
+        use: Which slices of v5e it is for (``domain.quota``); "": all of the generation.
+        title: As Google's list displays it, without the place; "": not known. An id that is spelled otherwise is found
+            by it.
+    """
 
     generation: str
     tier: str
     zone: str
     region: str
     unit: str = "chips"
+    use: str = ""
+    title: str = ""
 
 
 QUOTAS = (
-    QuotaId("v5e", "on-demand", "TPUV5sLitepodPerProjectPerZoneForTPUAPI", "TPUV5sLitepodPerProjectPerRegionForTPUAPI"),
+    QuotaId(
+        "v5e",
+        "on-demand",
+        "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI",
+        "TPUV5sLitepodServingPerProjectPerRegionForTPUAPI",
+        use=SERVING,
+        title="TPUv5 lite pod cores for serving",
+    ),
+    QuotaId(
+        "v5e",
+        "spot",
+        "TPUV5sPreemptibleLitepodServingPerProjectPerZoneForTPUAPI",
+        "TPUV5sPreemptibleLitepodServingPerProjectPerRegionForTPUAPI",
+        use=SERVING,
+        title="Preemptible TPU v5 lite pod cores for serving",
+    ),
+    QuotaId(
+        "v5e",
+        "on-demand",
+        "TPUV5sLitepodPerProjectPerZoneForTPUAPI",
+        "TPUV5sLitepodPerProjectPerRegionForTPUAPI",
+        use=TRAINING,
+    ),
     QuotaId(
         "v5e",
         "spot",
         "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI",
         "TPUV5sPreemptibleLitepodPerProjectPerRegionForTPUAPI",
+        use=TRAINING,
     ),
     QuotaId("v6e", "on-demand", "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
     QuotaId(
@@ -173,7 +206,8 @@ QUOTAS = (
         "cores",
     ),
 )
-"""The word order is Google's and follows no rule (google-cloud.md §8.1)."""
+"""The word order is Google's and follows no rule (google-cloud.md §8.1). Serving limits for a zone were seen in
+refusals; those for a region are a doubt (``serving-region-quota``)."""
 
 
 def roles_for(missing: tuple[str, ...]) -> tuple[str, ...]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from tpu_studio.cloud.doctor.names import QUOTAS, QuotaId
 from tpu_studio.cloud.session import Api, segment
+from tpu_studio.domain.quota import use_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import Allowance, QuotaRequest
 
@@ -45,9 +47,10 @@ def allowances(
         )
     }
     used = _used(tpu, project)
+    known = [_as_listed(quota, infos) for quota in QUOTAS]
     found = []
     for done, (zone, generations) in enumerate(offers.items(), 1):
-        for quota in QUOTAS:
+        for quota in known:
             if quota.generation in generations and (quota.zone in infos or quota.region in infos):
                 found.append(_allowance(quota, zone, infos, used))
         if told:
@@ -74,8 +77,30 @@ def effective(info: Mapping[str, Any], where: Mapping[str, str]) -> int | None:
     return None
 
 
+def _as_listed(quota: QuotaId, infos: Mapping[str, Mapping[str, Any]]) -> QuotaId:
+    """*quota* with the ids that this list has: one that is spelled otherwise is known by what Google displays."""
+    if not quota.title or quota.zone in infos:
+        return quota
+    ids = {"zone": quota.zone, "region": quota.region}
+    for id, info in infos.items():
+        shown = _plain(str(info.get("metricDisplayName") or info.get("quotaDisplayName") or ""))
+        dimensions = list(info.get("dimensions") or ())
+        if shown.startswith(_plain(quota.title)) and len(dimensions) == 1 and dimensions[0] in ids:
+            ids[dimensions[0]] = id
+    return replace(quota, **ids)
+
+
+def _plain(text: str) -> str:
+    """`TPU v5 lite pod` and `TPUv5 lite pod` are one name to us: both stand on Google's page."""
+    return "".join(text.lower().split())
+
+
+Draw = tuple[str, str, str, str]
+"""Generation, use, tier, zone."""
+
+
 def _allowance(
-    quota: QuotaId, zone: str, infos: Mapping[str, Mapping[str, Any]], used: Mapping[tuple[str, str, str], int] | None
+    quota: QuotaId, zone: str, infos: Mapping[str, Mapping[str, Any]], used: Mapping[Draw, int] | None
 ) -> Allowance:
     region = zone.rpartition("-")[0]
     where = {"zone": zone, "region": region}
@@ -90,7 +115,7 @@ def _allowance(
         zone,
         of_region if by_region else of_zone,
         "region" if by_region else "zone",
-        None if used is None else used.get((quota.generation, quota.tier, zone), 0),
+        None if used is None else used.get((quota.generation, quota.use, quota.tier, zone), 0),
         quota.unit,
         str(info.get("quotaId")),
         {"region": region} if by_region else {"zone": zone},
@@ -98,16 +123,17 @@ def _allowance(
         _WHY_NOT.get(str(eligible.get("ineligibilityReason", "")), "other")
         if eligible.get("isEligible") is False
         else "",
+        quota.use,
     )
 
 
-def _used(tpu: Api, project: str) -> dict[tuple[str, str, str], int] | None:
+def _used(tpu: Api, project: str) -> dict[Draw, int] | None:
     """What the project's requests draw, suspended and failed ones included; None when it cannot be counted."""
     try:
         requests = tpu.pages(f"/v2/projects/{segment(project)}/locations/-/queuedResources", "queuedResources")
     except (CloudRefused, CloudUnclear):
         return None
-    used: dict[tuple[str, str, str], int] = {}
+    used: dict[Draw, int] = {}
     for request in requests:
         if (request.get("state") or {}).get("state") == "DELETING":
             continue
@@ -116,7 +142,7 @@ def _used(tpu: Api, project: str) -> dict[tuple[str, str, str], int] | None:
         for spec in (request.get("tpu") or {}).get("nodeSpec") or ():
             generation, number = drawn(str((spec.get("node") or {}).get("acceleratorType", "")))
             if generation:
-                key = (generation, tier, zone)
+                key = (generation, use_of(generation, number), tier, zone)
                 used[key] = used.get(key, 0) + number
     return used
 
@@ -178,7 +204,7 @@ def request_of(tree: Mapping[str, Any]) -> QuotaRequest:
         state,
         str(config.get("stateDetail", "")),
         _time(tree.get("createTime")),
-        *((known.generation, known.tier, known.unit) if known is not None else ()),
+        *((known.generation, known.tier, known.unit, known.use) if known is not None else ()),
     )
 
 

@@ -88,6 +88,16 @@ DONE = {
 }  # fmt: skip
 """A repair that was done and can be taken back."""
 
+
+
+def _slices(f: Facts) -> str:
+    """Where a limit is for some sizes only: , for TPUs of 1, 4 or 8 chips"""
+    if "sizes" not in f:
+        return ""
+    small = ". For TPUs of 1, 4 or 8 chips it allows none there yet" if f.text("use") == "training" else ""
+    return f", for TPUs of {f.text('sizes')}{small}"
+
+
 _PASS: dict[str, Entry] = {
     "signed-in": lambda f: Sentence("", f.text("email", "Google knows who you are"), ""),
     "project": lambda f: Sentence("", _joined(f.text("name"), f.text("project")) or "One is chosen.", ""),
@@ -106,7 +116,7 @@ _PASS: dict[str, Entry] = {
     "quota": lambda f: Sentence(
         "",
         f"{f.text('left')} {f.text('unit', 'chips')} {f.text('generation')} "
-        f"({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in {f.text('zone')}.",
+        f"({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in {f.text('zone')}{_slices(f)}.",
         "",
     ),
     "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100 % of {_amount(f)} a month.", ""),
@@ -157,7 +167,7 @@ _FAIL: dict[str, Entry] = {
     "quota": lambda f: Sentence(
         "",
         f"In {f.text('region', 'this area')} the limit is zero for every kind of TPU. That is usual for a new project.",
-        "Ask for more here; most answers come within two working days. Until then: practice, or a free TPU in Colab.",
+        "Ask for more here: Google answers within minutes, or days. Until then: practice, or a free TPU in Colab.",
     ),
     "alert": lambda f: Sentence("", "Google can mail you when money is spent.", ""),
     "test-loan": lambda f: Sentence("", "The last test did not work.", "Try again, or look at the run."),

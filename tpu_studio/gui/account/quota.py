@@ -18,11 +18,10 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.account import AccountViewModel
-from tpu_studio.viewmodels.accountview import AccountView, QuotaGroup, QuotaRow, request_words
+from tpu_studio.viewmodels.accountview import ANSWERED, AccountView, QuotaGroup, QuotaRow, request_words
 from tpu_studio.workflow.account.ports import QuotaRequest
 
 NEAR = 3
-USUAL = 8
 _STATES = {
     "waiting": ("Waiting", "neutral"),
     "granted": ("Granted", "ok"),
@@ -51,7 +50,8 @@ class QuotaCard(Card):
         self.title("How many TPU chips you may use", self.extent)
         self.body.addWidget(
             Text(
-                "Google sets this per generation and area. “Spot” is spare capacity: cheaper, and may be taken back.",
+                "Google sets this per generation and area, for v5e also by size. “Spot” is spare capacity: cheaper, "
+                "and may be taken back.",
                 "secondary",
                 "text_2",
             )
@@ -86,8 +86,7 @@ class QuotaCard(Card):
             self.groups.addWidget(Line("Your requests to Google", "row-title"))
             for request in view.requests:
                 self.groups.addLayout(_request(request))
-            words = "Most answers arrive within two working days, by email."
-            self.groups.addWidget(Text(words, "caption", "text_2"))
+            self.groups.addWidget(Text(f"{ANSWERED} Its answer comes by email.", "caption", "text_2"))
 
     def ask_best(self) -> None:
         """Ask for what a beginner needs first: the first generation's first area that takes requests."""
@@ -108,7 +107,7 @@ class QuotaCard(Card):
     def _group(self, group: QuotaGroup) -> None:
         head = QHBoxLayout()
         head.setSpacing(Space.m)
-        head.addWidget(Line(group.generation, "section", fit=True))
+        head.addWidget(Line(group.name, "section", fit=True))
         cores = "; Google counts cores, two to a chip" if group.unit == "cores" else ""
         head.addWidget(Line(group.about + cores, "secondary", "text_2"), 1)
         if group.left:
@@ -116,7 +115,7 @@ class QuotaCard(Card):
         else:
             best = next((row for row in group.rows if row.allowance.can_ask), None)
             if best is not None:
-                button = Button(f"Ask for {USUAL} {group.unit}", size="small")
+                button = Button(f"Ask for {group.least} {group.unit}", size="small")
                 button.clicked.connect(lambda: self._ask(best))
                 head.addWidget(button)
         self.groups.addLayout(head)
@@ -140,7 +139,8 @@ class QuotaCard(Card):
         kind.setMinimumWidth(px(56))
         grid.addWidget(zone, number, 0)
         grid.addWidget(kind, number, 1)
-        name = f"{one.generation} {tier} in {where}".replace("  ", " ")
+        sizes = f" for {one.sizes}" if one.sizes else ""
+        name = f"{one.generation}{sizes} {tier} in {where}".replace("  ", " ")
         grid.addWidget(QuotaBar(one.used or 0, one.limit or 0, name=name), number, 2)
         words = Line(row.words, "label", "text" if one.limit else "text_2", fit=True)
         grid.addWidget(words, number, 3, Qt.AlignmentFlag.AlignRight)

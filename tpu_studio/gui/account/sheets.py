@@ -16,7 +16,7 @@ from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.account import AccountViewModel
-from tpu_studio.viewmodels.accountview import AccountView, Person, QuotaRow
+from tpu_studio.viewmodels.accountview import AccountView, Person, QuotaRow, quota_words
 
 NEW_BILLING = "https://console.cloud.google.com/billing/create"
 
@@ -160,13 +160,9 @@ def ask_quota(over: QWidget, model: AccountViewModel, row: QuotaRow) -> Sheet:
     """How much, and why: Google reads it."""
     one = row.allowance
     unit = one.unit
-    sheet = Sheet(
-        over,
-        f"Ask Google for more {one.generation}?",
-        f"In {next(iter(one.dimensions.values()), row.zone)}, {row.tier.lower()}. Asking is free; most answers come "
-        "within two working days, by email.",
-    )
-    wanted = SpinBox(max(8, (one.limit or 0) + 8), (one.limit or 0) + 1, 100_000, name="How many in all", suffix=unit)
+    sheet = Sheet(over, f"Ask Google for more {one.generation}?", quota_words(row))
+    first = row.least if (one.limit or 0) < row.least else (one.limit or 0) + row.least
+    wanted = SpinBox(first, (one.limit or 0) + 1, 100_000, name="How many in all", suffix=unit)
     allowed = f"{one.limit:,} {unit}" if one.limit else "none"
     allowed += "; Google counts cores, two to a chip" if unit == "cores" else ""
     why = LineEdit("I am learning to train models on Cloud TPUs.", name="What it is for")

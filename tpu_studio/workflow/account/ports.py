@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from tpu_studio.domain.quota import sizes
+
 
 @dataclass(frozen=True)
 class Result:
@@ -65,6 +67,7 @@ class Allowance:
         unit: ``chips`` or ``cores`` (a v5p chip counts two).
         quota_id, dimensions: What an increase is asked for.
         can_ask: Google takes requests for it; *why_not* says why otherwise (``no-billing``, ``no-history`` …).
+        use: Which slices of v5e draw it, ``serving`` or ``training`` (``domain.quota``); "": all of the generation.
     """
 
     generation: str
@@ -78,6 +81,12 @@ class Allowance:
     dimensions: Mapping[str, str] = field(default_factory=dict)
     can_ask: bool = True
     why_not: str = ""
+    use: str = ""
+
+    @property
+    def sizes(self) -> str:
+        """The slices that it is for: `1, 4 or 8 chips`; "" for all."""
+        return sizes(self.generation, self.use)
 
     @property
     def left(self) -> int | None:
@@ -100,6 +109,7 @@ class QuotaRequest:
     generation: str = ""
     tier: str = ""
     unit: str = ""
+    use: str = ""
 
 
 @dataclass(frozen=True)
