@@ -3,6 +3,7 @@
 # Order: the timer that deletes this machine with nothing but shell and curl, then the guardian, which does the rest.
 set -u
 umask 077
+trap '' PIPE # whoever reads the serial port may stop: no reason to end
 M="http://${GCE_METADATA_HOST:-metadata.google.internal}/computeMetadata/v1"
 ROOT="${TPU_STUDIO_VM_ROOT:-/var/lib/tpu-studio}"
 
@@ -60,16 +61,8 @@ timer() {
     done
 }
 timer &
-TIMER=$!
 
-GUARDIAN=""
-stop() { # the machine is going down: the guardian has the trainer save, and says so
-    [ -n "$GUARDIAN" ] && kill -TERM "$GUARDIAN" 2>/dev/null && wait "$GUARDIAN"
-    kill "$TIMER" 2>/dev/null
-    exit 0
-}
-trap stop TERM INT
-
+rm -f guardian.pid going-down # of a boot before; shutdown.sh reads the one and leaves the other
 FAILED=0
 while [ "$FAILED" -lt 20 ]; do
     SINCE="$(date +%s)"
@@ -84,10 +77,14 @@ os.replace("guardian.pyz.new", "guardian.pyz")
 PY
     then
         python3 guardian.pyz vm &
-        GUARDIAN=$!
-        wait "$GUARDIAN"
+        echo "$!" >guardian.pid
+        wait "$!"
         say "guardian ended with $?"
-        GUARDIAN=""
+        rm -f guardian.pid
+    fi
+    if [ -e going-down ]; then
+        sleep 300 # the machine ends meanwhile, else the guardian begins again
+        rm -f going-down
     fi
     FAILED=$((FAILED + 1))
     [ $(($(date +%s) - SINCE)) -lt 20 ] || FAILED=0 # it ran: killed from outside is no fault of its own

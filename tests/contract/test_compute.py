@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.contract.conftest import Call, Start, caller
-from tests.fakes.vm_image import IDLE, SAVES_ON_TERM, make_engine, steps
+from tests.fakes.vm_image import COUNTS_BOOTS, IDLE, make_engine, steps
 from tests.fakes.waiting import eventually
 from tpu_studio.practice.main import Practice
 
@@ -274,7 +274,7 @@ def test_a_preempted_spot_instance_is_warned_and_deleted(with_machines: Callable
 
 def test_stopped_it_keeps_its_disk_and_costs_nothing_and_starts_again(with_machines: Callable[..., Desk]) -> None:
     desk = with_machines()
-    desk.insert(script=SAVES_ON_TERM)
+    desk.insert(script=COUNTS_BOOTS)
     serial = f"{INSTANCES}/ts-a-a1-t1/serialPort"
     eventually(lambda: desk.call("GET", serial).body.get("contents", "").count("\nup\n") == 1, "the first boot")
 

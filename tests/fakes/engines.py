@@ -14,8 +14,8 @@ def counting_engine(root: Path, *options: str) -> Path:
     python = root / "main" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(
-        f'#!/bin/sh\nif [ "$2" = tpu_studio.trainer ] && [ "$3" = train ]; then shift 2\n'
-        f'exec "{sys.executable}" "{TRAINER}" "$@" {" ".join(options)}; fi\nexec "{sys.executable}" "$@"\n',
+        f'#!/bin/sh\ncase "$*" in *"-m tpu_studio.trainer train"*) while [ "$1" != train ]; do shift; done\n'
+        f'exec "{sys.executable}" "{TRAINER}" "$@" {" ".join(options)};; esac\nexec "{sys.executable}" "$@"\n',
         "utf-8",
     )
     python.chmod(0o755)

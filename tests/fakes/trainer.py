@@ -6,7 +6,8 @@
 Target: ``--steps`` plus 10 steps for each epoch of the control files' extensions. Loss at step n is 1/n, so a test
 can tell where a point comes from. Checkpoints hold nothing but their step; one whose state is "broken" is refused.
 WHAT is one of kill, term, raise, exit, silence (says nothing and hears nothing more), flood (of stderr),
-print (to stdout), memory-error, speed (a report of it), chips (a word of them), hold=FILE (waits until it is there).
+print (to stdout), memory-error, speed (a report of it), chips (a word of them), hold=FILE (waits until it is there),
+touch=FILE.
 """
 
 from __future__ import annotations
@@ -88,6 +89,8 @@ def save(run: Path, step: int, commands: Commands) -> None:
 
 
 def do(what: str, step: int) -> None:
+    if what.startswith("touch="):
+        Path(what.removeprefix("touch=")).touch()
     if what.startswith("hold="):
         while not Path(what.removeprefix("hold=")).exists():
             time.sleep(0.02)

@@ -35,13 +35,17 @@ echo up
 sleep 1000
 """
 
-SAVES_ON_TERM = """#!/bin/sh
+COUNTS_BOOTS = """#!/bin/sh
 echo boot >>"$HOME/boots"
-trap 'curl -s -H "Metadata-Flavor: Google" "http://$GCE_METADATA_HOST/computeMetadata/v1/instance/preempted" \
-    >"$HOME/saved"; exit 0' TERM
+trap 'echo TERM >>"$HOME/signals"' TERM
 echo up
 while :; do sleep 0.05; done
 """
+
+SAVES = """#!/bin/sh
+curl -s -H "Metadata-Flavor: Google" "http://$GCE_METADATA_HOST/computeMetadata/v1/instance/preempted" >"$HOME/saved"
+"""
+"""A shutdown script."""
 
 DEAF = "#!/bin/sh\ntrap '' TERM\necho up\nwhile :; do sleep 0.05; done\n"
 
@@ -62,7 +66,9 @@ done
 """
 
 
-def machine_spec(node: str, script: str, *, workers: int = 1, chips: int = 8, spot: bool = True) -> MachineSpec:
+def machine_spec(
+    node: str, script: str, *, workers: int = 1, chips: int = 8, spot: bool = True, shutdown: str = ""
+) -> MachineSpec:
     return MachineSpec(
         resource=f"projects/{SETTINGS.project}/locations/{SETTINGS.zone}/nodes/{node}",
         project=SETTINGS.project,
@@ -74,7 +80,8 @@ def machine_spec(node: str, script: str, *, workers: int = 1, chips: int = 8, sp
         workers=workers,
         service_account=SETTINGS.runner,
         spot=spot,
-        metadata={"startup-script": script, "ts-note": "kept as given"},
+        metadata={"startup-script": script, "ts-note": "kept as given"}
+        | ({"shutdown-script": shutdown} if shutdown else {}),
     )
 
 

@@ -152,6 +152,28 @@ def test_a_slice_of_two_hosts_has_a_guardian_on_each_and_goes_as_one(
     here.nothing_is_left(run)
 
 
+@pytest.mark.parametrize(
+    "doubts",
+    [("shutdown-script",), ("preempted-metadata=absent",), ("preempted-metadata=no-etag",),
+     ("shutdown-script", "preempted-metadata=absent")],
+)  # fmt: skip
+def test_however_a_machine_hears_that_it_is_taken_back_one_interval_is_lost_at_most(
+    practice: Start, desk: Sit, doubts: tuple[str, ...]
+) -> None:
+    cloud = practice("preempted-at-step:step=20", trainer=("--steps", "60", "--step-s", "0.05", "--save-every", "5"))
+    for one in doubts:
+        cloud.cloud.doubts.arm(one)
+    here = desk(cloud)
+    run = here.launch(tier="spot")
+    row = here.until(run)
+    assert (row.reason, row.attempt) == ("completed", 2), here.tell(run)
+    last, first = here.steps(run, 1)[-1], here.steps(run, 2)[0]
+    copies = [event.get("step") for event in here.said(run, 1) if event.kind == "checkpoint"]
+    assert first > (copies[-2] if len(copies) > 1 else 0)  # the newest copy, or the one before while it went up
+    assert first <= last + 1
+    here.nothing_is_left(run)
+
+
 def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start, desk: Sit, tmp_path: Path) -> None:
     go_on = tmp_path / "go-on"
     here = desk(practice(trainer=held_at(5, go_on)))

@@ -15,7 +15,7 @@ from typing import Any
 from tpu_studio.cloud import errors
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.resources import resource_path
-from tpu_studio.workflow.cloudruns.pyz import guardian_pyz, startup_script
+from tpu_studio.workflow.cloudruns.pyz import guardian_pyz, shutdown_script, startup_script
 
 LIMIT_BYTES = 256 * 1024
 """Of one metadata value (Compute Engine's Metadata)."""
@@ -35,6 +35,7 @@ def metadata(config: Mapping[str, Any], deadline: float) -> dict[str, str]:
         raise errors.make("bad-request", {"raw": "the program has changed since the run was prepared"})
     values = {
         "startup-script": startup_script(),
+        "shutdown-script": shutdown_script(),
         "ts-guardian": base64.b64encode(guardian).decode(),
         "ts-config": one_line(config),
         "ts-deadline": str(round(deadline)),

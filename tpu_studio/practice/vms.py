@@ -44,7 +44,8 @@ class Vms(Protocol):
         """Boot it, or boot it again after a stop: the same disk, the startup script once more."""
 
     def stop(self, name: str, notice_s: float) -> None:
-        """Warn it (metadata ``preempted``, SIGTERM), and after *notice_s* practice seconds end every process of it."""
+        """Warn it (metadata ``preempted``), run its ``shutdown-script``, and when that has ended, at the latest after
+        *notice_s* practice seconds, end every process of it."""
 
     def shut_down(self, name: str, notice_s: float) -> None:
         """As `stop`, but somebody stops it: ``preempted`` stays FALSE."""

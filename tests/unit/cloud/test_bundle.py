@@ -264,7 +264,7 @@ def finished(**more: Any) -> dict[str, Any]:
 
 def test_the_machine_reads_the_config_that_the_desktop_wrote() -> None:
     made = metadata(finished(), 1_800_000_000.4)
-    assert set(made) == {"startup-script", "ts-guardian", "ts-config", "ts-deadline"}
+    assert set(made) == {"startup-script", "shutdown-script", "ts-guardian", "ts-config", "ts-deadline"}
     assert made["ts-deadline"] == "1800000000"
     assert all(len(value.encode()) <= LIMIT_BYTES for value in made.values())
     read = vm_config.load(made["ts-config"])

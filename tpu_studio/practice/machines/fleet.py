@@ -223,7 +223,7 @@ class Fleet:
             machine_type=shapes.machine_type(spec.accelerator_type, spec.chips, spec.workers),
             devices=shapes.devices_per_worker(spec.accelerator_type, spec.chips, spec.workers),
             service_account=spec.service_account, scopes=tuple(spec.scopes), spot=spec.spot,
-            metadata=dict(spec.metadata), faults=faults,
+            metadata=dict(spec.metadata), faults=faults, doubts=self._cloud.doubts.armed(),
             tag=before.tag if before else f"{spec.node}-{secrets.token_hex(6)}",
             key=before.key if before else secrets.token_urlsafe(24),
             instance_id=before.instance_id if before else secrets.randbelow(2**62 - 4096) + 2**62,

@@ -26,6 +26,7 @@ class Machine:
         instance_id: Of worker 0; the others follow.
         devices: What frameworks are to see on each worker.
         faults: Fault name → its facts (`fleet.FAULTS`), as they stand at boot.
+        doubts: Doubt → how it is answered, of those that are armed at boot.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Machine:
     boot: int = 1
     metadata: Mapping[str, str] = field(default_factory=dict)
     faults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    doubts: Mapping[str, str] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

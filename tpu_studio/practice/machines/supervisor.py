@@ -35,6 +35,7 @@ from tpu_studio.practice.machines.tokens import Tokens
 _TURN_S = 0.05  # while something is being watched
 _REST_S = 5.0  # a child's end wakes us anyway
 _ENDS_S = 0.02
+OFF_S = 2.0  # practice seconds from the warning until a machine without a shutdown script is off
 
 
 class Supervisor:
@@ -50,6 +51,8 @@ class Supervisor:
         self._lock = threading.Lock()
         self._wake_in, self._wake_out = os.pipe()
         self._workers: dict[int, int] = {}  # pid of the startup script → worker
+        self._ending: set[int] = set()  # pids of shutdown scripts
+        self._beginning = threading.Lock()  # of a shutdown script: its end is not missed
         self._servers: list[MetadataServer] = []
         self._at_step = {
             name: int(facts["step"]) for name, facts in machine.faults.items() if facts.get("step") is not None
@@ -64,8 +67,11 @@ class Supervisor:
         signal.set_wakeup_fd(self._wake_out, warn_on_full_buffer=False)
         processes.adopt_orphans()
         tokens = Tokens(self._root, self._machine)
+        without_etag = (
+            ("/instance/preempted",) if self._machine.doubts.get("preempted-metadata") == "no-etag" else ()
+        )
         self._servers = [
-            MetadataServer(tree.build(self._machine, worker, tokens.get, self._is_preempted), self._line)
+            MetadataServer(tree.build(self._machine, worker, tokens.get, self._is_preempted), self._line, without_etag)
             for worker in range(self._machine.workers)
         ]
         control = _Control(self._machine.key, {"/stop": self._stop, "/fault": self._fault, "/reboot": self._reboot})
@@ -109,7 +115,7 @@ class Supervisor:
         assert self._state is not None
         text = self._machine.metadata.get("startup-script", "")
         full = self._machine.faults.get("disk-full")
-        for worker, server in enumerate(self._servers):
+        for worker in range(self._machine.workers):
             image.make_disk(self._machine, self._folder, worker)
             if not text:
                 self._say(worker, "No startup script in the metadata.")
@@ -117,28 +123,37 @@ class Supervisor:
             script = machines.worker_folder(self._folder, worker) / "startup-script"
             script.write_text(text, "utf-8")
             script.chmod(0o700)
-            env = image.environment(
-                self._machine,
-                self._folder,
-                worker,
-                metadata_port=server.port,
-                coordinator=self._state.coordinator,
-            )
             by_length = full is not None and not full["mount"] and "disk-full" not in self._at_step
             limit = int(full["bytes"]) if full is not None and by_length else None
             self._say(worker, "Running startup script.")
-            with open(machines.console(self._folder, worker), "ab") as output, _files_up_to(limit):
-                started = subprocess.Popen(
-                    image.command(script, self._machine.faults),
-                    cwd=machines.home(self._folder, worker),
-                    env=env,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    start_new_session=True,
-                )
-            started.returncode = 0  # reaped here, with the orphans, not by Popen
-            self._workers[started.pid] = worker
+            with _files_up_to(limit):
+                command = image.command(script, self._machine.faults)
+                self._workers[self._started(worker, command, self._environment(worker))] = worker
+
+    def _environment(self, worker: int) -> dict[str, str]:
+        assert self._state is not None
+        return image.environment(
+            self._machine,
+            self._folder,
+            worker,
+            metadata_port=self._servers[worker].port,
+            coordinator=self._state.coordinator,
+        )
+
+    def _started(self, worker: int, command: list[str], env: Mapping[str, str]) -> int:
+        """The pid of a program of *worker* that prints on its console."""
+        with open(machines.console(self._folder, worker), "ab") as output:
+            started = subprocess.Popen(
+                command,
+                cwd=machines.home(self._folder, worker),
+                env=dict(env),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        started.returncode = 0  # reaped here, with the orphans, not by Popen
+        return started.pid
 
     def _reap(self) -> None:
         while True:
@@ -148,6 +163,8 @@ class Supervisor:
                 return
             if pid == 0:
                 return
+            with self._beginning:
+                self._ending.discard(pid)
             worker = self._workers.pop(pid, None)
             if worker is not None:
                 code = os.waitstatus_to_exitcode(status)
@@ -170,31 +187,51 @@ class Supervisor:
             self._state.save(self._folder)
         for server in self._servers:
             server.changed()
-        processes.send(self._members(), signal.SIGTERM)
         threading.Thread(target=self._go_off, args=(float(about["notice_real_s"]),), name="off", daemon=True).start()
 
     def _go_off(self, notice_real_s: float) -> None:
-        give_up = time.monotonic() + notice_real_s
-        while self._members() and time.monotonic() < give_up:
-            time.sleep(_ENDS_S)
-        processes.end(self._machine.tag, os.getpid())
+        self._shut_down(notice_real_s)
         self._over.set()
         self._wake()
 
     def _reboot(self, about: Mapping[str, Any]) -> None:
         """``{"notice_real_s"}``: end everything and run the startup script again on the same disk."""
-        processes.send(self._members(), signal.SIGTERM)
         again = threading.Thread(
             target=self._boot_again, args=(float(about["notice_real_s"]),), name="boot", daemon=True
         )
         again.start()
 
     def _boot_again(self, notice_real_s: float) -> None:
-        give_up = time.monotonic() + notice_real_s
-        while self._members() and time.monotonic() < give_up:
-            time.sleep(_ENDS_S)
-        processes.end(self._machine.tag, os.getpid())
+        self._shut_down(notice_real_s)
         self._boot()
+
+    def _shut_down(self, notice_real_s: float) -> None:
+        """As systemd does it there: the shutdown script runs to its end, with network, while all else goes on; then
+        what is left of the startup script and its children is killed. No SIGTERM comes to them: KillMode=process."""
+        began = time.monotonic()
+        scripts = self._run_shutdown_scripts()
+        least = 0.0 if scripts else min(notice_real_s, OFF_S / self._line().speed)
+        while (passed := time.monotonic() - began) < (notice_real_s if self._ending else least):
+            time.sleep(min(_ENDS_S, max(0.001, notice_real_s - passed)))
+        processes.end(self._machine.tag, os.getpid())
+
+    def _run_shutdown_scripts(self) -> bool:
+        """Begin the metadata's ``shutdown-script`` on every worker; whether there is one."""
+        text = self._machine.metadata.get("shutdown-script", "")
+        if not text or self._machine.doubts.get("shutdown-script") == "never":
+            return False
+        running = {worker: pid for pid, worker in self._workers.items()}
+        for worker in range(self._machine.workers):
+            script = machines.worker_folder(self._folder, worker) / "shutdown-script"
+            script.write_text(text, "utf-8")
+            script.chmod(0o700)
+            self._say(worker, "Running shutdown script.")
+            env = self._environment(worker)
+            if self._machine.faults.get("disk-full", {}).get("mount") and worker in running:
+                env["TPU_STUDIO_VM_ROOT"] = f"/proc/{running[worker]}/root{machines.vm_root(self._folder, worker)}"
+            with self._beginning:
+                self._ending.add(self._started(worker, image.command(script, {}), env))
+        return True
 
     def _fault(self, about: Mapping[str, Any]) -> None:
         """``{"name", "facts"}``: now, or from the step ``step`` on."""

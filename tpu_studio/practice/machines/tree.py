@@ -30,7 +30,7 @@ def build(machine: Machine, worker: int, token: Callable[[], dict[str, Any]], pr
         "scopes": list(machine.scopes),
         "token": token,
     }
-    return {
+    tree: Tree = {
         "instance": {
             "attributes": attributes(machine, worker),
             "cpu-platform": "Practice",
@@ -64,6 +64,9 @@ def build(machine: Machine, worker: int, token: Callable[[], dict[str, Any]], pr
         "project": {"attributes": {}, "numeric-project-id": int(number), "project-id": machine.project},
         "universe": {"universe-domain": "googleapis.com", "universe_domain": "googleapis.com"},
     }
+    if machine.doubts.get("preempted-metadata") == "absent":
+        del tree["instance"]["preempted"]
+    return tree
 
 
 def host_name(machine: Machine, worker: int) -> str:
@@ -74,7 +77,7 @@ def host_name(machine: Machine, worker: int) -> str:
 def attributes(machine: Machine, worker: int) -> Tree:
     """The metadata given at creation, and on TPU nodes what Google adds (absent on Compute Engine, as far as known)."""
     given: Tree = dict(machine.metadata)
-    if machine.backend != "tpu":
+    if machine.backend != "tpu" and not machine.doubts.get("compute-attributes"):
         return given
     return given | {
         "accelerator-type": machine.accelerator_type,

@@ -169,6 +169,8 @@ class Keeper:
     def _guard(self) -> Ending:
         restarts = 0
         while True:
+            if self._side is not None:
+                self._side.before_trainer()
             try:
                 trainer = Trainer(self._argv, self._environment)
             except OSError as error:

@@ -25,6 +25,10 @@ class Side(Protocol):
         """How many seconds of the cloud's clock pass in one of ours."""
         ...
 
+    def before_trainer(self) -> None:
+        """The trainer is about to be started, none is running: clear away what one that was killed left."""
+        ...
+
     def changed(self, control: Mapping[str, Any]) -> None:
         """A control file has come that may change the limits."""
         ...

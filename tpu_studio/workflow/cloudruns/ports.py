@@ -44,7 +44,7 @@ class Wanted:
         tier: on-demand, spot or flex-start.
         valid_for_s: How long the request may wait for capacity.
         run_s: The platform's own stop where it has one (flex-start, Compute Engine); None: none.
-        metadata: startup-script, ts-guardian, ts-config, ts-deadline.
+        metadata: startup-script, shutdown-script, ts-guardian, ts-config, ts-deadline.
     """
 
     ref: Ref
@@ -246,7 +246,7 @@ class Preparing(Protocol):
         ...
 
     def metadata(self, config: Mapping[str, Any], deadline: float) -> Mapping[str, str]:
-        """startup-script, ts-guardian, ts-config, ts-deadline for a finished ts-config."""
+        """startup-script, shutdown-script, ts-guardian, ts-config, ts-deadline for a finished ts-config."""
         ...
 
 

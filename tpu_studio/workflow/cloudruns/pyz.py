@@ -49,6 +49,11 @@ def startup_script() -> str:
     return resource_path("vm", "startup.sh").read_text(encoding="utf-8")
 
 
+def shutdown_script() -> str:
+    """What the VM's own agent runs when the VM goes down."""
+    return resource_path("vm", "shutdown.sh").read_text(encoding="utf-8")
+
+
 def _sources() -> Path:
     """The folder that holds ``tpu_studio`` as ``.py`` files; a frozen program carries them beside itself."""
     frozen = getattr(sys, "_MEIPASS", None)

@@ -321,6 +321,8 @@ class Vm:
             json.dumps({"python": sys.executable, "env": {"FAKE_TRAINER": trainer, **ready}})
         )
         self.process: subprocess.Popen[bytes] | None = None
+        self.more: dict[str, str] = {}
+        """What else stands in its environment."""
 
     @property
     def environment(self) -> dict[str, str]:
@@ -330,6 +332,7 @@ class Vm:
             "PYTHONPATH": str(ROOT),
             "GCE_METADATA_HOST": urlsplit(self.cloud.url).netloc,
             "TPU_STUDIO_VM_ROOT": str(self.root),
+            **self.more,
         }
 
     def boot(self, *argv: str) -> Vm:

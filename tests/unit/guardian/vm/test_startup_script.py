@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import shutil
-import signal
+import subprocess
 import time
 from collections.abc import Callable
 
@@ -17,6 +18,7 @@ from tpu_studio.workflow.cloudruns.pyz import guardian_pyz, startup_script
 
 Machine = Callable[..., Vm]
 SCRIPT = str(ROOT / "resources" / "vm" / "startup.sh")
+SHUTDOWN = str(ROOT / "resources" / "vm" / "shutdown.sh")
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="practice machines need curl too")
 
@@ -69,17 +71,45 @@ def test_a_guardian_that_is_not_what_was_sent_is_not_run(cloud: Cloud, machine: 
     assert "something else" not in vm.log
 
 
+def shut_down(vm: Vm) -> None:
+    """As Google's agent does it: the shutdown script runs, then everything is killed without another signal."""
+    subprocess.run(["sh", SHUTDOWN], env=vm.environment, check=True, timeout=60)
+    vm.kill()
+
+
 def test_a_machine_that_goes_down_has_the_trainer_save_and_a_boot_goes_on(cloud: Cloud, machine: Machine) -> None:
     given(cloud)
     vm = machine("--steps 300 --step-s 0.01 --save-every 100").boot("sh", SCRIPT)
     cloud.wait(lambda: cloud.said("metric"))
-    assert vm.process is not None
-    vm.process.send_signal(signal.SIGTERM)
-    assert vm.process.wait(40) == 0
-    vm.kill()
+    shut_down(vm)
     assert any(name.endswith("COMMITTED") for name in cloud.objects)
+    assert [event["facts"]["by"] for event in cloud.said("notice") if event["id"] == "preempted"] == ["signal"]
+    assert vm.log.count("guardian ended with") == 1  # not begun again while the machine goes down
     assert not vm.forced()
     vm.boot("sh", SCRIPT).to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "completed"
+
+
+def test_a_shutdown_script_with_nobody_to_tell_ends_at_once(cloud: Cloud, machine: Machine) -> None:
+    vm = machine()
+    folder = vm.root / "ts-digits-k3f7-a1-t1"
+    folder.mkdir()
+    for content in ("", "no number", "1;reboot", "-1", "999999999"):
+        (folder / "guardian.pid").write_text(content)
+        shut_down(vm)
+
+
+def test_a_reader_of_the_serial_port_that_gave_up_keeps_nothing_from_going_on(cloud: Cloud, machine: Machine) -> None:
+    given(cloud)
+    vm = machine()
+    read, write = os.pipe()
+    vm.process = subprocess.Popen(
+        ["sh", SCRIPT], env=vm.environment, cwd=vm.root, stdout=write, stderr=write, start_new_session=True
+    )
+    os.close(write)
+    os.close(read)
+    cloud.wait(vm.forced)
+    vm.kill()
     assert cloud.said("end")[0]["reason"] == "completed"
 
 

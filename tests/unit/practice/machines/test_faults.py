@@ -9,7 +9,7 @@ import urllib.request
 import psutil
 import pytest
 
-from tests.fakes.vm_image import DEAF, IDLE, SAVES_ON_TERM, machine_spec, steps
+from tests.fakes.vm_image import COUNTS_BOOTS, DEAF, IDLE, machine_spec, steps
 from tests.fakes.waiting import eventually
 from tests.unit.practice.machines.conftest import Begin, World
 from tpu_studio.practice.machines import image
@@ -202,7 +202,7 @@ def test_with_a_wrong_clock_programs_are_fooled_and_metadata_dates_are_right(beg
 
 
 def test_a_stop_of_a_deaf_machine_that_was_never_warned_about_ends_by_kill(world: World) -> None:
-    for script in (DEAF, SAVES_ON_TERM):
+    for script in (DEAF, COUNTS_BOOTS):
         spec = machine_spec("n1", script)
         world.fleet.start(spec.resource, spec)
         world.up(spec.resource)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import subprocess
@@ -9,8 +10,9 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
-from tests.fakes.vm_image import DAEMONS, DEAF, IDLE, SAVES_ON_TERM, machine_spec
+from tests.fakes.vm_image import COUNTS_BOOTS, DAEMONS, DEAF, IDLE, SAVES, machine_spec
 from tests.fakes.waiting import eventually
 from tests.unit.practice.machines.conftest import Begin, World, runs
 from tpu_studio.practice.machines import machine as machines
@@ -103,7 +105,7 @@ def test_kill_ends_daemons_in_sessions_of_their_own_without_any_environment(worl
 
 
 def test_a_stop_warns_first_and_the_disk_is_there_at_the_next_start(world: World) -> None:
-    spec = machine_spec("n1", SAVES_ON_TERM)
+    spec = machine_spec("n1", COUNTS_BOOTS, shutdown=SAVES)
     world.fleet.start(spec.resource, spec)
     world.up(spec.resource)
 
@@ -116,7 +118,7 @@ def test_a_stop_warns_first_and_the_disk_is_there_at_the_next_start(world: World
 
 
 def test_somebodys_stop_is_no_preemption(world: World) -> None:
-    spec = machine_spec("n1", SAVES_ON_TERM)
+    spec = machine_spec("n1", COUNTS_BOOTS, shutdown=SAVES)
     world.fleet.start(spec.resource, spec)
     world.up(spec.resource)
 
@@ -128,7 +130,7 @@ def test_somebodys_stop_is_no_preemption(world: World) -> None:
 
 def test_what_ignores_the_warning_is_killed_when_the_notice_is_over_in_practice_time(begin: Begin) -> None:
     world = begin(speed=200.0)
-    spec = machine_spec("n1", DEAF)
+    spec = machine_spec("n1", DEAF, shutdown="#!/bin/sh\nsleep 1000\n")
     world.fleet.start(spec.resource, spec)
     world.up(spec.resource)
     members = world.members(spec.resource)
@@ -141,8 +143,41 @@ def test_what_ignores_the_warning_is_killed_when_the_notice_is_over_in_practice_
     assert not any(runs(process) for process in members)
 
 
+def test_the_startup_script_gets_no_signal_and_is_off_at_once_where_no_shutdown_script_holds_it_up(
+    world: World,
+) -> None:
+    spec = machine_spec("n1", COUNTS_BOOTS)
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+
+    world.fleet.stop(spec.resource, notice_s=1000.0)
+
+    eventually(lambda: not world.fleet.alive(spec.resource), "the machine to be off, long before the notice is over")
+    assert not (world.home(spec.resource) / "signals").exists()
+
+
+@pytest.mark.parametrize(("way", "told"), [("absent", 404), ("no-etag", 200)])
+def test_how_a_machine_is_told_that_it_is_taken_back_is_a_doubt(world: World, way: str, told: int) -> None:
+    world.cloud.doubts.arm(f"preempted-metadata={way}")
+    world.cloud.doubts.arm("shutdown-script=never")
+    spec = machine_spec("n1", COUNTS_BOOTS, shutdown=SAVES)
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+    state = world.fleet.state(spec.resource)
+    assert state is not None
+    connection = http.client.HTTPConnection("127.0.0.1", state.metadata[0])
+    connection.request("GET", "/computeMetadata/v1/instance/preempted", headers={"Metadata-Flavor": "Google"})
+    reply = connection.getresponse()
+    assert (reply.status, reply.headers["ETag"]) == (told, None)
+    connection.close()
+
+    world.fleet.stop(spec.resource, notice_s=30.0)
+    eventually(lambda: not world.fleet.alive(spec.resource), "the machine to be off")
+    assert not (world.home(spec.resource) / "saved").exists()
+
+
 def test_a_reboot_runs_the_script_again(world: World) -> None:
-    spec = machine_spec("n1", SAVES_ON_TERM)
+    spec = machine_spec("n1", COUNTS_BOOTS, shutdown=SAVES)
     world.fleet.start(spec.resource, spec)
     world.up(spec.resource)
 

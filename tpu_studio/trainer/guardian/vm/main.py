@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from tpu_studio.trainer.guardian.appending import EventsFile
 from tpu_studio.trainer.guardian.ending import Ending
 from tpu_studio.trainer.guardian.keeper import Keeper
-from tpu_studio.trainer.guardian.vm import environment, stops
+from tpu_studio.trainer.guardian.vm import environment, serial, stops
 from tpu_studio.trainer.guardian.vm.bucket import Bucket, WrongContent
 from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.config import BadConfig, Config, Piece, load
@@ -56,6 +56,7 @@ class Over(Exception):
 
 
 def main() -> int:
+    serial.guard()
     root = Path(os.environ.get("TPU_STUDIO_VM_ROOT") or _ROOT)
     web, clock = Web(), CloudClock()
     metadata = Metadata(web, clock)

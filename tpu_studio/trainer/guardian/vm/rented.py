@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
 import threading
 import time
@@ -22,6 +24,7 @@ from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable, pe
 from tpu_studio.wire.reasons import Reason
 
 LEAST_SILENCE_S = 5.0  # of our own clock, however fast a practice cloud's may run
+_TPU_LOCK = "libtpu_lockfile"
 _LAST_SHARE = 0.7  # of the margin: after the lease's end, how long a result may take to get to the bucket
 
 
@@ -123,6 +126,11 @@ class Rented:
     def notice(self, id: str, level: str = "warning", **facts: Any) -> None:
         with self._lock:
             self._notices.append({"id": id, "level": level, "facts": facts})
+
+    def before_trainer(self) -> None:
+        """A lock of libtpu that outlived its owner would keep the next trainer from the chip."""
+        with contextlib.suppress(OSError):
+            os.remove(Path(os.environ.get("TMPDIR") or "/tmp") / _TPU_LOCK)
 
     def notices(self) -> Sequence[dict[str, Any]]:
         with self._lock:
