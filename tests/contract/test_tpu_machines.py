@@ -15,10 +15,9 @@ from tpu_studio.practice.main import Practice
 
 PLACE = "projects/practice-project/locations/us-west4-a"
 V2, NODE = f"/v2/{PLACE}", f"{PLACE}/nodes/n1"
-# What a trainer's run folder shows, one step every twentieth of a second; TERM is answered once, then it works on.
+# What a trainer's run folder shows, one step every twentieth of a second.
 TRAINS = """#!/bin/sh
 echo booted
-trap 'echo warned' TERM
 folder="$TPU_STUDIO_VM_ROOT/run/events"; mkdir -p "$folder"; step=0
 while true; do
   step=$((step + 1)); echo '{"kind":"metric","step":['$step'],"loss":[1.0]}' >> "$folder/a0001-w000.jsonl"
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="practice machin
 
 def create(call: Call, accelerator: str = "v5litepod-1") -> None:
     node: dict[str, Any] = {"acceleratorType": accelerator, "runtimeVersion": "v2-alpha-tpuv5-lite"}
-    node["metadata"] = {"startup-script": TRAINS}
+    node["metadata"] = {"startup-script": TRAINS, "shutdown-script": "#!/bin/sh\necho warned\n"}
     spec = {"parent": PLACE, "nodeId": "n1", "node": node}
     answer = call("POST", f"{V2}/queuedResources?queuedResourceId=q1", {"spot": {}, "tpu": {"nodeSpec": [spec]}})
     assert answer.status == 200, answer.raw
