@@ -20,8 +20,8 @@ __all__ = ["Answer", "Call", "Start", "caller"]
 
 @pytest.fixture
 def practice(start_practice: Start) -> Practice:
-    """One in which everything is ready and nothing goes wrong."""
-    return start_practice()
+    """One in which everything is ready, nothing goes wrong, and what is granted counts at once."""
+    return start_practice(iam_lag_s=0.0)
 
 
 @dataclass(frozen=True)

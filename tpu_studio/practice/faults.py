@@ -175,6 +175,7 @@ FAULTS = {
             "billing-currency", _ACCOUNT, "Your billing account is in another currency than dollars.", 0,
             {"currency": "EUR"},
         ),
+        Fault("iam-slow", _ACCOUNT, "What you grant or make in IAM counts only after minutes.", 0, {"seconds": 120.0}),
         Fault("policy-race", _ACCOUNT, "Somebody else changes who may do what at the same moment."),
         Fault("reauth-needed", _ACCOUNT, "Your organisation wants you to sign in again (re-authentication).", 0),
         Fault("client-gone", _ACCOUNT, "The sign-in client of this program was deleted.", 0),

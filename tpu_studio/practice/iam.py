@@ -8,7 +8,7 @@ import re
 import secrets
 from typing import Any
 
-from tpu_studio.practice import jwt, orgpolicy, roles
+from tpu_studio.practice import jwt, orgpolicy, policies, roles
 from tpu_studio.practice.clock import parse_duration
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, error_info
@@ -56,6 +56,8 @@ def install(router: Router, cloud: Cloud) -> None:
             record = make_account(cloud, project["projectId"], email, **{
                 k: v for k, v in wanted.get("serviceAccount", {}).items() if k in ("displayName", "description")
             })  # fmt: skip
+            record["known_at"] = policies.known_at(cloud, email)
+            cloud.db.put("account", email, record)
         return _shown(record)
 
     @router.route("GET", account_path, service=_IAM)
@@ -85,7 +87,8 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("POST", rf"{account_path}:getIamPolicy", service=_IAM)
     def get_policy(request: Request) -> dict[str, Any]:
         record = _account(cloud, request, "iam.serviceAccounts.getIamPolicy")
-        return cloud.principals.policy(f"serviceAccounts/{record['email']}")
+        asked = request.one("options.requestedPolicyVersion")
+        return policies.shown(cloud.principals.policy(f"serviceAccounts/{record['email']}"), asked)
 
     @router.route("POST", rf"{account_path}:setIamPolicy", schema="iam.v1:SetIamPolicyRequest", service=_IAM)
     def set_policy(request: Request) -> dict[str, Any]:
@@ -243,9 +246,11 @@ def default_account(cloud: Cloud) -> str:
 
 
 def account(cloud: Cloud, email: str) -> dict[str, Any] | None:
-    """The record of a service account that is there and switched on."""
+    """The record of a service account that is there, known, and switched on."""
     record = cloud.db.get("account", email)
-    return None if record is None or record.get("disabled") else record
+    if record is None or record.get("disabled") or record.get("known_at", 0.0) > cloud.clock.now():
+        return None
+    return record
 
 
 def make_account(cloud: Cloud, project: str, email: str, **words: str) -> dict[str, Any]:
@@ -305,6 +310,8 @@ def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
     wanted, home = request.match["account"], request.match["home"]
     for _, record in cloud.db.list("account"):
         number = (cloud.db.get("project", record["projectId"]) or {}).get("number")
+        if record.get("known_at", 0.0) > cloud.clock.now():
+            continue  # made just now, and not known everywhere
         if wanted in (record["email"], record.get("uniqueId")) and home in ("-", record["projectId"], number):
             if permission and not may_on_account(cloud, request.principal, permission, record["email"]):
                 require(cloud, request, permission)

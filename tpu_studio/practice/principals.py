@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tpu_studio.practice import policies
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.faults import Faults
 from tpu_studio.practice.roles import ROLES
@@ -101,7 +102,19 @@ class Principals:
         """``{"version","etag","bindings":[{"role","members"}]}``"""
         return self._db.get("policy", resource) or {"version": 1, "etag": "ACAB", "bindings": []}
 
-    def set_policy(self, resource: str, policy: dict[str, Any]) -> dict[str, Any]:
+    def set_policy(
+        self, resource: str, policy: dict[str, Any], since: Callable[[str], float] | None = None
+    ) -> dict[str, Any]:
+        """*since*: when a grant that is new counts, by its key; None: at once."""
+        with self._db.transaction():
+            before = self._grants(self.policy(resource))
+            times = {one: at for one, at in self._times(resource).items() if one in before}
+            if since is not None:
+                times |= {one: since(f"{resource} {one}") for one in self._grants(policy) if one not in before}
+            if times:
+                self._db.put("policy-times", resource, times)
+            else:
+                self._db.delete("policy-times", resource)
         stored = {"version": 1, **policy, "etag": f"BwX{self._db.count('policy'):05d}"}
         self._db.put("policy", resource, stored)
         return stored
@@ -109,12 +122,19 @@ class Principals:
     def grant(self, resource: str, role: str, member: str) -> None:
         with self._db.transaction():
             policy = self.policy(resource)
-            binding = next((one for one in policy["bindings"] if one["role"] == role), None)
+            plain = (one for one in policy["bindings"] if one["role"] == role and not one.get("condition"))
+            binding = next(plain, None)
             if binding is None:
                 policy["bindings"].append({"role": role, "members": [member]})
             elif member not in binding["members"]:
                 binding["members"].append(member)
             self.set_policy(resource, policy)
+
+    def _grants(self, policy: dict[str, Any]) -> set[str]:
+        return {policies.key(one, member) for one in policy.get("bindings", []) for member in one.get("members", [])}
+
+    def _times(self, resource: str) -> dict[str, float]:
+        return self._db.get("policy-times", resource) or {}
 
     def permissions(self, role: str) -> frozenset[str]:
         """Of a role, also a custom one (kind ``role``, ``projects/P/roles/R`` → ``includedPermissions``)."""
@@ -134,11 +154,20 @@ class Principals:
                 return False
         if CLOUD_PLATFORM not in who.scopes and not (permission.startswith("storage.") and _storage_scope(who)):
             return False
-        for resource in resources:
-            for binding in self.policy(resource).get("bindings", []):
-                if permission in self.permissions(binding["role"]) and self._is_of(who, binding.get("members", [])):
-                    return True
-        return False
+        return any(
+            permission in self.permissions(binding["role"])
+            and policies.satisfied(binding, self._clock.now())
+            and self._is_of(who, self._known(resource, binding))
+            for resource in resources
+            for binding in self.policy(resource).get("bindings", [])
+        )
+
+    def _known(self, resource: str, binding: dict[str, Any]) -> list[str]:
+        """The members whose grant is known everywhere by now."""
+        members: list[str] = binding.get("members", [])
+        if not (times := self._times(resource)):
+            return members
+        return [one for one in members if times.get(policies.key(binding, one), 0.0) <= self._clock.now()]
 
     def _is_of(self, who: Principal, members: list[str]) -> bool:
         """*members* may be a bucket's ``projectOwner:P``: whoever has that basic role in the project."""

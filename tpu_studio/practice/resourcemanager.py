@@ -9,7 +9,7 @@ import re
 import secrets
 from typing import Any
 
-from tpu_studio.practice import account_operations, roles
+from tpu_studio.practice import account_operations, policies, roles
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, error_info
 from tpu_studio.practice.paging import page
@@ -113,7 +113,8 @@ def install(router: Router, cloud: Cloud) -> None:
                   schema="cloudresourcemanager.v3:GetIamPolicyRequest", service=_API)  # fmt: skip
     def get_policy(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.getIamPolicy")
-        return cloud.principals.policy(f"projects/{record['projectId']}")
+        asked = request.json().get("options", {}).get("requestedPolicyVersion")
+        return policies.shown(cloud.principals.policy(f"projects/{record['projectId']}"), asked)
 
     @router.route("POST", rf"/v[13]/projects/{project}:setIamPolicy",
                   schema="cloudresourcemanager.v3:SetIamPolicyRequest", service=_API)  # fmt: skip
@@ -153,7 +154,8 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
     """Read, change, write: a policy whose etag isn't the latest is refused.
 
     Raises:
-        GoogleError: 409 ABORTED somebody was faster; 400 a role or member that nobody knows, or no owner left.
+        GoogleError: 409 ABORTED somebody was faster; 400 a role or member that nobody knows (yet), a
+            condition that would be lost, or no owner left.
     """
     with cloud.db.transaction():
         if cloud.faults.take("policy-race") is not None:
@@ -163,6 +165,7 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
             raise GoogleError(409, "ABORTED", "There were concurrent policy changes. Please retry the whole "
                               "read-modify-write with exponential backoff. The request's ETag did not match the "
                               "current policy's ETag.")  # fmt: skip
+        policies.check_written(before, wanted)
         for binding in wanted.get("bindings", []):
             role = binding.get("role", "")
             if not roles.grantable(role) and cloud.db.get("role", role) is None:
@@ -175,12 +178,14 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
             raise GoogleError(400, "INVALID_ARGUMENT", "Policy members must include at least one owner.",
                               [error_info("ORG_MUST_INVITE_EXTERNAL_OWNERS", "iam.googleapis.com")])  # fmt: skip
         kept = [b for b in wanted.get("bindings", []) if b.get("members")]
-        return cloud.principals.set_policy(resource, {"version": wanted.get("version", 1), "bindings": kept})
+        written = {"version": wanted.get("version", 1), "bindings": kept}
+        return cloud.principals.set_policy(resource, written, lambda grant: policies.known_at(cloud, grant))
 
 
 def _check_member(cloud: Cloud, member: str) -> None:
     kind, _, email = member.partition(":")
-    if kind == "serviceAccount" and cloud.db.get("account", email) is None:
+    account = cloud.db.get("account", email) if kind == "serviceAccount" else None
+    if kind == "serviceAccount" and (account is None or account.get("known_at", 0.0) > cloud.clock.now()):
         raise GoogleError(400, "INVALID_ARGUMENT", f"Service account {email} does not exist.")
     if member not in ("allUsers", "allAuthenticatedUsers") and (
         kind not in ("user", "serviceAccount", "group", "domain") or not email

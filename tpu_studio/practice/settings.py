@@ -13,6 +13,8 @@ class Settings:
     speed: Practice seconds in a real one.
     machines: False: nodes get READY without a machine behind them (tests of the API alone).
     ready: False: a project in which nothing is set up (for the pages that set it up).
+    iam_lag_s: Practice seconds until what was granted or made in IAM is known everywhere, at most; Google's own minutes
+        come with the fault ``iam-slow``. *seed* picks how long for each.
     new: A person with one open billing account and no project: `project`, `number` and `bucket` name nothing that is
         there. *ready* is False then. What a home began as it stays (`Cloud`).
     """
@@ -30,6 +32,8 @@ class Settings:
     machines: bool = True
     ready: bool = True
     new: bool = False
+    iam_lag_s: float = 2.0
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.new:

@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Any
 
-from tpu_studio.practice import consumers
+from tpu_studio.practice import consumers, policies
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.server import require
@@ -145,7 +145,7 @@ class Buckets:
         record = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.buckets.getIamPolicy", record)
         self._service.count("B", record["name"])
-        return self._service.answer(request, self._policy(record["name"]))
+        return self._service.answer(request, self._policy(record["name"], request.one("optionsRequestedPolicyVersion")))
 
     def set_policy(self, request: Request) -> dict[str, Any]:
         asked = body(request, "storage.v1:Policy")
@@ -159,13 +159,15 @@ class Buckets:
         with cloud.db.transaction():
             if asked.get("etag") and asked["etag"] != cloud.principals.policy(resource)["etag"]:
                 raise conditions.failed()
+            policies.check_written(cloud.principals.policy(resource), asked)
             kept = [binding for binding in bindings if binding.get("members")]
-            cloud.principals.set_policy(resource, {"bindings": kept, "version": asked.get("version") or 1})
+            written = {"bindings": kept, "version": asked.get("version") or 1}
+            cloud.principals.set_policy(resource, written, lambda grant: policies.known_at(cloud, grant))
         self._service.count("A", record["name"])
-        return self._service.answer(request, self._policy(record["name"]))
+        return self._service.answer(request, self._policy(record["name"], asked.get("version")))
 
-    def _policy(self, bucket: str) -> dict[str, Any]:
-        policy = self._service.cloud.principals.policy(f"buckets/{bucket}")
+    def _policy(self, bucket: str, version: Any) -> dict[str, Any]:
+        policy = policies.shown(self._service.cloud.principals.policy(f"buckets/{bucket}"), version)
         return {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{bucket}", **policy}
 
     def test_permissions(self, request: Request) -> dict[str, Any]:
