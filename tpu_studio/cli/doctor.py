@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_studio.cli.mending import KNOWN, mended
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.wire.errors import BadInput, SignedOut
@@ -22,7 +23,7 @@ _MARK = {"pass": "✓", "fail": "✗", "unknown": "?", "waiting": "·", "optiona
 def doctor(arguments: Arguments, output: Output) -> int:
     """Exit code 4 while something that a launch needs is missing."""
     from tpu_studio.places import accounts
-    from tpu_studio.places.reaching import practice_owner
+    from tpu_studio.places.reaching import PRACTICE_OWNER, practice_owner
 
     home = home_folder()
     side = accounts.practice_side(home) if arguments.on == "practice" else accounts.cloud_side(home)
@@ -31,19 +32,26 @@ def doctor(arguments: Arguments, output: Output) -> int:
     _sign_in(arguments, side)
     active = side.signing.active()
     seen: Doctor
+    account = active.id if active else PRACTICE_OWNER if arguments.on == "practice" else ""
     if active is None and arguments.on == "practice":
-        seen, choices = practice_owner(home, side)
+        seen, known = practice_owner(home, side)
     else:
-        seen, choices = side.doctor(), side.choices.of(active.id if active else "")
-    choices = _chosen(arguments, choices)
+        seen, known = side.doctor(), side.choices.of(account)
+    choices = _chosen(arguments, known)
+    left: list[str] = []
+
+    def keep(now: Choices) -> None:
+        if account and now != side.choices.of(account):
+            side.choices.keep(account, now)
+
     if active is not None:
-        side.choices.keep(active.id, choices)
+        keep(choices)
     if arguments.fix:
-        choices = _fix(arguments, output, seen, choices)
-        if active is not None:
-            side.choices.keep(active.id, choices)
+        choices, left = mended(arguments, output, seen, choices, keep)
     results = seen.check(choices, told=lambda one: output.progress(None, f"Looking at {one.id} …"))
     passed = {one.id for one in results if one.state == "pass"}
+    if "project" in passed and choices != known:
+        keep(choices)
     rows = list(seen.allowances(choices.project)) if {"project", "services"} <= passed else []
     ready = all(one.state in ("pass", "optional") for one in results if one.id not in ("alert", "test-loan"))
     email = next((str(one.facts.get("email", "")) for one in results if one.id == "signed-in"), "")
@@ -55,10 +63,11 @@ def doctor(arguments: Arguments, output: Output) -> int:
             "region": choices.region,
             "bucket": choices.bucket,
             "ready": ready,
+            "left": left,
             "checks": [_as_json(one) for one in results],
             "quota": [_quota_json(row) for row in rows],
         },
-        _as_text(results, rows, choices, arguments.on),
+        "\n".join([_as_text(results, rows, choices, arguments.on), *left]),
     )
     return 0 if ready else NOT_READY
 
@@ -115,37 +124,6 @@ def _chosen(arguments: Arguments, choices: Choices) -> Choices:
     return replace(choices, **given)
 
 
-def _fix(arguments: Arguments, output: Output, seen: Doctor, choices: Choices) -> Choices:
-    """One repair, or with ``all`` whatever is offered until nothing more can be done here."""
-    given: dict[str, Any] = {"account": arguments.billing_account} if arguments.billing_account else {}
-    if arguments.fix != "all":
-        return _mended(seen, arguments.fix, choices, given)
-    tried: set[str] = set()
-    while True:
-        broken = next((one for one in seen.check(choices) if one.state == "fail" and one.fix in _ALONE), None)
-        if broken is None or broken.fix in tried:
-            return choices
-        tried.add(broken.fix)
-        output.say(f"Mending {broken.id} …")
-        choices = _mended(seen, broken.fix, choices, given)
-
-
-_ALONE = ("enable-services", "make-network", "make-bucket", "make-runner", "make-queue")
-_KNOWN = (*_ALONE, "link-billing", "make-alert")
-
-
-def _mended(seen: Doctor, fix: str, choices: Choices, given: dict[str, Any]) -> Choices:
-    if fix not in _KNOWN:
-        raise BadInput("command-line", raw=f"--fix takes all, {', '.join(_KNOWN)}", help="tpu-studio doctor --help")
-    if fix == "link-billing" and not given:
-        open_ones = [one for one in seen.billing_accounts() if one.open]
-        if len(open_ones) != 1:
-            names = ", ".join(one.name for one in open_ones) or "you have none"
-            raise BadInput("command-line", raw=f"--billing-account is needed: {names}", help="tpu-studio doctor --help")
-        given = {"account": open_ones[0].name}
-    return seen.fix(fix, choices, **(given if fix == "link-billing" else {}))
-
-
 def _as_json(result: Result) -> dict[str, Any]:
     from tpu_studio.domain.sentences.account import say_account
 
@@ -158,6 +136,7 @@ def _as_json(result: Result) -> dict[str, Any]:
         "action": said.action,
         "fix": result.fix,
         "cost_usd": result.cost_usd,
+        "page": str(result.facts.get("page", "")),
         "facts": dict(result.facts),
     }
 
@@ -175,9 +154,10 @@ def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> 
     for result in results:
         said = _as_json(result)
         lines.append(f"{_MARK[result.state]} {said['title']}: {said['text']}")
-        if result.state == "fail" or (result.state == "optional" and result.fix in _KNOWN and said["action"]):
+        offered = result.state in ("optional", "unknown") and result.fix in KNOWN and said["action"]
+        if result.state == "fail" or offered:
             ways = {"sign-in": "--use-gcloud, --sign-in FILE or --key FILE", "choose-project": "--project ID"}
-            asked = f"--fix {result.fix}" if result.fix in _KNOWN else ways.get(result.fix, "")
+            asked = f"--fix {result.fix}" if result.fix in KNOWN else ways.get(result.fix, "")
             way = f"  (tpu-studio doctor {where}{asked})" if asked else ""
             lines.append(f"    {said['action']}{way}")
     usable = [row for row in rows if row.left]

@@ -230,12 +230,18 @@ def parser() -> argparse.ArgumentParser:
         "--sign-in", nargs="?", const="", metavar="FILE", help="sign in in the browser; FILE: your own OAuth client"
     )
     who.add_argument("--sign-out", action="store_true", help="forget the account in use, and tell Google so")
-    doctor.add_argument("--yes", action="store_true", help="with --sign-out: also while a run is on a rented TPU")
-    doctor.add_argument("--project", metavar="ID", help="the project to use from now on")
+    doctor.add_argument(
+        "--yes", action="store_true",
+        help="with --fix all: make the project, turn billing on; with --sign-out: also while a run is on a rented TPU",
+    )
+    doctor.add_argument("--project", metavar="ID", help="the project to use from now on; --fix all makes a new one")
     doctor.add_argument("--region", metavar="REGION", help="the area for TPU, results and outside stop")
     doctor.add_argument("--bucket", metavar="NAME", help="a bucket of yours for results")
-    doctor.add_argument("--fix", metavar="FIX", help="do a repair by its name; all: each that needs no answer of yours")
-    doctor.add_argument("--billing-account", metavar="NAME", help="for --fix link-billing: billingAccounts/…")
+    doctor.add_argument("--fix", metavar="FIX", help="do a repair by its name; all: until the account is ready")
+    doctor.add_argument("--billing-account", metavar="NAME", help="which one pays, where you have several")
+    doctor.add_argument(
+        "--monthly", type=amount, metavar="AMOUNT", help="for --fix make-alert: in your billing account's currency"
+    )
 
     sweep = verb(
         "sweep",

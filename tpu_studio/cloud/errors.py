@@ -22,7 +22,7 @@ REFUSED = frozenset(
         "quota-exceeded", "no-capacity", "create-rate", "type-not-in-zone", "zone-not-allowed", "tier-not-offered",
         "not-entitled", "region-limit", "permission-missing", "act-as-missing", "service-disabled", "billing-off",
         "org-policy", "bad-request", "exists", "not-found", "precondition",
-        "terms-not-accepted", "projects-used-up", "key-makes-no-project",
+        "quota-project-needed", "terms-not-accepted", "projects-used-up", "key-makes-no-project",
     }
 )  # fmt: skip
 UNCLEAR = frozenset(
@@ -215,6 +215,7 @@ _WORDS = [
         r"|Permission denied on 'locations/(?P<location2>[a-z0-9-]+)' \(or it may not exist\)|LOCATION_POLICY_VIOLATED",
         "zone-not-allowed",
     ),
+    (r"API requires a quota project, which is not set by default", "quota-project-needed"),
     (
         r"has not been used in project \S+ before or it is disabled|SERVICE_DISABLED|it is disabled\. Enable it by",
         "service-disabled",
@@ -349,6 +350,7 @@ _PERMISSION = re.compile(
     r"[Pp]ermission '([\w.]+)' denied|Required '([\w.]+)' permission|does not have ([\w.]+\.[\w.]+) access"
 )
 _SERVICE = re.compile(r"/apis/api/([\w.-]+\.googleapis\.com)/|^(Cloud TPU) API has not", re.M)
+_PAGE = re.compile(r"https://console\.(?:developers|cloud)\.google\.com/apis/api/[\w.-]+/overview\?project=[\w-]+")
 _CONSTRAINT = re.compile(r"constraints?/([\w.]+)")
 
 
@@ -357,6 +359,8 @@ def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], fact
         facts.setdefault("permission", next(one for one in found.groups() if one))
     if id == "service-disabled" and (found := _SERVICE.search(message)):
         facts.setdefault("service", found[1] or "tpu.googleapis.com")
+        if page := _PAGE.search(message):
+            facts.setdefault("page", page[0])
     if id == "org-policy" and (found := _CONSTRAINT.search(message)):
         facts.setdefault("constraint", found[1])
     if id == "region-limit" and (found := _LIMIT.search(message)):

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.account.ports import Choices
     from tpu_studio.workflow.cloudruns.ports import CloudSide
 
+PRACTICE_OWNER = "practice-owner"
+"""Under whose name the choices of the practice cloud's owner are kept, who does not sign in."""
+
 
 @dataclass(frozen=True)
 class Reached:
@@ -44,6 +47,13 @@ def reach(place: str, home: Path) -> Reached:
         from tpu_studio.practice import daemon
 
         found = daemon.start_or_join(home)
+        kept = side.choices.of(PRACTICE_OWNER)
+        if kept.project:  # somebody has chosen or made another one
+            runner = kept.runner or runner_account(kept.project)
+            token = bearer(found["token"])
+            return Reached(
+                place, token, kept.project, kept.region, kept.bucket, runner, kept.stopper, side.endpoints
+            )
         project = found["project"] or ""  # a new account has none
         return Reached(
             place,
@@ -73,10 +83,13 @@ def reach(place: str, home: Path) -> Reached:
 
 
 def practice_owner(home: Path, side: Side) -> tuple[GoogleDoctor, Choices]:
-    """The checklist as the owner of the practice cloud, when nobody has signed in there: all is ready."""
+    """The checklist as the owner of the practice cloud, when nobody has signed in there. All is ready, unless the
+    practice cloud is a new person's or something else was chosen (kept under `PRACTICE_OWNER`)."""
     from tpu_studio.workflow.account.ports import Choices
 
-    who = reach("practice", home)
+    who, kept = reach("practice", home), side.choices.of(PRACTICE_OWNER)
+    if kept.project or not who.project:
+        return side.doctor_for(who.credentials), kept
     return side.doctor_for(who.credentials), Choices(who.project, who.region, who.bucket, stopper=who.stopper)
 
 

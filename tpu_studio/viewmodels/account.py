@@ -6,8 +6,6 @@ from the window; what is known stays on screen while it is asked again. What is 
 
 from __future__ import annotations
 
-import re
-import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +21,7 @@ from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.viewmodels.signin import SignInGuide, Waiting
 from tpu_studio.wire.errors import CloudRefused, SignedOut
 from tpu_studio.wire.job import Job
+from tpu_studio.workflow.account.naming import project_id
 from tpu_studio.workflow.account.ports import Allowance, Choices, QuotaRequest, Result
 
 if TYPE_CHECKING:
@@ -457,14 +456,6 @@ class AccountViewModel:
 
     def _change(self, **changes: Any) -> None:
         self.state.set(replace(self.state.value, **changes))
-
-
-def project_id(name: str) -> str:
-    """A project id as Google takes it: 6 to 30 lower-case letters, digits and hyphens, unique in the world."""
-    stem = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:22].strip("-")
-    if not stem or not stem[0].isalpha():
-        stem = f"tpu-{stem}".strip("-")
-    return f"{stem}-{secrets.token_hex(3)}"
 
 
 def test_loan(place: str) -> Job:

@@ -18,7 +18,7 @@ from tpu_studio.workflow.account.ports import (
 )
 
 OPTIONAL = ("alert", "test-loan")
-GOOGLES = ("https://console.cloud.google.com/", "https://myaccount.google.com/")
+GOOGLES = tuple(f"https://{one}.google.com/" for one in ("console.cloud", "console.developers", "myaccount"))
 """Pages that a row may lead to; no other address is opened from what an answer says."""
 GENERATIONS = {
     "v5e": "best for learning",

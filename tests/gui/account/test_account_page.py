@@ -24,10 +24,11 @@ from tpu_studio.gui.kit.fields import ComboBox, LineEdit
 from tpu_studio.gui.kit.rows import CheckRow
 from tpu_studio.gui.kit.states import DropZone
 from tpu_studio.gui.shell.sheet import Sheet
-from tpu_studio.viewmodels.account import AccountViewModel, project_id
+from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.viewmodels.signin import Waiting
 from tpu_studio.wire.errors import CloudUnclear, SignedOut
+from tpu_studio.workflow.account.naming import project_id
 from tpu_studio.workflow.account.ports import Allowance, BillingAccount, Choices, ProjectSeen, QuotaRequest, Result
 
 

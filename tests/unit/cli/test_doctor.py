@@ -15,6 +15,7 @@ from tpu_studio.cli.main import main
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.secrets import Session
+from tpu_studio.places.reaching import reach
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
 
@@ -82,3 +83,73 @@ def test_signing_out_under_a_run_is_refused_until_it_is_meant(home: Path, tmp_pa
     assert accounts.active() is None
     assert main(["doctor", "--sign-out"]) == 4
     assert "not signed in" in capsys.readouterr().err
+
+
+@pytest.fixture
+def new_account(start_practice: Start, monkeypatch: pytest.MonkeyPatch) -> Practice:
+    """Somebody who has just signed up at the practice cloud; Google's minutes pass at once."""
+    served = start_practice(new=True, speed=200.0)
+    monkeypatch.setattr(daemon, "start_or_join", lambda home: served.ready())
+    return served
+
+
+def test_fix_all_makes_a_new_account_ready_and_the_choice_is_kept(new_account: Practice, home: Path, capsys: Any):
+    code, told = asked(capsys, "--on", "practice", "--project", "my-first-tpus", "--fix", "all")
+    assert (code, told["ready"], told["left"]) == (0, True, []), told
+    required = [one for one in told["checks"] if one["id"] not in ("alert", "test-loan")]
+    assert {one["state"] for one in required} == {"pass"}
+    assert told["project"] == "my-first-tpus" and told["bucket"].startswith("tpu-studio-")
+
+    code, again = asked(capsys, "--on", "practice")
+    assert (code, again["project"], again["bucket"]) == (0, "my-first-tpus", told["bucket"])
+    assert reach("practice", home).stopper == "tpu-studio-stopper@my-first-tpus.iam.gserviceaccount.com"
+
+
+def test_fix_all_proposes_another_id_where_somebody_else_has_it(new_account: Practice, home: Path, capsys: Any):
+    new_account.cloud.faults.arm("project-id-taken")
+    assert main(["doctor", "--on", "practice", "--project", "my-first-tpus", "--fix", "all"]) == 4
+    told = capsys.readouterr().err
+    assert "Somebody else in the world has the project id my-first-tpus" in told and "my-first-tpus-" in told
+
+
+def test_fix_all_with_several_payers_asks_by_a_list_and_takes_the_named_one(
+    new_account: Practice, home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+):
+    from tpu_studio.practice import billing
+
+    usual = billing.accounts
+    second = {"name": "billingAccounts/AAAAAA-BBBBBB-CCCCCC", "open": True, "displayName": "The lab's"}
+    monkeypatch.setattr(billing, "accounts", lambda cloud: [*usual(cloud), {**second, "currencyCode": "EUR"}])
+    settings = new_account.cloud.settings
+    new_account.cloud.principals.grant(second["name"], "roles/billing.admin", f"user:{settings.owner}")
+    argv = ["--on", "practice", "--project", "my-first-tpus", "--fix", "all"]
+    assert main(["doctor", *argv, "--json"]) == 4
+    told = json.loads(capsys.readouterr().out)["error"]
+    assert told["id"] == "billing-account-needed" and second["name"] in told["meaning"]
+    code, answer = asked(capsys, *argv, "--billing-account", settings.billing_account)
+    assert (code, answer["ready"]) == (0, True)
+
+
+@pytest.mark.parametrize("doubt", ["api-made-project", "service-lag=minutes", "service-lag=none"])
+def test_fix_all_ends_well_whichever_way_google_answers(new_account: Practice, home: Path, capsys: Any, doubt: str):
+    new_account.cloud.doubts.arm(doubt)
+    code, told = asked(capsys, "--on", "practice", "--project", "my-first-tpus", "--fix", "all")
+    assert (code, told["ready"]) == (0, True), told
+
+
+def test_gcloud_that_may_not_ask_without_a_project_leads_to_googles_page(
+    new_account: Practice, home: Path, capsys: Any
+):
+    new_account.cloud.doubts.arm("quota-project-none")
+    code, told = asked(capsys, "--on", "practice", "--project", "my-first-tpus", "--fix", "all")
+    row = next(one for one in told["checks"] if one["id"] == "project")
+    assert (code, row["state"], row["page"]) == (4, "fail", "https://console.cloud.google.com/projectcreate")
+    assert "Make your first project on Google's page" in row["action"]
+
+
+def test_an_alert_in_another_currency_needs_its_amount(practice: Practice, capsys: Any):
+    practice.cloud.faults.arm("billing-currency", currency="JPY")
+    assert main(["doctor", "--on", "practice", "--fix", "make-alert"]) == 2
+    assert "--monthly AMOUNT, in JPY" in capsys.readouterr().err
+    _, told = asked(capsys, "--on", "practice", "--fix", "make-alert", "--monthly", "4000")
+    assert "4,000 JPY a month" in next(one["text"] for one in told["checks"] if one["id"] == "alert")

@@ -63,7 +63,8 @@ class _Early(Api):
             try:
                 return self._bare._send(method, path, query, body, about)
             except CloudRefused as second:
-                if second.id != error.id and second.id != "permission-missing":
+                shared = second.id == "quota-project-needed" and error.id == "service-disabled"
+                if second.id not in (error.id, "permission-missing") and not shared:
                     raise  # the service itself was reached, and says no
                 raise CloudRefused(error.id, **{**error.facts, "without": second.facts.get("raw", "")}) from None
 

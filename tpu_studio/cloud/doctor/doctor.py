@@ -17,7 +17,7 @@ from tpu_studio.cloud.doctor import accounts, alert, names, network, pages, quot
 from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.repairs import Repairs
 from tpu_studio.cloud.doctor.requesting import request
-from tpu_studio.cloud.doctor.waiting import Waiting
+from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.queues import allows
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
@@ -103,11 +103,13 @@ class GoogleDoctor:
         if service not in (*names.SERVICES, *names.OPTIONAL_SERVICES) or not choices.project:
             return Result(id, "unknown", facts)
         try:
-            recent = not self._services_off(choices.project, (service,))
+            recent = self._is_on_now(choices.project, error)
         except StudioError:
             recent = False
         if recent:  # on, but not everywhere yet: a press would change nothing, a minute does
             return Result(id, "unknown", {**facts, "recent": True})
+        if "without" in facts and service == names.FIRST_SERVICES[0]:  # what switches on is itself off, both ways
+            return Result(id, "unknown", {**facts, "by_hand": True})
         return Result(id, "unknown", facts, fix="enable-services")
 
     def _signed_in(self, choices: Choices) -> Result:
@@ -120,9 +122,11 @@ class GoogleDoctor:
         try:
             seen = self._apis(choices.project).resources.get(f"/v3/projects/{segment(choices.project)}")
         except CloudRefused as error:
-            if error.id not in ("not-found", "permission-missing"):
+            if error.id not in ("not-found", "permission-missing", "quota-project-needed"):
                 raise
             facts = {**error.facts, "project": choices.project, "absent": True, **key}
+            if error.id == "quota-project-needed":  # then none can be made from here either
+                facts |= {"page": pages.NEW_PROJECT, "console": True}
             return Result("project", "fail", facts, fix="choose-project")
         if seen.get("state") != "ACTIVE":
             facts = {"project": choices.project, "deleted": True, "page": pages.PROJECTS}
@@ -255,19 +259,26 @@ class GoogleDoctor:
         cancelled: Callable[[], bool] | None = None,
         **given: Any,
     ) -> Choices:
-        repairs = self._repairs(choices, _waiting(say, cancelled))
-        if id == "link-billing":
-            return repairs.link_billing(choices, account=str(given["account"]))
-        if id == "make-alert":
-            return self._with_alert(repairs, choices)
+        waiting = _waiting(say, cancelled)
+        repairs = self._repairs(choices, waiting)
         simple: dict[str, Callable[[Choices], Choices]] = {
+            "link-billing": lambda now: repairs.link_billing(now, account=str(given["account"])),
+            "make-alert": lambda now: self._with_alert(repairs, now),
             "enable-services": repairs.enable_services,
             "make-network": repairs.make_network,
             "make-bucket": lambda now: self._new_bucket(repairs, now),
             "make-runner": repairs.make_runner,
             "make-queue": repairs.make_stops,
         }
-        return simple[id](choices)
+        what = "a service that was switched on just now does not work everywhere yet"
+        return waiting.until(
+            lambda: simple[id](choices), lambda error: self._is_on_now(choices.project, error), what, SERVICE_S
+        )
+
+    def _is_on_now(self, project: str, error: StudioError) -> bool:
+        """Whether a refusal for a service that is off is only Google's slowness: it is on. A repair may be repeated."""
+        service = str(error.facts.get("service", ""))
+        return error.id == "service-disabled" and bool(service) and not self._services_off(project, (service,))
 
     def _with_alert(self, repairs: Repairs, choices: Choices) -> Choices:
         if self._services_off(choices.project, (alert.SERVICE,)):

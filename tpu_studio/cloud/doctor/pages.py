@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 PROJECTS = "https://console.cloud.google.com/cloud-resource-manager"
+NEW_PROJECT = "https://console.cloud.google.com/projectcreate"
 BILLING = "https://console.cloud.google.com/billing"
 TERMS = "https://console.cloud.google.com/"
 """Whoever has never accepted the terms is asked there, at the first visit."""

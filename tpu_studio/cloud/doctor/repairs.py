@@ -95,18 +95,13 @@ class Repairs:
         under = f"{path}/operations/"
 
         def make(what: str, body: Mapping[str, Any]) -> None:
-            operation = self._made(lambda: self._ready(lambda: compute.post(f"{path}/{what}", body)))
+            operation = self._made(lambda: compute.post(f"{path}/{what}", body))
             if operation:
                 self.finished(compute, operation, under)
 
         make("networks", network.network_body(choices))
         make("firewalls", network.rule_body(choices))
         return choices
-
-    def _ready(self, create: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """*create*, waiting while its service is not on everywhere yet: that refusal made nothing."""
-        what = "the service was switched on just now and does not answer yet"
-        return self._waiting.until(create, not_on_yet, what, SERVICE_S)
 
     def make_bucket(self, choices: Choices) -> Choices:
         """A bucket of ours in the TPU's region, found or made: private, without soft delete,
@@ -127,7 +122,7 @@ class Repairs:
     def _bucket_made(self, name: str, choices: Choices) -> None:
         body, asked = bucket_body(name, choices.region), {"project": choices.project}
         try:
-            self._ready(lambda: self._apis.storage.post("/storage/v1/b", body, asked))
+            self._apis.storage.post("/storage/v1/b", body, asked)
         except CloudRefused as error:
             if error.id != "bad-request" or "softdelete" not in _letters(error.facts.get("raw")):
                 raise
@@ -176,7 +171,7 @@ class Repairs:
         address = f"{id}@{choices.project}.iam.gserviceaccount.com"
         account = {"accountId": id, "serviceAccount": {"displayName": title}}
         parent = f"/v1/projects/{project}/serviceAccounts"
-        if self._made(lambda: self._ready(lambda: iam.post(parent, account))):
+        if self._made(lambda: iam.post(parent, account)):
             self._fresh.add(address)
         else:
             path = account_path(choices, address)
@@ -230,7 +225,7 @@ class Repairs:
     def _make_queue(self, choices: Choices) -> None:
         name = self._apis.queue(choices)
         path, body = f"/v2/{name}", {"name": name, "retryConfig": dict(RETRIES)}
-        made = self._made(lambda: self._ready(lambda: self._apis.tasks.post(path.rpartition("/")[0], body)))
+        made = self._made(lambda: self._apis.tasks.post(path.rpartition("/")[0], body))
         if not made:
             there = self._apis.tasks.get(path)
             if not has_retries(there):
@@ -243,7 +238,7 @@ class Repairs:
         currency = alert.currency(self._apis, account)
         number = alert.number(self._apis, choices.project)
         body = alert.body(choices, number, currency)
-        self._ready(lambda: self._apis.budgets.post(f"/v1/{account}/budgets", body))
+        self._apis.budgets.post(f"/v1/{account}/budgets", body)
         return replace(choices, currency=currency or choices.currency)
 
     # ------------------------------------------------------------------------------------------------------ take back

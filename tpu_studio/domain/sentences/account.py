@@ -213,6 +213,12 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
             f"{f.text('service', 'It')} was switched on just now, and Google needs a few minutes until it works.",
             "Nothing to do: this looks again by itself.",
         )
+    if f.raw("by_hand"):
+        return Sentence(
+            good,
+            f"Cannot tell: {f.text('service')} is off in this project, and only Google's own page can switch it on.",
+            "Open the page, press Enable there, then check again.",
+        )
     said = tell(told, facts)
     return Sentence(good, f"Cannot tell. {said.title}.", f"{said.action} {_ALL_THE_SAME}")
 
@@ -287,6 +293,11 @@ def _project(f: Facts) -> Sentence:
         if "project" in f
         else "A project is the folder in which Google keeps what you rent, and the bill for it."
     )
+    if f.raw("console"):
+        return Sentence(
+            "", f"{told} Google takes no new one from here until you have a first.",
+            "Make your first project on Google's page, then choose it here.",
+        )  # fmt: skip
     if f.raw("key"):
         return Sentence("", told, "Choose one that the key file may use: a key file cannot make projects.")
     return Sentence("", told, "Choose one, or make a new one: that costs nothing.")

@@ -29,6 +29,17 @@ def _usd(f: Facts, name: str) -> str:
     return figures.money(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
+def _by_hand(f: Facts) -> str:
+    return f", or by hand at {f.text('page')}" if "page" in f else ""
+
+
+def _payers(f: Facts) -> str:
+    listed = [one for one in f.raw("accounts") or () if isinstance(one, dict)]
+    if not listed:
+        return "Google lends TPUs only to projects that somebody pays for."
+    return "; ".join(f"{one.get('title') or 'without a name'}: {one.get('name')}" for one in listed) + "."
+
+
 def _quota(f: Facts, waited: str = "") -> Sentence:
     allowed = (
         f" The limit “{f.text('quota')}” is {f.text('limit', 'lower than what the plan needs')}."
@@ -118,7 +129,12 @@ ERRORS: dict[str, Entry] = {
     "service-disabled": lambda f: Sentence(
         f"{f.text('service', 'A service of Google Cloud')} is not switched on in your project",
         NOTHING_CHARGED,
-        "Switch it on on the account page; it takes a few minutes to be known everywhere.",
+        f"Switch it on on the account page{_by_hand(f)}; it takes a few minutes to be known everywhere.",
+    ),
+    "quota-project-needed": Sentence(
+        "Google wants to know which project asks, before you have one",
+        f"The credentials of gcloud name no project. {NOTHING_CHARGED}",
+        "Make your first project at https://console.cloud.google.com/projectcreate, choose it here, and go on.",
     ),
     "billing-off": Sentence(
         "Your project has no billing account",
@@ -191,6 +207,24 @@ ERRORS: dict[str, Entry] = {
         f"{'The practice cloud' if f.raw('place') == 'practice' else 'Google Cloud'} is not ready for a run",
         f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
         "Open the account page, or “tpu-studio doctor”.",
+    ),
+    "project-taken": lambda f: Sentence(
+        f"Somebody else in the world has the project id {f.text('project', 'that you named')}",
+        f"Ids are unique among all of Google's projects. Nothing was made. {NOTHING_CHARGED}",
+        f"Take another: {f.text('free', 'one with a few letters more')} is free to try (--project).",
+    ),
+    "billing-account-needed": lambda f: Sentence(
+        "Several billing accounts could pay" if f.raw("accounts") else "You have no open billing account",
+        f"{_payers(f)} Nothing was changed. {NOTHING_CHARGED}",
+        "Name the one that shall pay: --billing-account NAME."
+        if f.raw("accounts")
+        else "Make one at https://console.cloud.google.com/billing/create, then go on.",
+    ),
+    "monthly-needed": lambda f: Sentence(
+        "The amount that the alert watches for is needed",
+        f"Your billing account is in {f.text('currency', 'a currency of its own')}, so no amount is assumed. Nothing was made. "
+        f"{NOTHING_CHARGED}",
+        f"Add --monthly AMOUNT, in {f.text('currency', 'that currency')}.",
     ),
     "needs-yes": lambda f: Sentence(
         "A rented machine is started only after a yes",
