@@ -22,6 +22,7 @@ from tpu_studio.domain.sentences import say_reason
 from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
+from tpu_studio.practice.meter import whole_usd
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.events import Event, complete_lines, decode
@@ -183,6 +184,11 @@ class Judgement:
     def _bill(self) -> list[dict[str, Any]]:
         return [line for line in self.practice.cloud.meter.bill() if "/ts-" in str(line["name"]) and "begin" in line]
 
+    def _billed(self) -> float:
+        """The whole bill of this practice cloud: machines with disks and addresses, operations, traffic, and what lies
+        in buckets until their own rules delete it."""
+        return whole_usd(self.practice.cloud.meter.bill(), to_come=True)
+
     # ---------------------------------------------------------------------------------------------------- the events
 
     def _events(self) -> None:
@@ -253,10 +259,11 @@ class Judgement:
     def _bill_and_cap(self) -> None:
         """The cap holds at every moment, so also for a run that is not over."""
         verdict, lines = self.verdict, self._bill()
-        billed = sum(float(line["usd"] or 0.0) for line in lines)
+        billed = self._billed()
         limits = self.seen.plan.limits
-        rate = max((float(line["usd_per_hour"] or 0.0) for line in lines), default=self._rate_of_plan())
-        limit = min(rate * float(limits["hours"]), float(limits["money_usd"] or 1e9))
+        rate = max((_rate(line) for line in lines), default=self._rate_of_plan())
+        held = float(self.seen.plan.extras.get("reserved_usd") or 0.0)
+        limit = min(held + rate * float(limits["hours"]), float(limits["money_usd"] or 1e9))
         cap = limit + rate * self._margin_s() / 3600.0
         verdict.check("cap", billed <= cap, f"${billed:.3f} billed, cap and margin are ${cap:.3f}")
         if self.seen.settled:
@@ -280,7 +287,7 @@ class Judgement:
             verdict.check("cost", False, "no receipt")
             return
         receipt = json.loads(path.read_bytes())
-        billed = sum(float(line["usd"] or 0.0) for line in lines)
+        billed = self._billed()
         names = ("usd", "usd_at_least", "usd_at_most", "usd_per_hour")
         shown, least, most, rate = (float(receipt[name] or 0.0) for name in names)
         kind = cost_kind(shown, least, most, billed)
@@ -379,6 +386,12 @@ def drawn(run: Path) -> list[int]:
             elif event.kind == "metric" and event.get("loss") is not None:
                 steps += [int(step) for step in event.get("step")]
     return steps
+
+
+def _rate(line: dict[str, Any]) -> float:
+    """USD an hour of a machine, with its disks and addresses."""
+    besides = sum(float(one["usd_per_hour"]) for one in line["besides"])
+    return float(line["usd_per_hour"] or 0.0) + besides
 
 
 def steps_of(path: Path) -> list[int]:

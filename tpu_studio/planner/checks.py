@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from tpu_studio.domain.catalogue import title_of
@@ -17,8 +18,9 @@ from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
-from tpu_studio.planner.rented import Rented, usd_of
+from tpu_studio.planner.rented import Rented, cents_up
 from tpu_studio.planner.work import Memory
+from tpu_studio.wire.extras import all_in_usd_per_hour, reserve_of
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Check
@@ -201,8 +203,14 @@ def of_time_and_money(
     money: float | None,
     given: frozenset[str],
     told: Mapping[str, Any] | None = None,
+    extras: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[Check]:
-    """Limits that would end the run before it is done, and runs that take very long. *told*: the plan's price."""
+    """Limits that would end the run before it is done, and runs that take very long.
+
+    Args:
+        told: The plan's price.
+        extras: What a rented machine costs besides its chips (``wire.extras``).
+    """
     time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.values["where.usd_per_hour"]
     place = resolved.values["where.place"]
     rents = place in ("practice", "cloud")
@@ -231,20 +239,23 @@ def of_time_and_money(
             {"hours": hours, "expected_s": time.expected},
         )
     if price and money is not None and "limits.money_usd" in given:
-        cost, least = estimate.cost_usd(price), usd_of((estimate.setup_s.low + 60.0) / 3600.0, price)
+        rate, began_h = all_in_usd_per_hour({"usd_per_hour": price}, extras) or price, estimate.setup_s.low + 60.0
+        reserve = reserve_of(extras)
+        cost = estimate.cost_usd(rate)
+        least = cents_up(reserve.fixed_usd + (reserve.usd_per_hour + rate) * began_h / 3600.0)
         if rents and money < least:  # the start of a machine and a minute of training
             yield Check(
                 "money-limit-too-small", "error", "The cost limit would be used up before training begins",
                 {"limits.money_usd": least}, {"money_usd": money, "least_usd": least},
             )  # fmt: skip
-        elif money < cost.expected:
-            level = "warning" if money < cost.low else "info"
+        elif money < reserve.fixed_usd + cost.expected:
+            level = "warning" if money < reserve.fixed_usd + cost.low else "info"
             yield Check(
                 "money-limit-short",
                 level,
                 "The cost limit may end the run before it is done",
                 {"limits.money_usd": "auto"},
-                {"money_usd": money, "expected_usd": cost.expected, "place": place},
+                {"money_usd": money, "expected_usd": reserve.fixed_usd + cost.expected, "place": place},
             )
     elif not rents and not price and "limits.money_usd" in given and resolved.values["limits.money_usd"] != "auto":
         yield Check(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time as clock
 from collections.abc import Mapping
@@ -9,17 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import catalogue, region_of
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import checks, colab, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
+from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.facts import DataFacts, checks_of, facts_of
 from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.own import NOTHING, Mine, OwnRuns
 from tpu_studio.planner.own.likeness import key_of
 from tpu_studio.planner.own.record import basis_json
+from tpu_studio.planner.rented import cents_up
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.models import BY_NAME
@@ -31,6 +34,8 @@ from tpu_studio.wire.stops import beyond_s
 _MARGIN_S = 1200.0
 """Beyond the limit: the second of the stops from outside has come by then, or a deletion that was late."""
 _BOOT_S = 1200.0  # from a machine that is there to its guardian's first word
+STATE_TIMES = 3  # a copy holds weights and the optimizer's two moments
+RESULT_TIMES, RESULT_BYTES = 4, 4 << 20  # the model in each of its formats; curves, report and example data
 _UNSEEN = work.Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
 
 
@@ -66,13 +71,14 @@ def make_plan(
     Raises:
         JobError: A model name or an option of it that does not exist.
     """
-    draft = _Draft(job, look, timing, dict(model_facts or {}), consent, computer or this_computer(), picture_s, own)
+    facts = dict(model_facts or {})
+    draft = _Draft(job, look, timing, facts, consent, computer or this_computer(), picture_s, own, bucket_region)
     made = draft.plan(now)
 
     def at(changes: Mapping[str, Any] | None, timed: bool) -> _Draft:
         changed = set_values(job, {path: _or_default(path, value) for path, value in (changes or {}).items()})
         known = timing if timed else here if changed["where.place"] == "computer" else None
-        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s, own)
+        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s, own, bucket_region)
 
     return with_outlook(made, draft, at, now, bucket_region) if advise else made
 
@@ -106,7 +112,9 @@ class _Draft:
         computer: Computer,
         picture_s: float | None = None,
         own: OwnRuns | None = None,
+        bucket_region: str = "",
     ) -> None:
+        self.bucket_region = bucket_region
         self.job, self.look, self.timing, self.picture_s = job, look, timing, picture_s
         self.model_facts, self.consent, self.computer = model_facts, consent, computer
         self.facts = facts_of(look, job)
@@ -216,6 +224,7 @@ class _Draft:
         price = told["usd_per_hour"] if told else None
         cost = self.estimate.cost_usd(price)
         hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]))
+        extras: dict[str, Any] = {}
         why = "One and a half times the longest it should take"
         if self.rented is None and not self.free and price is None and hours < rules.COMPUTER_HOURS_LEAST:
             hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
@@ -226,6 +235,10 @@ class _Draft:
             usd, why = limit_usd(cost), "One and a half times the most it should cost"
             if more > hours:
                 usd, why = max(usd, rented.usd_of(more, price)), f"What {more:g} hours cost, in practice dollars"
+            if self.rented is not None and not self.free:
+                besides = self._extras(None, price)
+                usd = cents_up(usd + besides["reserved_usd"] + besides["machine_usd_per_hour"] * besides["hours"])
+                why += ", and what it costs besides the chips"
             resolved.put("limits.money_usd", usd, f"{why}.")
             money = float(resolved.values["limits.money_usd"])
         elif self.rented is None or self.free:
@@ -234,6 +247,8 @@ class _Draft:
         elif not self.job.is_auto("limits.money_usd"):
             money = float(resolved.values["limits.money_usd"])
         hours = float(resolved.values["limits.hours"])
+        if self.rented is not None and not self.free:
+            extras = self._extras(money, price)
         resolved.reasons["estimate"] = self.estimate.why
         return Plan(
             job=self._resolved_job(),
@@ -252,11 +267,31 @@ class _Draft:
             memory=self._memory_json(),
             price={"as_of": _day(now), **told} if told else None,
             limits={"money_usd": money, "hours": hours, **self._more_limits()},
-            checks=tuple(self._checks(hours, money)),
+            checks=tuple(self._checks(hours, money, extras)),
+            extras=extras,
             basis=self._basis(),
             consent=self.consent,
             created=now,
         )
+
+    def _extras(self, money: float | None, price: float | None) -> dict[str, Any]:
+        """What the machine costs besides its chips, under the limits as they are resolved."""
+        found, values = self.rented, self.resolved.values
+        assert found is not None
+        home = region_of(rented.PRACTICE_ZONE) if values["where.place"] == "practice" else self.bucket_region
+        loan = Loan(tuple(found.zones), found.tier, found.slice.vms, found.backend == "compute-engine", home)
+        state = self.work.params * work.FLOAT
+        moved = Moved(
+            result=RESULT_TIMES * state + RESULT_BYTES,
+            state=STATE_TIMES * state,
+            data=self.look.bytes_on_disk,
+            steps=self.resolved.steps,
+            copies=sum(
+                math.ceil(self.resolved.steps / int(values[f"training.{often}"]))
+                for often in ("checkpoint_every", "evaluate_every")
+            ),
+        )
+        return extras_of(loan, moved, hours=float(values["limits.hours"]), money_usd=money, usd_per_hour=price)
 
     def _more_limits(self) -> dict[str, Any]:
         """What holds at a rented place besides: waiting, silence, and how the bill is stopped."""
@@ -379,7 +414,7 @@ class _Draft:
         parts["framework"] += self._needed_bytes - memory.total  # measured: more than was counted
         return parts
 
-    def _checks(self, hours: float, money: float | None) -> list[Check]:
+    def _checks(self, hours: float, money: float | None, extras: Mapping[str, Any]) -> list[Check]:
         recommended = self._resolve(_with_auto_rate(self.job)).values["training.learning_rate"]
         found = list(checks_of(self.look, self.job))
         known = {check.id for check in found}
@@ -390,7 +425,7 @@ class _Draft:
             checks.of_place(self.resolved, self.rented),
             colab.checks(self.estimate) if self.free else (),
             checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved, self.devices),
-            checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price),
+            checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price, extras),
         ):
             found += [check for check in group if check.id not in known]
         order = {"error": 0, "warning": 1, "info": 2, "ok": 3}

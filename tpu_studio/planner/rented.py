@@ -321,6 +321,10 @@ def usd_of(hours: float, usd_per_hour: float) -> float:
     return math.ceil(hours * usd_per_hour * 100.0) / 100.0
 
 
+def cents_up(usd: float) -> float:
+    return math.ceil(round(usd * 100.0, 6)) / 100.0
+
+
 def price_json(rented: Rented, given_usd: float | None) -> dict[str, Any] | None:
     """As plans carry it; *given_usd*: a price per hour that the job itself gives."""
     if given_usd:

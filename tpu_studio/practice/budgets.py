@@ -12,6 +12,7 @@ from typing import Any
 from tpu_studio.practice import billing, skus
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, not_found
+from tpu_studio.practice.meter import whole_usd
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.resourcemanager import need
 from tpu_studio.practice.routing import Request, Router
@@ -98,7 +99,7 @@ def spent_usd(cloud: Cloud) -> float:
     start = month.timestamp()
     total = 0.0
     for line in cloud.meter.bill():
-        usd = line.get("usd") or 0.0
+        usd = whole_usd([line])
         if "begin" in line and line["begin"] < start and line["seconds"] > 0:
             usd *= max(0.0, line["begin"] + line["seconds"] - start) / line["seconds"]
         total += usd

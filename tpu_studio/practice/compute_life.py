@@ -12,6 +12,7 @@ import secrets
 from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.practice import besides
 from tpu_studio.practice import compute_checks as checks
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.compute_checks import Wanted
@@ -240,7 +241,8 @@ class Instances:
 
     def _charge(self, name: str, record: Record, at: float) -> None:
         sku = f"{record['generation']} {record['tier']} {record['zone']}"
-        self._cloud.meter.begin(name, sku, record["rate"], at)
+        more = besides.of_machine(self._cloud, record["zone"], record["tier"], 1, compute=True)
+        self._cloud.meter.begin(name, sku, record["rate"], at, more)
 
     def _meter_off(self, name: str, at: float) -> None:
         self._cloud.meter.end(name, at)

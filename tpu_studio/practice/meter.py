@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.state import Database
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
+
+
+def whole_usd(lines: Iterable[Mapping[str, Any]], *, to_come: bool = False) -> float:
+    """The whole bill of *lines*, in USD; *to_come*: with what lies in buckets until their rules delete it."""
+    total = 0.0
+    for line in lines:
+        total += float(line["usd"] or 0.0) + sum(float(one["usd"]) for one in line.get("besides", ()))
+        total += float(line.get("usd_to_come", 0.0)) if to_come else 0.0
+    return total
 
 
 class Meter:
@@ -13,12 +26,22 @@ class Meter:
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db, self._clock = db, clock
+        self.more: list[Callable[[], list[dict[str, Any]]]] = []
+        """Each tells what is charged of itself until now, as lines of the bill: what lies in buckets."""
 
-    def begin(self, name: str, sku: str, usd_per_hour: float | None, at: float) -> None:
-        """*usd_per_hour* None: the price is unknown, the line counts seconds only. A line that runs stays as it is."""
+    def begin(
+        self, name: str, sku: str, usd_per_hour: float | None, at: float, besides: Mapping[str, float] = _NOTHING
+    ) -> None:
+        """A line that runs stays as it is.
+
+        Args:
+            usd_per_hour: None: the price is unknown, the line counts seconds only.
+            besides: What is charged for the same time: USD an hour by SKU, disks and addresses.
+        """
         with self._db.transaction():
             if self._db.get("meter-open", name) is None:
-                self._db.put("meter-open", name, {"sku": sku, "usd_per_hour": usd_per_hour, "begin": at})
+                line = {"sku": sku, "usd_per_hour": usd_per_hour, "begin": at, "besides": dict(besides)}
+                self._db.put("meter-open", name, line)
 
     def end(self, name: str, at: float) -> None:
         with self._db.transaction():
@@ -34,21 +57,23 @@ class Meter:
         self._db.delete("meter-open", name)
 
     def charge(self, name: str, sku: str, usd: float, at: float) -> None:
-        """One charge that is not by time: requests, egress."""
+        """One charge that is not by time: requests, traffic, what lay in a bucket until now."""
         with self._db.transaction():
             line = self._db.get("meter-sum", f"{sku}/{name}") or {"name": name, "sku": sku, "usd": 0.0, "count": 0}
             line.update(usd=line["usd"] + usd, count=line["count"] + 1, at=at)
             self._db.put("meter-sum", f"{sku}/{name}", line)
 
     def bill(self) -> list[dict[str, Any]]:
-        """``{"name","sku","usd_per_hour","begin","end","seconds","usd","open"}`` each; ``usd`` None: price unknown.
-        What is not by time has no ``begin``, but a ``count``."""
+        """``{"name","sku","usd_per_hour","begin","end","seconds","usd","open","besides":[{"sku","usd_per_hour","usd"}]}``
+        each; ``usd`` None: price unknown; ``besides`` is no part of it. What is not by time has no ``begin``, but a
+        ``count``; what lies in a bucket has ``usd_to_come`` besides, until the bucket's rules delete it."""
         now = self._clock.now()
         with self._db.transaction():
             closed = [record for _, record in self._db.list("meter-line")]
             running = [{**record, "name": name} for name, record in self._db.list("meter-open")]
             sums = [record for _, record in self._db.list("meter-sum")]
-        return [*(_line(record, now) for record in (*closed, *running)), *sums]
+        told = [line for one in self.more for line in one()]
+        return [*(_line(record, now) for record in (*closed, *running)), *sums, *told]
 
 
 def _line(record: dict[str, Any], now: float) -> dict[str, Any]:
@@ -58,4 +83,8 @@ def _line(record: dict[str, Any], now: float) -> dict[str, Any]:
     return {
         "name": record["name"], "sku": record["sku"], "usd_per_hour": rate, "begin": record["begin"], "end": end,
         "seconds": seconds, "usd": None if rate is None else rate * seconds / 3600, "open": end is None,
+        "besides": [
+            {"sku": sku, "usd_per_hour": each, "usd": each * seconds / 3600}
+            for sku, each in record.get("besides", {}).items()
+        ],
     }  # fmt: skip

@@ -31,6 +31,7 @@ class Principal:
     kind: ``user`` or ``serviceAccount``.
     is_owner: Holds the token that `practice --json` printed.
     client: Id of the sign-in client (``<project number>-….apps.googleusercontent.com``); "": none of one's own.
+    zone: Where the machine is whose token it is; "": somewhere outside of Google.
     """
 
     email: str
@@ -38,6 +39,7 @@ class Principal:
     scopes: tuple[str, ...] = (CLOUD_PLATFORM,)
     is_owner: bool = False
     client: str = ""
+    zone: str = ""
 
     @property
     def member(self) -> str:
@@ -68,12 +70,14 @@ class Principals:
     # ------------------------------------------------------------------------------------------------------ tokens
 
     def issue(
-        self, email: str, kind: str = "user", scopes: tuple[str, ...] = (CLOUD_PLATFORM,), lifetime_s: float = 3600.0
-    ) -> str:
-        """A new access token; *lifetime_s* in practice seconds."""
+        self, email: str, kind: str = "user", scopes: tuple[str, ...] = (CLOUD_PLATFORM,), lifetime_s: float = 3600.0,
+        zone: str = "",
+    ) -> str:  # fmt: skip
+        """A new access token; *lifetime_s* in practice seconds. *zone*: of the machine that gets it."""
         token = f"ya29.practice-{secrets.token_urlsafe(24)}"
         expires = self._clock.now() + lifetime_s
-        self._db.put("token", token, {"email": email, "kind": kind, "scopes": list(scopes), "expires": expires})
+        told = {"email": email, "kind": kind, "scopes": list(scopes), "expires": expires, "zone": zone}
+        self._db.put("token", token, told)
         return token
 
     def of(self, token: str) -> Principal | None:
@@ -86,7 +90,8 @@ class Principals:
         if record["expires"] <= self._clock.now():
             self._db.delete("token", token)
             return None
-        return Principal(record["email"], record["kind"], tuple(record["scopes"]), client=record.get("client", ""))
+        client, zone = record.get("client", ""), record.get("zone", "")
+        return Principal(record["email"], record["kind"], tuple(record["scopes"]), client=client, zone=zone)
 
     def revoke(self, token: str) -> bool:
         return self._db.delete("token", token)

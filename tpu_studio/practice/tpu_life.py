@@ -14,7 +14,7 @@ import zlib
 from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
-from tpu_studio.practice import addresses, entitlements, tpu_offer
+from tpu_studio.practice import addresses, besides, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, not_found
@@ -114,7 +114,8 @@ class Life:
         })  # fmt: skip
         if not fails:
             sku = f"TPU {part.generation} {tier} {region_of(zone)}"
-            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at)
+            more = besides.of_machine(self._cloud, zone, tier, part.vms, compute=False)
+            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at, more)
         return name
 
     # --------------------------------------------------------------------------------------------------------- ending
@@ -388,7 +389,8 @@ class Life:
                 assert part is not None
                 price = tpu_offer.usd_per_hour(part, record["zone"], record["tier"])
                 sku = f"TPU {part.generation} {record['tier']} {region_of(record['zone'])}"
-                self._cloud.meter.begin(name, sku, price, since)
+                more = besides.of_machine(self._cloud, record["zone"], record["tier"], part.vms, compute=False)
+                self._cloud.meter.begin(name, sku, price, since, more)
             self._ready(name, record, since + STOP_S)
             return True
         if state == "STOPPING" and since + STOP_S <= now and record["vm"] != "on":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.events import decode
+from tpu_studio.wire.extras import NOTHING, Reserve, all_in_usd_per_hour, reserve_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import events_file, ledger_file
@@ -25,15 +26,28 @@ _DAY_S = 86_400.0
 
 @dataclass(frozen=True)
 class Limits:
-    """None: no such limit, or for the price: not known. *usd_per_hour* is pretended on the person's own computer."""
+    """None: no such limit, or for the price: not known.
+
+    Attributes:
+        usd_per_hour: Of everything that is charged by the hour: chips, disks, addresses; pretended on the person's own
+            computer.
+        reserve: What of the cap is set aside from the start for what is not charged by the hour.
+    """
 
     hours: float | None = None
     money_usd: float | None = None
     usd_per_hour: float | None = None
     idle_minutes: float | None = None
+    reserve: Reserve = NOTHING
+
+    @property
+    def reserved_usd(self) -> float:
+        """Spent from the first second on."""
+        return self.reserve.usd(self.hours, self.money_usd, self.usd_per_hour)
 
     def usd(self, elapsed_s: float) -> float:
-        return elapsed_s / 3600.0 * (self.usd_per_hour or 0.0)
+        """Spent: what is reserved, and the time."""
+        return self.reserved_usd + elapsed_s / 3600.0 * (self.usd_per_hour or 0.0)
 
     def reached(self, elapsed_s: float, silent_s: float) -> Reason | None:
         """The limit that *elapsed_s* over all attempts, or silence of the trainer, has reached."""
@@ -48,13 +62,14 @@ class Limits:
 
 def limits_of(plan: Plan, controls: Iterable[Mapping[str, Any]] = ()) -> Limits:
     """The plan's limits, as changed by ``limits`` records among *controls* (the latest of each counts)."""
-    price = _number((plan.price or {}).get("usd_per_hour"))
+    price = all_in_usd_per_hour(plan.price, plan.extras)
     idle = _number(plan.limits.get("idle_minutes"))
     found = Limits(
         _number(plan.limits.get("hours")),
         _number(plan.limits.get("money_usd")),
         price,
         idle if idle is not None else _number(plan.job["limits.idle_minutes"]),
+        reserve_of(plan.extras),
     )
     for record in controls:
         found = changed(found, record)

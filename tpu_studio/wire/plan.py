@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.extras import read_extras
 from tpu_studio.wire.job import Job, parse
 
 FORMAT = 1
@@ -66,6 +67,8 @@ class Plan:
             "cost_usd"} each. Both empty where they were not asked for, and in plans of older versions.
         basis: What the estimate rests on, to compare what is measured with (``planner.own.record``); empty in plans of
             older versions.
+        extras: What a rented machine costs besides its chips, and what is reserved of the cap for it from the start
+            (``wire.extras``); empty on places that charge nothing, and in plans of older versions.
     """
 
     job: Job
@@ -88,6 +91,7 @@ class Plan:
     verdict: Mapping[str, Any] = field(default_factory=dict)
     alternatives: tuple[Mapping[str, Any], ...] = ()
     basis: Mapping[str, Any] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -109,6 +113,7 @@ class Plan:
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]
         tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
+        tree["extras"] = self.extras
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -134,8 +139,10 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
         checks = tuple(Check(**check) for check in tree["checks"])
         verdict, others = dict(tree.get("verdict") or {}), tuple(tree.get("alternatives") or ())
-        basis = dict(tree.get("basis") or {})
-        return Plan(job=job, checks=checks, verdict=verdict, alternatives=others, basis=basis, **plain, **ranges)
+        basis, extras = dict(tree.get("basis") or {}), read_extras(tree.get("extras"))
+        return Plan(
+            job=job, checks=checks, verdict=verdict, alternatives=others, basis=basis, extras=extras, **plain, **ranges
+        )  # fmt: skip
     except RunError:
         raise
     except Exception as error:  # any shape of damage is one answer: this file is not a plan

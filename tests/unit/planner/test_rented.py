@@ -43,7 +43,8 @@ def test_limits_are_one_and_a_half_times_the_estimates_high():
     assert plan.cost_usd is not None
     assert plan.price is not None
     assert plan.cost_usd.high == pytest.approx(plan.time_s.high / 3600 * plan.price["usd_per_hour"])
-    assert plan.limits["money_usd"] == pytest.approx(1.5 * plan.cost_usd.high, abs=0.011)
+    besides = plan.extras["reserved_usd"] + plan.extras["machine_usd_per_hour"] * plan.limits["hours"]
+    assert plan.limits["money_usd"] == pytest.approx(1.5 * plan.cost_usd.high + besides, abs=0.021)
     assert plan.limits["hours"] == pytest.approx(1.5 * plan.time_s.high / 3600, rel=0.06)
     assert plan.limits["stops"] == ["guardian", "outside", "desktop"]
     assert plan.limits["wait_hours"] == 4.0

@@ -250,7 +250,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "money-limit-too-small": lambda f: Sentence(
         f"The cost limit of {_usd(f, 'money_usd')} would be used up before training begins",
-        f"Getting ready alone costs something, and a model needs a minute at least. {NOTHING_CHARGED}",
+        f"Getting ready alone costs something, so do storage and traffic, and a model needs a minute at least. {NOTHING_CHARGED}",
         f"Set “Cost limit” (limits.money_usd) to {_usd(f, 'least_usd')} or more, or to “auto”.",
     ),
     "money-limit-unused": Sentence(

@@ -189,7 +189,8 @@ class Fleet:
         if machine is None or not hmac.compare_digest(machine.key.encode(), key.encode()):
             return None
         lifetime = 3600.0
-        token = self._cloud.principals.issue(machine.service_account, "serviceAccount", machine.scopes, lifetime)
+        account, zone = machine.service_account, machine.zone
+        token = self._cloud.principals.issue(account, "serviceAccount", machine.scopes, lifetime, zone)
         self._cloud.db.put("machine-token", token, {"machine": name})
         return {"access_token": token, "expires": self._cloud.clock.now() + lifetime}
 

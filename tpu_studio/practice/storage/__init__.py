@@ -7,7 +7,8 @@
                                          store.py        SQLite and files under <home>/practice/objects
 
 Left out: versions of an object and soft delete (one live version, a delete is final), the XML API, ACLs (buckets with
-uniform access have none), customer-supplied keys. Operations are billed, bytes stored and sent are not.
+uniform access have none), customer-supplied keys. Operations, what lies there, and what leaves the region are billed by
+the dated rates.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ def install(router: Router, cloud: Cloud) -> None:
     store = ObjectStore(cloud.settings.objects, cloud.clock.now)
     cloud.closing.append(store.close)
     service = Service(cloud, store)
+    store.on_drop = service.dropped
+    cloud.meter.more.append(service.lying)
     buckets.install(router, service)
     objects.install(router, service)
     uploads.install(router, service)

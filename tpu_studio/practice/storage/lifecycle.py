@@ -62,6 +62,16 @@ def due(rules: Iterable[Rule], objects: Iterable[StoredObject], now: float) -> l
     return [stored for stored in objects if any(rule.takes(stored, now) for rule in deleting)]
 
 
+def left_s(rules: Iterable[Rule], stored: StoredObject, now: float) -> float | None:
+    """Seconds until a rule by age deletes it; None: no rule ever does."""
+    at = [
+        max(0.0, stored.created + rule.age_s - now)
+        for rule in rules
+        if rule.action == "Delete" and rule.takes(stored, max(now, stored.created + rule.age_s))
+    ]
+    return min(at, default=None)
+
+
 def _rule(rule: dict[str, Any]) -> Rule:
     action, condition = rule.get("action", {}).get("type", ""), rule.get("condition") or {}
     if action not in ACTIONS:

@@ -88,6 +88,7 @@ class Objects:
                 break
         reply = downloads.reply(request, stored, file)
         self._service.count("B", bucket["name"])
+        self._service.count_read(request, bucket, int(reply.headers.get("Content-Length", stored.size)))
         return reply
 
     def _read(self, request: Request) -> tuple[Facts, StoredObject]:
@@ -130,6 +131,7 @@ class Objects:
             stored = self._service.object(bucket["name"], request.match["object"], request.one("generation"))
             conditions.check(conditions.asked(request.query), stored)
             self._store.delete(stored)
+        self._service.count_free(bucket["name"])
         return Reply(204)
 
     # ------------------------------------------------------------------------------------------------------ copying

@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from functools import wraps
 from typing import Any
 
-from tpu_studio.practice import consumers
+from tpu_studio.domain.catalogue import region_of
+from tpu_studio.practice import besides, consumers
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.practice.routing import Handler, Reply, Request, Router
-from tpu_studio.practice.storage import conditions, fields
+from tpu_studio.practice.storage import conditions, fields, lifecycle
 from tpu_studio.practice.storage.resources import Resources
 from tpu_studio.practice.storage.store import BLOCK, BucketMissing, Facts, ObjectStore, StoredObject
 
@@ -104,6 +105,49 @@ class Service:
         """One operation of class A or B that has succeeded, for the bill; *name*: its bucket or project."""
         self.cloud.meter.charge(name, SKU[operation_class], USD[operation_class], self.cloud.clock.now())
 
+    def count_free(self, name: str) -> None:
+        """A refused call, or a delete: free, unless the doubt ``storage-prices`` is played the other way."""
+        if name and self.cloud.doubts.way("storage-prices") == "refused-too":
+            self.count("B", name)
+
+    def count_read(self, request: Request, bucket: Facts, size: int) -> None:
+        """Bytes that leave the bucket's region: to a machine elsewhere, or out of Google's network."""
+        self._moved(bucket, str(bucket["location"]).lower(), region_of(request.principal.zone), size)
+
+    def count_written(self, request: Request, bucket: Facts, size: int) -> None:
+        """Bytes from a machine of another region; what comes from outside is free."""
+        if request.principal.zone:
+            self._moved(bucket, region_of(request.principal.zone), str(bucket["location"]).lower(), size)
+
+    def _moved(self, bucket: Facts, source: str, target: str, size: int) -> None:
+        sku, each = besides.traffic(source, target)
+        if size and each:
+            self.cloud.meter.charge(bucket["name"], sku, size * each, self.cloud.clock.now())
+
+    def dropped(self, stored: StoredObject, at: float) -> None:
+        """It lay there until now."""
+        bucket = self.store.bucket(stored.bucket)
+        region = str(bucket["location"]).lower() if bucket else ""
+        usd = besides.lying_usd(stored.size, region, max(0.0, at - stored.created))
+        if usd:
+            self.cloud.meter.charge(stored.bucket, besides.STORAGE.format(region), usd, at)
+
+    def lying(self) -> list[dict[str, Any]]:
+        """Lines of the bill for what lies in buckets now."""
+        lines, now = [], self.cloud.clock.now()
+        for bucket in self.store.buckets():
+            region, usd, to_come, count = str(bucket["location"]).lower(), 0.0, 0.0, 0
+            rules = lifecycle.parse(bucket.get("lifecycle", {}))
+            for stored in self.store.scan(bucket["name"]):
+                count += 1
+                usd += besides.lying_usd(stored.size, region, max(0.0, now - stored.created))
+                left_s = lifecycle.left_s(rules, stored, now)
+                to_come += besides.lying_usd(stored.size, region, left_s or 0.0)
+            if count:
+                sku = f"{besides.STORAGE.format(region)}: what lies there"
+                lines.append({"name": bucket["name"], "sku": sku, "usd": usd, "count": count, "usd_to_come": to_come})
+        return lines
+
     def _guarded(self, handler: Handler) -> Handler:
         @wraps(handler)
         def guarded(request: Request) -> Reply | dict[str, Any]:
@@ -118,6 +162,7 @@ class Service:
             except GoogleError:
                 for _ in pieces(request):  # a refusal reaches the client only when its body has been taken
                     pass
+                self.count_free(request.match.get("bucket", ""))
                 raise
             except sqlite3.OperationalError as error:
                 if "full" in str(error):

@@ -94,6 +94,8 @@ class ObjectStore(SqliteFile):
         for number in range(256):
             (self._content / f"{number:02x}").mkdir(parents=True, exist_ok=True)
         self._now = now
+        self.on_drop: Callable[[StoredObject, float], None] = lambda stored, at: None
+        """Told of each object that is deleted or replaced, and when."""
         self._dropped: list[str] = []  # contents that the transaction has let go
         super().__init__(folder / "index.db")
         self._db.executescript(_TABLES)
@@ -169,6 +171,7 @@ class ObjectStore(SqliteFile):
             self._write(made)
             if before is not None:
                 self._dropped.append(before.content)
+                self.on_drop(before, now)
             return made
 
     def change(self, stored: StoredObject, facts: Facts) -> StoredObject:
@@ -185,6 +188,7 @@ class ObjectStore(SqliteFile):
                 (stored.bucket, stored.name.encode(), stored.generation),
             )
             self._dropped.append(stored.content)
+            self.on_drop(stored, self._now())
 
     # ------------------------------------------------------------------------------------------------- contents
 

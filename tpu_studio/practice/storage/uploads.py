@@ -70,6 +70,7 @@ class Uploads:
             self._store.discard(content)
             raise
         self._service.count("A", bucket["name"])
+        self._service.count_written(request, bucket, digest.size)
         return self._service.answer(request, self._service.resources.object(made))
 
     # ------------------------------------------------------------------------------------------------ resumable
@@ -127,6 +128,7 @@ class Uploads:
             shown = record["object"]
         else:
             self._service.count("A", bucket["name"])
+            self._service.count_written(request, bucket, int(shown["size"]))
         return self._service.answer(request, shown)
 
     def _session(self, request: Request, id: str) -> Facts:

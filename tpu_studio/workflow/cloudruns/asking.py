@@ -31,6 +31,7 @@ def rules_of(plan: Plan, limits: Limits) -> Rules:
         boot_s=BOOT_S,
         usd_per_hour=limits.usd_per_hour,
         money_usd=limits.money_usd,
+        reserved_usd=limits.reserved_usd,
         hours=limits.hours,
     )
 
@@ -48,7 +49,7 @@ def stay_s(limits: Limits, used_s: float) -> float:
     """How long a machine may stay after *used_s* of earlier ones: what is left of the time or of the money."""
     left = float(limits.hours or 1.0) * 3600.0
     if limits.money_usd is not None and limits.usd_per_hour:
-        left = min(left, limits.money_usd / limits.usd_per_hour * 3600.0)
+        left = min(left, max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0)
     return max(60.0, left - used_s)
 
 
@@ -121,6 +122,7 @@ def config(
         "usd_per_hour": limits.usd_per_hour,
         "spent_usd": round(state.usd(limits.usd_per_hour, now), 6),
         "money_usd": limits.money_usd,
+        "reserve": limits.reserve.to_json(),
         "idle_minutes": limits.idle_minutes if limits.idle_minutes is not None else 15,
         "silence_s": SILENCE_S,
         **(state.pieces or {}),

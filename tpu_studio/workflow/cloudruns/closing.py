@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.wire.extras import chips_usd_per_hour
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
 from tpu_studio.wire.stops import LONGEST_GAP_S
-from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns import asking, bill
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON, Rules
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
@@ -116,13 +117,21 @@ class Closing:
         self._records.say(run, "notice", id="cost-unseen", level="warning", facts=facts)
 
     def money(self, run: Watched, limits: Limits) -> None:
+        """Spent so far: what is reserved, and the time of the machines that there were."""
         now = run.side.clock.now()
-        usd = run.state.usd(limits.usd_per_hour, now)
+        held = limits.reserved_usd if any(one.created is not None for one in run.state.machines) else 0.0
+        usd = held + run.state.usd(limits.usd_per_hour, now)
+        least, most = (held + one for one in run.state.usd_between(limits.usd_per_hour, now))
+        self._say_money(run, limits, (least, usd, most + _unseen_usd(run.folder, run.state)))
+
+    def _say_money(self, run: Watched, limits: Limits, cost: tuple[float, float, float]) -> None:
+        least, usd, most = cost
         rate = limits.usd_per_hour if run.state.there else 0.0
-        least, most = run.state.usd_between(limits.usd_per_hour, now)
-        most += _unseen_usd(run.folder, run.state)
         told = {"usd_at_least": round(least, 6), "usd_at_most": round(most, 6)} if most - least > 0.01 * usd else {}
-        self._records.say(run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there, **told)
+        self._records.say(
+            run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there,
+            operations=run.usage.record(), **told,
+        )  # fmt: skip
 
     def last_words(self, run: Watched, attempt: int) -> None:
         """All that *attempt* said, to the last byte."""
@@ -177,10 +186,12 @@ class Closing:
                 _log.warning("run %s: the bucket is not as it should be left: %s", run.folder.name, error)
         now = run.side.clock.now()
         left = [str(one) for one in _stops_left(run.folder)]
-        state = with_guard(run.state, run.words.guard(run.state.attempt))
+        state, unseen = with_guard(run.state, run.words.guard(run.state.attempt)), _unseen_usd(run.folder, run.state)
+        parts = bill.parts_of_run(run.folder, run.plan, state, run.usage, kept, now)
+        price = chips_usd_per_hour(run.plan.price)
         record = receipt(
-            run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=limits.usd_per_hour, left=left, now=now,
-            unseen_usd=_unseen_usd(run.folder, state), stop_account=_stop_account(run.folder), kept_bytes=kept,
+            run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=price, left=left, now=now,
+            unseen_usd=unseen, stop_account=_stop_account(run.folder), kept_bytes=kept, parts=parts,
         )  # fmt: skip
         data = json.dumps(record, indent=1).encode() + b"\n"
         write_atomically(result_folder(run.folder) / "receipt.json", data)
@@ -190,7 +201,8 @@ class Closing:
             except CloudRefused as error:
                 _log.warning("run %s: its receipt cannot be written to the bucket: %s", run.folder.name, error)
         if limits.usd_per_hour is not None:
-            self.money(run, limits)
+            least, usd, most = bill.total(parts)
+            self._say_money(run, limits, (least, usd, most + unseen))
         end = state.end
         self._records.tidy(run, everything=True)  # a run that is done gets no more turns
         self._records.say(

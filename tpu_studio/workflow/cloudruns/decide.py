@@ -66,6 +66,7 @@ class Rules:
     delete_again_s: float = 30.0
     usd_per_hour: float | None = None
     money_usd: float | None = None
+    reserved_usd: float = 0.0
     hours: float | None = None
 
 
@@ -253,7 +254,7 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return Declare(_stopped(seen))
     if seen.bucket_gone:
         return Declare(Reason.BUCKET_GONE)
-    used_s, usd = state.used_s(seen.now), state.usd(rules.usd_per_hour, seen.now)
+    used_s, usd = state.used_s(seen.now), rules.reserved_usd + state.usd(rules.usd_per_hour, seen.now)
     if rules.money_usd is not None and rules.usd_per_hour and usd >= rules.money_usd:
         return Declare(Reason.MONEY_LIMIT, {"result": False})
     if rules.hours is not None and used_s >= rules.hours * 3600.0:
@@ -490,7 +491,8 @@ def _deletes_itself(state: State) -> bool:
 
 def _is_spent(state: State, now: float, rules: Rules) -> bool:
     """Whether time or money is used up: another machine would end at once."""
-    money = rules.money_usd is not None and state.usd(rules.usd_per_hour, now) >= rules.money_usd
+    usd = rules.reserved_usd + state.usd(rules.usd_per_hour, now)
+    money = rules.money_usd is not None and usd >= rules.money_usd
     return money or (rules.hours is not None and state.used_s(now) >= rules.hours * 3600.0)
 
 

@@ -32,6 +32,7 @@ from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
+from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.ports import Journal
 
@@ -225,8 +226,10 @@ class Driver:
             frozen = (folder / PLAN).read_bytes()
             plan = loads(frozen)
             side = self.side_of(folder.name, plan)
+            usage = usage_of(desk_events(folder))
+            side = replace(side, mailbox=CountedMailbox(side.mailbox, usage))
             mirror = Mirror(folder, self._records.install, side.mailbox)
-            known = Watched(folder, plan, frozen, side, mirror, Words(folder))
+            known = Watched(folder, plan, frozen, side, mirror, Words(folder), usage)
             self._runs[folder.name] = known
             if (before := self._before.pop(folder.name, None)) is not None:  # what was seen stays seen
                 known.looked_at, known.unlooked, known.alive_at = before.looked_at, before.unlooked, before.alive_at

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.bill import Part, total
 from tpu_studio.workflow.cloudruns.state import Machine, State
 
 FORMAT = 1
@@ -13,17 +15,19 @@ FORMAT = 1
 
 def receipt(
     plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float,
-    unseen_usd: float = 0.0, stop_account: str = "", kept_bytes: int | None = None,
+    unseen_usd: float = 0.0, stop_account: str = "", kept_bytes: int | None = None, parts: Sequence[Part] = (),
 ) -> Any:  # fmt: skip
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
     Args:
+        usd_per_hour: Of the chips alone.
+        parts: What it has cost, part by part: their sum is the cost.
         unseen_usd: What machines may have cost that nobody saw; it is part of ``usd_at_most`` only.
         stop_account: The account as which stops from outside would have deleted; "": there were none.
         kept_bytes: What the run's folder in the bucket holds; None: that could not be read.
     """
     end = state.end
-    least, most = state.usd_between(usd_per_hour, now)
+    least, usd, most = total(parts)
     return {
         "format": FORMAT,
         "run": plan.run,
@@ -40,10 +44,11 @@ def receipt(
         ],
         "stop_account": stop_account or None,
         "stops_left": left,
-        "usd": round(state.usd(usd_per_hour, now), 6) if usd_per_hour is not None else None,
+        "usd": round(usd, 6) if usd_per_hour is not None else None,
         "usd_at_least": round(least, 6) if usd_per_hour is not None else None,
         "usd_at_most": round(most + unseen_usd, 6) if usd_per_hour is not None else None,
         "usd_per_hour": usd_per_hour,
+        "parts": [part.to_json() for part in parts],
         "price": dict(plan.price) if plan.price else None,
         "kept": f"gs://{bucket}/runs/{plan.run}/",
         "kept_bytes": kept_bytes,

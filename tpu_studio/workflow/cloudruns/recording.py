@@ -21,6 +21,7 @@ from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
 from tpu_studio.workflow.cloudruns.rhythm import Rhythm
 from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
+from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 
 SEEN_ENOUGH_S = 120.0  # no machine comes, is charged for and goes with its request between two looks as near as this
@@ -38,6 +39,7 @@ class Watched:
         unsaved: Events that the disk refused, oldest first: kind, time, fields. They count all the same.
         disk: Why it refused them.
         sent: Control files of extensions → when they came into the bucket.
+        usage: What was asked of the bucket for it from here, and came down.
     """
 
     folder: Path
@@ -46,6 +48,7 @@ class Watched:
     side: CloudSide
     mirror: Mirror
     words: Words
+    usage: Usage = field(default_factory=Usage)
     sizes: dict[str, int] = field(default_factory=dict)
     state: State = field(default_factory=State)
     looks: dict[str, tuple[MachineSeen | None, float]] = field(default_factory=dict)

@@ -117,7 +117,7 @@ class CloudVerbs:
         run = folder.name
         state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
         limits, plain = limits_of(plan, controls.Controls(folder).read()), limits_of(plan)
-        end = state.end
+        end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0
         return Seen(
             run=run,
             attempt=state.attempt,
@@ -125,8 +125,8 @@ class CloudVerbs:
             over=end is not None,
             reason=str(end.get("reason")) if end else "",
             has_checkpoint=checkpoint,
-            used_s=state.used_s(state.machines[-1].gone or 0.0) if state.machines else 0.0,
-            usd=usd,
+            used_s=state.used_s(ended),
+            usd=max(usd, limits.reserved_usd + state.usd(limits.usd_per_hour, ended)) if state.machines else usd,
             limit_hours=limits.hours,
             limit_usd=limits.money_usd,
             plan_hours=plain.hours,

@@ -17,6 +17,7 @@ from tpu_studio.trainer.guardian.vm.clock import CloudClock
 from tpu_studio.trainer.guardian.vm.lease import Lease
 from tpu_studio.trainer.guardian.vm.machine import Machine as Rented
 from tpu_studio.trainer.guardian.vm.web import Reply
+from tpu_studio.wire.extras import Reserve
 from tpu_studio.wire.reasons import Reason
 
 Machine = Callable[..., Vm]
@@ -147,6 +148,28 @@ def test_a_lease_ends_with_time_or_money_whichever_is_first() -> None:
     assert richer.over(richer.end) == (Reason.TIME_LIMIT, {"hours": 2.5})
     assert Lease(0.0, 10.0).money_end == math.inf
     assert lease.changed({"verb": "stop"}) == lease
+
+
+def test_what_is_reserved_is_spent_before_the_first_second() -> None:
+    # fixed 0.20 $ and 0.10 $ for each hour that may come; 2 $/h; cap 4.40 $: (4.40 - 0.20) / (2 + 0.10) = 2 h
+    lease = Lease(0.0, 10 * 3600.0, usd_per_hour=2.0, money_usd=4.4, reserve=Reserve(0.2, 0.1))
+    assert lease.reserved_usd == pytest.approx(0.4)
+    assert lease.usd(0.0) == pytest.approx(0.4)
+    assert lease.end == pytest.approx(2 * 3600.0)
+    assert lease.usd(lease.end) == pytest.approx(4.4)
+    assert lease.own_usd(3600.0) == 2.0  # a ledger holds what the machine took; the reserve counts once for the run
+    # three hours by time come first: 0.20 + 3 x 0.10 are reserved, and an hour more reserves 0.10 more
+    short = Lease(0.0, 3 * 3600.0, usd_per_hour=2.0, money_usd=99.0, reserve=Reserve(0.2, 0.1))
+    assert short.reserved_usd == pytest.approx(0.5)
+    assert short.changed({"verb": "limits", "hours": 4.0}).reserved_usd == pytest.approx(0.6)
+
+
+def test_the_guardian_ends_a_run_whose_cap_is_used_up_by_the_reserve(cloud: Cloud, machine: Machine) -> None:
+    cloud.config(usd_per_hour=1.2, money_usd=5.0, reserve={"fixed_usd": 5.0, "usd_per_hour": 0.0})
+    machine("--steps 1000 --step-s 0.05").boot().to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "money-limit"
+    assert not cloud.said("metric")
+    assert all(event["usd"] >= 5.0 for event in cloud.said("money"))
 
 
 def test_events_carry_the_time_of_the_cloud_not_that_of_the_machine(cloud: Cloud, machine: Machine) -> None:

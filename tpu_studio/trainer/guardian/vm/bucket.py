@@ -9,6 +9,7 @@ import base64
 import hashlib
 import json
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,9 @@ class Bucket:
         self._upload = f"{storage}/upload/storage/v1/b/{bucket}/o"
         self.heard_at = time.monotonic()
         """When the bucket last took or gave something."""
+        self.operations = {"a": 0, "b": 0, "bytes": 0}
+        """What the price list counts: writes and listings, reads, and what was moved."""
+        self._counting = threading.Lock()
 
     def create(self, name: str, data: bytes) -> bool:
         """Create it once; False when it is there already, whatever it holds."""
@@ -44,10 +48,17 @@ class Bucket:
             self.heard_at = time.monotonic()
             return False
         self._good(reply)
+        self._count("a", len(data))
         return True
 
     def write(self, name: str, data: bytes) -> None:
         self._good(self._media(name, data, ""))
+        self._count("a", len(data))
+
+    def _count(self, kind: str, size: int = 0) -> None:
+        with self._counting:
+            self.operations[kind] += 1
+            self.operations["bytes"] += size
 
     def read(self, name: str) -> bytes | None:
         """None: there is no such object."""
@@ -58,6 +69,7 @@ class Bucket:
             self.heard_at = time.monotonic()
             return None
         self._good(reply)
+        self._count("b", len(reply.body))
         return reply.body
 
     def list(self, prefix: str, start: str = "") -> list[tuple[str, int]]:
@@ -70,6 +82,7 @@ class Bucket:
             url += f"&startOffset={quote(start, safe='')}" if start else ""
             url += f"&pageToken={quote(page, safe='')}" if page else ""
             reply = self._good(self._api.call("GET", url)).json()
+            self._count("a")
             found += [(str(item["name"]), int(item.get("size", 0))) for item in reply.get("items", [])]
             page = str(reply.get("nextPageToken", ""))
             if not page:
@@ -93,6 +106,7 @@ class Bucket:
             sent = hashlib.md5(data, usedforsecurity=False).digest()
         else:
             reply, sent = self._resumable(path, name, size)
+        self._count("a", size)
         told = reply.json().get("md5Hash")
         if told and told != base64.b64encode(sent).decode():
             raise Unreachable(f"{name} arrived damaged")
@@ -144,6 +158,7 @@ class Bucket:
         self._good(reply)
         if (length := reply.headers.get("content-length")) and int(length) != part.stat().st_size:
             raise Unreachable(f"{name} was cut off")
+        self._count("b", part.stat().st_size)
         os.replace(part, path)
         return True
 
@@ -162,6 +177,7 @@ class Bucket:
             part.unlink()  # not the object it was, or no ranges here: from the beginning
             raise Unreachable(f"{piece.object}: no range of it was given")
         self._good(reply)
+        self._count("b", part.stat().st_size - have)
         if part.stat().st_size > piece.bytes:
             part.unlink()
             raise WrongContent(f"{piece.object} is longer than {piece.bytes} bytes")

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from tpu_studio.wire.extras import Reserve
+
 LIMIT_BYTES = 256 * 1024
 _DAY_S = 86_400.0
 _NAME = re.compile(r"ts-[a-z0-9][a-z0-9-]{0,60}")
@@ -76,6 +78,7 @@ class Config:
     usd_per_hour: float | None
     spent_usd: float
     money_usd: float | None
+    reserve: Reserve
     idle_minutes: float
     silence_s: float
     bundle: Piece
@@ -142,6 +145,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
         usd_per_hour=_optional("usd_per_hour", tree.get("usd_per_hour")),
         spent_usd=_number("spent_usd", tree.get("spent_usd", 0.0), 0, 1e9),
         money_usd=_optional("money_usd", tree.get("money_usd")),
+        reserve=_reserve(tree.get("reserve") or {}),
         idle_minutes=_number("idle_minutes", tree["idle_minutes"], 0, 1e5),
         silence_s=_number("silence_s", tree.get("silence_s", 900), 1, _DAY_S),
         bundle=bundle,
@@ -162,6 +166,11 @@ def _proof(backend: str, resource: str, ends: Mapping[str, str]) -> str:
         return f"{ends['compute']}/{resource}/testIamPermissions"
     project = resource.partition("/projects/")[2].partition("/")[0]
     return f"{ends['resourcemanager']}/v3/projects/{project}:testIamPermissions"
+
+
+def _reserve(tree: Mapping[str, Any]) -> Reserve:
+    found = (_number(name, tree.get(name, 0.0), 0, 1e6) for name in ("fixed_usd", "usd_per_hour"))
+    return Reserve(*found)
 
 
 def _piece(tree: Mapping[str, Any], name: str) -> Piece:

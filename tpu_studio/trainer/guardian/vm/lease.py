@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.extras import NOTHING, Reserve
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -22,7 +23,9 @@ class Lease:
     """Attributes:
     since: When this machine began to cost money, seconds since 1970.
     lease_s: How long it may stay from then on.
-    earlier_s, spent_usd: What the attempts before this one took.
+    earlier_s, spent_usd: What the attempts before this one took, without what is reserved.
+    usd_per_hour: All that is charged by the hour.
+    reserve: Of the cap, from the start; spent before the first second.
     """
 
     since: float
@@ -31,13 +34,18 @@ class Lease:
     spent_usd: float = 0.0
     usd_per_hour: float | None = None
     money_usd: float | None = None
+    reserve: Reserve = NOTHING
+
+    @property
+    def reserved_usd(self) -> float:
+        return self.reserve.usd((self.earlier_s + self.lease_s) / 3600.0, self.money_usd, self.usd_per_hour)
 
     @property
     def money_end(self) -> float:
         """When the money is used up; infinity when no end can be told."""
         if self.money_usd is None or not self.usd_per_hour:
             return math.inf
-        return self.since + max(0.0, self.money_usd - self.spent_usd) / self.usd_per_hour * 3600.0
+        return self.since + max(0.0, self.money_usd - self.reserved_usd - self.spent_usd) / self.usd_per_hour * 3600.0
 
     @property
     def end(self) -> float:
@@ -50,7 +58,7 @@ class Lease:
         return self.own_s(now) / 3600.0 * (self.usd_per_hour or 0.0)
 
     def usd(self, now: float) -> float:
-        return self.spent_usd + self.own_usd(now)
+        return self.reserved_usd + self.spent_usd + self.own_usd(now)
 
     def over(self, now: float) -> tuple[Reason, dict[str, Any]] | None:
         if now < self.end:

@@ -254,6 +254,7 @@ class OnDuty:
                 max(usd, config.spent_usd),
                 config.usd_per_hour,
                 config.money_usd,
+                config.reserve,
             )
         )
 

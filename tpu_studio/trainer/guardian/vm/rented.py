@@ -77,6 +77,7 @@ class Rented:
             "elapsed_s": round(lease.own_s(now), 3),
             "usd": round(lease.own_usd(now), 6),
             "usd_per_hour": lease.usd_per_hour,
+            "operations": dict(self.bucket.operations) if self.bucket is not None else {},
         }
 
     # ------------------------------------------------------------------------------------------------------- Side

@@ -1,0 +1,113 @@
+"""What a rented machine costs besides its chips. Figures worked out by hand beside each test."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tpu_studio.data.looked import Look
+from tpu_studio.planner.extras import Loan, Moved, extras_of
+from tpu_studio.planner.make import make_plan
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.extras import part_of
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.limits import limits_of
+from tpu_studio.wire.plan import Plan
+
+HERE = Loan(("us-west4-a", "us-west4-b"), "on-demand", 1, compute=False, bucket_region="us-west4")
+SMALL = Moved(result=16 << 20, state=12 << 20, data=100 << 20, steps=1000, copies=10)
+
+
+def planned(job: Job, look: Look) -> Plan:
+    return make_plan(job, look, now=NOW, computer=LAPTOP)
+
+
+def test_disks_and_addresses_are_charged_by_the_hour_for_each_worker():
+    # us-west4: 100 GB x 0.11 $/GB-month / 730 h = 0.0150685 $/h; an address 0.005 $/h; 2 h at most.
+    one = extras_of(HERE, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2)
+    assert one["machine_usd_per_hour"] == pytest.approx(0.0200685, abs=1e-6)
+    assert part_of(one, "disk")["usd"] == pytest.approx(0.030137, abs=1e-6)
+    assert part_of(one, "address")["usd"] == pytest.approx(0.01)
+    four = extras_of(Loan(HERE.zones, "spot", 4, False, "us-west4"), SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2)
+    # four disks and four addresses of a spot machine: 4 x (0.0150685 + 0.0025)
+    assert four["machine_usd_per_hour"] == pytest.approx(0.070274, abs=1e-6)
+
+
+def test_compute_engine_has_a_larger_disk_that_is_certainly_charged():
+    loan = Loan(("us-east5-a",), "on-demand", 1, compute=True)
+    unknown = part_of(extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7), "disk")
+    assert unknown["usd"] is None and "unknown" in unknown["note"]  # nobody published a disk's price in us-east5
+    loan = Loan(("us-central1-a",), "on-demand", 1, compute=True)
+    disk = part_of(extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7), "disk")
+    assert disk["usd"] == disk["usd_expected"] == pytest.approx(200 * 0.10 / 730, abs=1e-6)
+    included = part_of(extras_of(HERE, SMALL, hours=1.0, money_usd=None, usd_per_hour=1.2), "disk")
+    assert included["usd_expected"] == 0.0 and included["usd"] > 0.0
+
+
+def test_what_is_kept_is_reserved_for_the_thirty_days_of_the_buckets_rule():
+    # 100 MB data + 3 x 12 MB copies + 16 MB result + 2 x (400 kB + 2 x 2 MB) events + 4 MB bundle, in us-west4
+    size = (100 + 36 + 16 + 4) * 2**20 + 2 * (400_000 + 4 * 2**20)
+    told = part_of(extras_of(HERE, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2), "storage")
+    assert told["usd"] == pytest.approx(size / 2**30 * 0.023 * 720 / 730, abs=2e-6)
+    down = (16 * 2**20 + 2 * (400_000 + 4 * 2**20)) / 2**30 * 0.12
+    assert part_of(extras_of(HERE, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2), "traffic")[
+        "usd"
+    ] == pytest.approx(down, abs=2e-6)
+
+
+def test_spent_reaches_the_cap_exactly_when_the_reserve_and_the_hours_are_used_up():
+    told = extras_of(HERE, SMALL, hours=100.0, money_usd=5.0, usd_per_hour=1.2)
+    fixed, each = told["fixed_usd"], told["operations_usd_per_hour"]
+    rate = 1.2 + told["machine_usd_per_hour"]
+    hours = (5.0 - fixed) / (rate + each)
+    assert told["hours"] == pytest.approx(hours, abs=1e-3)
+    assert told["reserved_usd"] == pytest.approx(fixed + each * hours, abs=1e-5)
+    assert told["reserved_usd"] + rate * hours == pytest.approx(5.0, abs=1e-5)
+
+
+def test_traffic_between_regions_is_priced_at_the_dearest_and_never_guessed():
+    apart = Loan(("us-central1-a",), "on-demand", 1, False, "us-west4")
+    told = part_of(extras_of(apart, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2), "traffic")
+    # read: data + bundle once; written: 10 copies + result + events twice, each GB 0.02 $
+    across = (104 * 2**20 + 120 * 2**20 + 16 * 2**20 + 2 * (400_000 + 4 * 2**20)) / 2**30
+    near = part_of(extras_of(HERE, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2), "traffic")
+    assert told["usd"] - near["usd"] == pytest.approx(0.02 * across, abs=3e-6)
+    far = Loan(("europe-west4-b",), "on-demand", 1, False, "us-west4")
+    unknown = part_of(extras_of(far, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2), "traffic")
+    assert unknown["usd"] is None and "price is unknown" in unknown["note"]
+
+
+def test_a_plan_freezes_them_and_its_limits_hold_them_back():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS)
+    again = plans.loads(plans.dumps(plan))
+    assert again.extras == plan.extras and {part["id"] for part in plan.extras["parts"]} == {
+        "disk", "address", "operations", "storage", "traffic", "tasks",
+    }  # fmt: skip
+    limits = limits_of(again)
+    assert limits.reserved_usd == pytest.approx(plan.extras["reserved_usd"], abs=1e-5)
+    assert limits.usd(0.0) == limits.reserved_usd > 0.0
+    assert plan.price is not None and limits.usd_per_hour is not None
+    each = plan.extras["machine_usd_per_hour"]
+    assert limits.usd_per_hour == pytest.approx(plan.price["usd_per_hour"] + each)
+    assert planned(job("mlp", "digits"), DIGITS).extras == {}
+
+
+def test_a_plan_of_an_older_version_has_none_and_a_damaged_one_is_refused():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS)
+    tree = plan.to_json()
+    del tree["extras"]
+    old = plans.from_json(tree)
+    assert old.extras == {} and limits_of(old).reserved_usd == 0.0
+    for bad in ({**plan.extras, "fixed_usd": -1.0}, {**plan.extras, "parts": [1]}, [1], {"parts": []}):
+        with pytest.raises(RunError, match="plan-unreadable"):
+            plans.from_json({**plan.to_json(), "extras": bad})
+
+
+def test_a_cap_below_the_reserve_and_a_first_minute_is_refused_with_the_figure():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}, limits={"money_usd": 0.01}), DIGITS)
+    check = next(one for one in plan.blocking if one.id == "money-limit-too-small")
+    least = check.facts["least_usd"]
+    assert least > plan.extras["fixed_usd"]
+    enough = planned(job("mlp", "digits", where={"place": "cloud"}, limits={"money_usd": least}), DIGITS)
+    assert not [one for one in enough.blocking if one.id == "money-limit-too-small"]
