@@ -27,6 +27,7 @@ from tpu_studio.gui.kit.states import Skeleton
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import soft_px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView, QuotaRow, Row
 from tpu_studio.viewmodels.prices import PricesView, PricesViewModel
@@ -219,7 +220,7 @@ class AccountPage(QWidget):
             )  # fmt: skip
             shown.linked.connect(lambda row=row: QDesktopServices.openUrl(QUrl(row.page)))
             if row.action or row.details:
-                shown.setToolTip("\n\n".join(part for part in (row.action, row.details) if part))
+                shown.setToolTip(plain("\n\n".join(part for part in (row.action, row.details) if part)))
             if shown.button is not None:
                 shown.button.setAccessibleName(f"{stop or row.button}: {row.title}")
                 if not row.primary:

@@ -22,6 +22,7 @@ from tpu_studio.gui.kit.states import DropZone, NumberMark
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView
@@ -127,7 +128,7 @@ class _Steps(QWidget):
         row.addLayout(words, 1)
         if step.link:
             link = Button(step.link_words, size="small", icon="external-link", name=f"{step.link_words}: {step.title}")
-            link.setToolTip(step.link)
+            link.setToolTip(plain(step.link))
             link.clicked.connect(lambda _=False, link=step.link: QDesktopServices.openUrl(QUrl(link)))
             row.addWidget(link, 0, Qt.AlignmentFlag.AlignTop)
         whole = QVBoxLayout()

@@ -16,6 +16,7 @@ from tpu_studio.gui.kit.focus import RingFocus
 from tpu_studio.gui.kit.motion import HOVER_MS, Glide
 from tpu_studio.gui.kit.theme import Themed, ink, px, theme
 from tpu_studio.gui.kit.tokens import Height, Radius
+from tpu_studio.gui.kit.tooltip import plain
 
 Kind = Literal["primary", "secondary", "quiet", "danger", "link"]
 Size = Literal["small", "normal", "main"]
@@ -50,7 +51,7 @@ class Button(RingFocus, Themed, QPushButton):
         wide = QSizePolicy.Policy.Minimum if size == "main" else QSizePolicy.Policy.Fixed
         self.setSizePolicy(wide, QSizePolicy.Policy.Fixed)
         if hover:
-            self.setToolTip(hover)
+            self.setToolTip(plain(hover))
         if name:
             self.setAccessibleName(name)
         self.follow_theme()
@@ -177,7 +178,7 @@ class IconButton(RingFocus, Themed, QToolButton):
         super().__init__(parent)
         self._icon, self._side, self._icon_size, self._tone = icon, side, icon_size, tone
         self.setAccessibleName(name)
-        self.setToolTip(name)
+        self.setToolTip(plain(name))
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.follow_theme()

@@ -24,6 +24,7 @@ from tpu_studio.gui.kit.motion import CHANGE_MS, Glide
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.gui.kit.tooltip import plain
 
 
 class _Segment(RingFocus, Themed, QRadioButton):
@@ -119,7 +120,7 @@ class Segmented(Themed, QWidget):
     def set_segment_enabled(self, key: str, enabled: bool, why: str = "") -> None:
         """A disabled segment says *why* on hover."""
         self._segments[key].setEnabled(enabled)
-        self._segments[key].setToolTip("" if enabled else why)
+        self._segments[key].setToolTip(plain("" if enabled else why))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = paint.open_painter(self)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QVBoxLayout, QWidget
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 
 
 @dataclass(frozen=True)
@@ -66,5 +67,5 @@ class EventList(QWidget):
             when.setText(line.time)
             icon.set_icon(line.icon, line.tone)
             words.setText(line.text)
-            words.setToolTip(line.more)
+            words.setToolTip(plain(line.more))
             words.setAccessibleName(f"{line.time}: {line.text}")

@@ -21,6 +21,7 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import FORM_WIDTH, Height, Radius, Space
+from tpu_studio.gui.kit.tooltip import plain
 
 
 def holds_files(data: QMimeData) -> bool:
@@ -141,7 +142,7 @@ class ComboBox(RingFocus, Themed, QComboBox):
         """A disabled option stays in the list and says *why* on hover."""
         item = self.model().item(self.findData(key))  # type: ignore[attr-defined]
         item.setEnabled(enabled)
-        item.setToolTip(why)
+        item.setToolTip(plain(why))
 
     @property
     def value(self) -> str:
@@ -183,7 +184,7 @@ class ComboBox(RingFocus, Themed, QComboBox):
         tone = "text" if self.isEnabled() and self.currentText() else "text_3"
         width = paint.text_width(self.font(), text)
         if (width > room.width()) != bool(self.toolTip()):
-            self.setToolTip(text if width > room.width() else "")
+            self.setToolTip(plain(text if width > room.width() else ""))
         paint.draw_text(painter, room, text, self.font(), ink(tone))
 
 

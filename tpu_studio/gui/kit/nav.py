@@ -22,6 +22,7 @@ from tpu_studio.gui.kit.pill import draw_pill, pill_size
 from tpu_studio.gui.kit.text import Line
 from tpu_studio.gui.kit.theme import Themed, controller, ink, px, soft_px
 from tpu_studio.gui.kit.tokens import FOLD_SIDEBAR_BELOW, SIDEBAR_FOLDED, SIDEBAR_WIDTH, Radius, Space
+from tpu_studio.gui.kit.tooltip import plain
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class NavRow(RingFocus, Themed, QAbstractButton):
     def _rename(self) -> None:
         self.setAccessibleName(f"{self.item.text}, {self._live}" if self._live else self.item.text)
         hint = f"{self.item.text} ({self.item.hint})" if self.item.hint else self.item.text
-        self.setToolTip(hint if self._folded or self.item.hint else "")
+        self.setToolTip(plain(hint if self._folded or self.item.hint else ""))
 
     def sizeHint(self) -> QSize:
         return QSize(px(120), px(36))

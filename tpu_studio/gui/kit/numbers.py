@@ -15,6 +15,7 @@ from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:ms|s|min|h)\b)")  # no line ends between a number and its unit
 
@@ -164,11 +165,11 @@ class BigNumber(QWidget):
         self.more.setText(more)
         self._more_icon.set_icon(more_icon, "text_2")
         self._more.setVisible(bool(more))
-        self._more.setToolTip(hover)
+        self._more.setToolTip(plain(hover))
         said = (f"{self._name}:", number, unit, context, more.replace("\n", ", "), stale)
         self.setAccessibleName(" ".join(part for part in said if part))
-        self.setToolTip(counts)
-        self._figure.setToolTip(counts or unit)
+        self.setToolTip(plain(counts))
+        self._figure.setToolTip(plain(counts or unit))
         self.setAccessibleDescription(" ".join(part for part in (counts, hover if more else "") if part))
 
 

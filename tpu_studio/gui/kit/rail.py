@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QVBoxLayout, QWidget
 from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.focus import RingFocus
 from tpu_studio.gui.kit.theme import Themed, ink, px, soft_px
+from tpu_studio.gui.kit.tooltip import plain
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class _StepRow(RingFocus, Themed, QAbstractButton):
             self.setText(step.title)
             state = {"done": "done", "current": "current step", "ahead": "to do"}[step.state]
             self.setAccessibleName(", ".join(part for part in (step.title, step.summary, state) if part))
-            self.setToolTip(step.summary)
+            self.setToolTip(plain(step.summary))
             self.update()
 
     def sizeHint(self) -> QSize:

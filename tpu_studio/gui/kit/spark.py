@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.theme import Themed, ink, px
+from tpu_studio.gui.kit.tooltip import plain
 
 
 def draw_spark(painter: QPainter, box: QRectF, values: Sequence[float], tone: str = "accent") -> None:
@@ -63,7 +64,7 @@ class SparkLine(Themed, QLabel):
     def set_values(self, values: Sequence[float], words: str) -> None:
         self._values = tuple(values)
         self.setAccessibleName(words)
-        self.setToolTip(words)
+        self.setToolTip(plain(words))
         self.update()
 
     def sizeHint(self) -> QSize:

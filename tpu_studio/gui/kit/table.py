@@ -26,6 +26,7 @@ from tpu_studio.gui.kit.pill import draw_pill, pill_size
 from tpu_studio.gui.kit.spark import draw_spark
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Height, Radius
+from tpu_studio.gui.kit.tooltip import plain
 
 _Index = QModelIndex | QPersistentModelIndex
 _CELL = int(Qt.ItemDataRole.UserRole)
@@ -83,7 +84,7 @@ class _Model(QAbstractTableModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return f"{self.columns[index.column()].title}: {cell.spoken()}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return cell.spoken()
+            return plain(cell.spoken())
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

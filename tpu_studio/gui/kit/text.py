@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.theme import Themed, ink
+from tpu_studio.gui.kit.tooltip import plain
 
 _MEASURED_AT_MOST = 2000
 _measured: dict[tuple[str, str, float], tuple[int, int]] = {}  # words, font and width → height and width used
@@ -162,7 +163,7 @@ class Line(_Words):
 
     def _update_hover(self) -> None:
         wanted = self.text() if self.shortened else self._hint
-        if wanted != self.toolTip():
+        if (wanted := plain(wanted)) != self.toolTip():
             self.setToolTip(wanted)
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -14,6 +14,7 @@ from tpu_studio.gui.kit import fonts, icons, paint
 from tpu_studio.gui.kit.motion import BAR_MS, Glide
 from tpu_studio.gui.kit.theme import Themed, ink, px, theme
 from tpu_studio.gui.kit.tokens import Height
+from tpu_studio.gui.kit.tooltip import plain
 
 _GAP = 8
 _TONES = {"done": "ok_bar", "current": "accent", "failed": "bad_bar", "stopped": "warn_bar"}
@@ -143,8 +144,7 @@ class StageTimeline(Themed, QLabel):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             for stage, box in self._boxes():
                 if box.left() <= event.pos().x() <= box.right():
-                    QToolTip.showText(
-                        event.globalPos(), f"{stage.name}: {stage.caption}" if stage.caption else stage.name, self
-                    )
+                    words = f"{stage.name}: {stage.caption}" if stage.caption else stage.name
+                    QToolTip.showText(event.globalPos(), plain(words), self)
                     return True
         return super().event(event)

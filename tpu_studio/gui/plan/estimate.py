@@ -13,6 +13,7 @@ from tpu_studio.gui.kit.card import Card, Divider, Scroll, clear_layout
 from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.plan.compiler_box import CompilerBox
 from tpu_studio.gui.plan.factrow import AskedRow, open_explainer
 from tpu_studio.gui.plan.notes import TallNote, note_of
@@ -165,7 +166,7 @@ class Figures(QWidget):
         self.subline.setText(view.subline)
         rough = plan is not None and parts is not None and not parts.measured and view.timing != "measuring"
         self.measure.setText("Time real steps again" if view.timing == "failed" else "Time a few real steps")
-        self.measure.setToolTip(view.timing_failed)
+        self.measure.setToolTip(plain(view.timing_failed))
         self.measure.setVisible(rough and view.needs_engine and view.engine.ready and not view.missing[1])
         self._known.setVisible(plan is not None)
         self.how.setVisible(plan is not None and plan.time_s is not None)
@@ -188,7 +189,7 @@ class Figures(QWidget):
         for label, row in told.items():
             shown = self.rows[label]
             shown.set_value(row.value)
-            shown.setToolTip(row.why)
+            shown.setToolTip(plain(row.why))
             shown.set_explained(why.get(label))
         memory = planwords.memory_of(plan)
         self.memory_row.label.setText("Memory on each chip" if plan.place != "computer" else "Memory")

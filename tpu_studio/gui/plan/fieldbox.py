@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from tpu_studio.gui.kit.choose import Segmented, SwitchRow
 from tpu_studio.gui.kit.explainer import Explainer, Help
 from tpu_studio.gui.kit.fields import ComboBox, Field, LineEdit
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.planform import FieldView
 
 _AUTO = ""
@@ -99,7 +100,7 @@ class FieldBox(QWidget):
             self.field.set_error(field.error, field.offers)
         if self.line is not None:
             self.line.set_suffix(field.unit)
-            self.line.setToolTip(hover)
+            self.line.setToolTip(plain(hover))
             if not self.line.hasFocus() or (field.error and self.line.text() != field.text):
                 self.line.setText(field.text)
         if self.combo is not None:
@@ -107,11 +108,11 @@ class FieldBox(QWidget):
             self.combo.set_value(_AUTO if field.recommended and _has_auto(field) else field.text)
         if self.segmented is not None and field.text:
             self.segmented.set_value(field.text)
-            self.segmented.setToolTip(hover)
+            self.segmented.setToolTip(plain(hover))
         if self.switch is not None:
             self.switch.setChecked(field.on)
             self.switch.explanation.setText(field.hint or hover)
-            self.switch.setToolTip(hover)
+            self.switch.setToolTip(plain(hover))
         self._drawing = False
 
     def _take(self, text: str) -> None:

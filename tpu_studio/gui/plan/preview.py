@@ -17,6 +17,7 @@ from tpu_studio.gui.kit.pill import Pill
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.thumbnails import Thumbnail
 
 BARS_AT_MOST = 10
@@ -86,7 +87,7 @@ class Balance(Themed, QWidget):
             return
         self._classes = classes
         self.setAccessibleName("Kinds: " + ", ".join(f"{name} {count:,}" for name, count in classes[:30]))
-        self.setToolTip("\n".join(f"{name}: {count:,}" for name, count in classes[:40]))
+        self.setToolTip(plain("\n".join(f"{name}: {count:,}" for name, count in classes[:40])))
         self.restyle()
         self.update()
 

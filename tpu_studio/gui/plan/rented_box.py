@@ -14,6 +14,7 @@ from tpu_studio.gui.kit.fields import ComboBox, Field
 from tpu_studio.gui.kit.flow import FlowLayout
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planwhere import LENDER_WORDS, LENDERS, TIER_WORDS, TIERS, Option, SliceChoice, WhereView
@@ -156,7 +157,7 @@ class RentedBox(QWidget):
             for one in where.zones:
                 box = CheckBox(one.words)
                 box.setEnabled(one.enabled)
-                box.setToolTip(one.why)
+                box.setToolTip(plain(one.why))
                 box.clicked.connect(lambda on, key=one.key: self._model.set_zone(key, on))
                 self.zones[one.key] = box
                 self._zones_flow.addWidget(box)

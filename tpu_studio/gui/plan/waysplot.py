@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from tpu_studio.domain import figures
 from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.theme import Themed, ink, px
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.planverdict import Way, spoken
 
 _SECONDS = (10, 30, 60, 120, 300, 600, 1800, 3600, 2 * 3600, 6 * 3600, 86_400, 3 * 86_400, 10 * 86_400, 100 * 86_400)
@@ -174,7 +175,7 @@ class WaysPlot(Themed, QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         way = self._near(event.position())
         words = f"{way.name}: {way.time}, {way.cost}" if way else ""
-        QToolTip.showText(event.globalPosition().toPoint(), words, self)
+        QToolTip.showText(event.globalPosition().toPoint(), plain(words), self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Right: 1, Qt.Key.Key_Left: -1}.get(Qt.Key(event.key()), 0)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from tpu_studio.gui.kit import fonts, paint
 from tpu_studio.gui.kit.theme import Themed, ink, px
+from tpu_studio.gui.kit.tooltip import plain
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Legend(Themed, QLabel):
         return ", ".join(f"{entry.name} {entry.value}".strip() for entry in self._entries)
 
     def _tell(self) -> None:
-        self.setToolTip("\n".join(part for part in (self._words(), self._explained) if part))
+        self.setToolTip(plain("\n".join(part for part in (self._words(), self._explained) if part)))
 
     def _widths(self) -> list[tuple[float, float]]:
         name, value = fonts.font("caption"), fonts.font("caption-strong", numbers=True)

@@ -41,6 +41,7 @@ from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.run import RunViewModel, Trial
 from tpu_studio.viewmodels.samples import Sample, samples_of
 
@@ -164,7 +165,7 @@ class Picture(Themed, QAbstractButton):
         self.path, self._side = path, side
         self._pixmap, self.marked = QPixmap(), False
         self.setAccessibleName(name)
-        self.setToolTip(name)
+        self.setToolTip(plain(name))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.load(path)

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QWidget
 
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.runrows import RunRow
 
 Index = QModelIndex | QPersistentModelIndex
@@ -105,7 +106,7 @@ class RunModel(QAbstractTableModel):
                 f"Open {row.name}",
             )[column]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return {NAME: row.run, METRIC: row.metric_name, LOSS: _spoken_curve(row)}.get(column) or None
+            return plain({NAME: row.run, METRIC: row.metric_name, LOSS: _spoken_curve(row)}.get(column, "")) or None
         return None
 
 

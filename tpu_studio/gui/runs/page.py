@@ -18,6 +18,7 @@ from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import px, soft_px
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.runs.deleted import DeletedSheet
 from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.gui.runs.table import RunTable
@@ -165,7 +166,7 @@ class RunsPage(QWidget):
         self.delete.setVisible(bool(chosen))
         busy = [row for row in chosen if row.may_stop]
         self.delete.setEnabled(not busy)
-        self.delete.setToolTip("" if not busy else f"{busy[0].name} is still going on: stop it first.")
+        self.delete.setToolTip(plain("" if not busy else f"{busy[0].name} is still going on: stop it first."))
         self.extend.setVisible(len(chosen) == 1 and (chosen[0].may_extend or chosen[0].live))
         self.export.setVisible(len(chosen) == 1 and chosen[0].over and not chosen[0].problem)
         self._fit_filter()

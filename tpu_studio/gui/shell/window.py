@@ -20,6 +20,7 @@ from tpu_studio.gui.kit.card import Surface
 from tpu_studio.gui.kit.nav import NavItem, Sidebar
 from tpu_studio.gui.kit.theme import controller
 from tpu_studio.gui.kit.tokens import Space
+from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.gui.shell.actions import Actions
 from tpu_studio.gui.shell.drops import DropArea
 from tpu_studio.gui.shell.footer import Footer
@@ -383,7 +384,7 @@ def _banner(problem: Problem) -> QWidget:
     inside.setContentsMargins(Space.l, Space.l, Space.l, 0)
     inside.addWidget(note := Note(problem.title, problem.text, "bad"))
     note.setAccessibleName(f"{problem.title}. {problem.text}")
-    note.setToolTip(problem.details)
+    note.setToolTip(plain(problem.details))
     return band
 
 

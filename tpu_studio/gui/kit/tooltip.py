@@ -1,0 +1,14 @@
+"""Words for a tooltip, shown as they stand there.
+
+Qt takes what looks like markup in a tooltip for markup, also in a class name out of somebody's data: a picture it names
+is opened, and where that is a pipe the window stands still. Every tooltip of ours goes through `plain`.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtGui import Qt
+
+
+def plain(text: str) -> str:
+    """*text*, or where Qt would see markup in it, markup that shows *text*."""
+    return str(Qt.convertFromPlainText(text)) if Qt.mightBeRichText(text) else text
