@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.accounts import ACCOUNT, PROJECT, budget
+from tests.contract.accounts import ACCOUNT, PROJECT, budget, wish
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.google_client import google_client
 from tpu_studio.practice import budgets, skus
@@ -19,10 +19,40 @@ def test_billing_that_is_off_refuses_tpus_until_an_account_pays(start_practice: 
     assert call("GET", f"/v1/{PROJECT}/billingInfo").body.get("billingEnabled") is None
     assert call("GET", f"/v2/{PROJECT}/locations").reasons == ["BILLING_DISABLED"]
     closed = call("PUT", f"/v1/{PROJECT}/billingInfo", {"billingAccountName": "billingAccounts/00AAAA-11BBBB-22CCCC"})
-    assert closed.status == 400
+    assert closed.body["billingAccountName"] and "billingEnabled" not in closed.body  # as good as none
+    assert call("GET", f"/v2/{PROJECT}/locations").reasons == ["BILLING_DISABLED"]
     paid = call("PUT", f"/v1/{PROJECT}/billingInfo", {"billingAccountName": ACCOUNT})
     assert paid.body["billingEnabled"] is True
     assert call("GET", f"/v2/{PROJECT}/locations").status == 200
+
+
+def test_a_closed_account_may_be_refused_at_once(practice: Practice, call: Call):
+    practice.cloud.doubts.arm("closed-account-link")
+    closed = call("PUT", f"/v1/{PROJECT}/billingInfo", {"billingAccountName": "billingAccounts/00AAAA-11BBBB-22CCCC"})
+    assert (closed.status, closed.error["status"]) == (400, "FAILED_PRECONDITION")
+
+
+def test_an_account_that_was_closed_pays_for_nothing_any_more(start_practice: Start):
+    call = caller(start_practice("billing-account-closed"))
+    listed = call("GET", "/v1/billingAccounts").body["billingAccounts"]
+    assert not any(one.get("open") for one in listed)
+    info = call("GET", f"/v1/{PROJECT}/billingInfo").body
+    assert info["billingAccountName"] == ACCOUNT and "billingEnabled" not in info
+    assert call("GET", f"/v2/{PROJECT}/locations").reasons == ["BILLING_DISABLED"]
+
+
+def test_a_free_trial_looks_like_any_account_but_has_no_tpus_and_gets_none(start_practice: Start):
+    practice = start_practice("free-trial")
+    call = caller(practice)
+    assert call("GET", f"/v1/{PROJECT}/billingInfo").body["billingEnabled"] is True
+    [account] = [one for one in call("GET", "/v1/billingAccounts").body["billingAccounts"] if one.get("open")]
+    assert set(account) == {"name", "displayName", "currencyCode", "open"}
+    path = f"/v1/{PROJECT}/locations/global/services/tpu.googleapis.com/quotaInfos?pageSize=500"
+    infos = call("GET", path).body["quotaInfos"]
+    assert infos and {one["details"].get("value") for info in infos for one in info["dimensionsInfos"]} == {None}
+    assert not any(info["quotaIncreaseEligibility"].get("isEligible") for info in infos)
+    asked = call("POST", f"/v1/{PROJECT}/locations/global/quotaPreferences", wish(8))
+    assert (asked.status, asked.error["status"]) == (400, "FAILED_PRECONDITION")
 
 
 def test_a_stranger_sees_no_billing_account_and_cannot_spend_from_one(practice: Practice, call: Call):

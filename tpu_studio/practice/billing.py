@@ -6,6 +6,7 @@ from typing import Any
 
 from tpu_studio.practice import skus
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.consumers import is_open, payer
 from tpu_studio.practice.errors import GoogleError, not_found
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.resourcemanager import may, need, need_project
@@ -30,7 +31,7 @@ def install(router: Router, cloud: Cloud) -> None:
         project = need_project(cloud, request, f"resourcemanager.projects.{permission}")["projectId"]
         if account:
             need(cloud, request, "billing.resourceAssociations.create", account)
-            if account not in {a["name"] for a in accounts(cloud) if a.get("open")}:
+            if cloud.doubts.way("closed-account-link") and not is_open(cloud, account):
                 raise GoogleError(400, "FAILED_PRECONDITION", "Precondition check failed.")
         cloud.faults.settle("billing-off", project=project)
         cloud.db.put("billing", project, {"account": account})
@@ -90,9 +91,10 @@ def accounts(cloud: Cloud) -> list[dict[str, Any]]:
     """One that pays, and (who is new has one alone) one that was closed."""
     if cloud.faults.armed("no-billing-account") is not None:
         return []
+    first = cloud.settings.billing_account
     listed: list[dict[str, Any]] = [
-        {"name": cloud.settings.billing_account, "open": True, "displayName": "Practice billing account",
-         "currencyCode": currency(cloud)},
+        {"name": first, "displayName": "Practice billing account", "currencyCode": currency(cloud),
+         **({"open": True} if is_open(cloud, first) else {})},
         {"name": CLOSED_ACCOUNT, "displayName": "Closed account", "currencyCode": "USD"},
     ]  # fmt: skip
     return listed[:1] if cloud.settings.new else listed
@@ -115,19 +117,12 @@ def need_account(cloud: Cloud, request: Request, permission: str) -> dict[str, A
 
 
 def enabled(cloud: Cloud, project: str) -> bool:
-    """Whether somebody pays for *project* (its id)."""
-    return bool(_account_of(cloud, project))
-
-
-def _account_of(cloud: Cloud, project: str) -> str:
-    if cloud.faults.armed("billing-off", project=project) is not None:
-        return ""
-    record = cloud.db.get("billing", project)
-    return str(record["account"]) if record else ""
+    """Whether somebody pays for *project* (its id): its account is there and open."""
+    return is_open(cloud, payer(cloud, project))
 
 
 def _info(cloud: Cloud, project: str) -> dict[str, Any]:
     info: dict[str, Any] = {"name": f"projects/{project}/billingInfo", "projectId": project}
-    if account := _account_of(cloud, project):
-        info |= {"billingAccountName": account, "billingEnabled": True}
+    if account := payer(cloud, project):
+        info |= {"billingAccountName": account} | ({"billingEnabled": True} if is_open(cloud, account) else {})
     return info

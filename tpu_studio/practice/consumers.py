@@ -45,6 +45,17 @@ def check_bucket(cloud: Cloud, project: str) -> None:
     _paid(cloud, "storage.googleapis.com", project)
 
 
+def payer(cloud: Cloud, project: str) -> str:
+    """``billingAccounts/…`` of *project*, also one that is closed; "": none."""
+    if cloud.faults.armed("billing-off", project=project) is not None:
+        return ""
+    return str((cloud.db.get("billing", project) or {}).get("account", ""))
+
+
+def is_open(cloud: Cloud, account: str) -> bool:
+    return account == cloud.settings.billing_account and cloud.faults.armed("billing-account-closed") is None
+
+
 def _check_consumer(cloud: Cloud, request: Request, service: str) -> None:
     who = request.principal
     if named := request.headers.get("X-Goog-User-Project", ""):
@@ -139,9 +150,7 @@ def _disabled(service: str, number: str) -> GoogleError:
 
 
 def _paid(cloud: Cloud, service: str, project: str) -> None:
-    paid = (cloud.db.get("billing", project) or {}).get("account")
-    unpaid = not paid or cloud.faults.armed("billing-off", project=project) is not None
-    if not unpaid or service in _FREE:
+    if service in _FREE or is_open(cloud, payer(cloud, project)):
         return
     number = (cloud.db.get("project", project) or {}).get("number", "")
     message = (

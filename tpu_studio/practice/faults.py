@@ -170,6 +170,8 @@ FAULTS = {
         Fault("refresh-token-expires", _ACCOUNT, "Your sign-in ends after seven days.", 0, {"days": 7}),
         Fault("terms-not-accepted", _ACCOUNT, "Your account never accepted Google Cloud's terms of service.", 0),
         Fault("two-step-needed", _ACCOUNT, "Google lets you in only with two-step verification.", 0),
+        Fault("billing-account-closed", _ACCOUNT, "Your billing account was closed.", 0),
+        Fault("free-trial", _ACCOUNT, "Your billing account is of a free trial, which has no TPUs.", 0),
         Fault("no-billing-account", _ACCOUNT, "You have no billing account at all.", 0),
         Fault(
             "billing-currency", _ACCOUNT, "Your billing account is in another currency than dollars.", 0,

@@ -143,7 +143,7 @@ def limit(cloud: Cloud, quota_id: str, dimensions: Mapping[str, str]) -> int:
     if quota is None or not place:
         return 0
     about = {"quota_id": quota.quota_id, "generation": quota.generation, "place": place}
-    if cloud.faults.armed("quota-zero", **about) is not None:
+    if cloud.faults.armed("quota-zero", **about) is not None or cloud.faults.armed("free-trial") is not None:
         return 0
     if quota.per == "region" and cloud.faults.armed("quota-region-limit", **about) is not None:
         return 0

@@ -147,6 +147,8 @@ def _value(value: int) -> dict[str, Any]:
 def _eligibility(cloud: Cloud, project: str) -> dict[str, Any]:
     if not billing.enabled(cloud, project):
         return {"ineligibilityReason": "NO_VALID_BILLING_ACCOUNT"}
+    if cloud.faults.armed("free-trial") is not None:
+        return {"ineligibilityReason": "OTHER"}
     if cloud.faults.armed("quota-not-eligible") is not None:
         return {"ineligibilityReason": "NOT_ENOUGH_USAGE_HISTORY"}
     return {"isEligible": True}
