@@ -17,7 +17,7 @@ from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
 
 ROOT = Path(__file__).resolve().parents[3]
-ASKED = re.compile(r"doubts\.way\(\s*\"([^\"]+)\"")
+ASKED = re.compile(r"doubts\.(?:way|get)\(\s*\"([^\"]+)\"")
 
 
 @pytest.fixture
