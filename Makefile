@@ -10,6 +10,8 @@
 #   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
 #                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest, ARGS=--all for both); what failed
 #                is played again alone; out/chaos.json, and in out/chaos/ what the failures left
+#   make doubts  what is assumed of Google, answered otherwise: each alone and in random pairs, judged as by make chaos
+#                (ARGS="--sample 20 --seed 1"; all of it without); out/doubts.json, and in out/doubts/ what failures left
 #   make pictures  docs/pictures, from the real window
 #   make golden  what the TPU compiler says of our catalogue's memory, for the tests (needs engine --with tpu-compiler)
 #   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu (packaging/README.md)
@@ -21,7 +23,7 @@ BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 2
 
-.PHONY: env help engine demo app practice test quick lint pytest bench golden chaos pictures package clean
+.PHONY: env help engine demo app practice test quick lint pytest bench golden chaos doubts pictures package clean
 
 env: .venv/.made
 
@@ -72,6 +74,9 @@ golden: env
 # Needs the engine for --real only.
 chaos: env
 	$(BIN)/python tools/chaos.py $(ARGS)
+
+doubts: env
+	$(BIN)/python tools/doubts.py $(ARGS)
 
 pictures: env engine
 	$(BIN)/python tools/pictures.py

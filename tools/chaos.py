@@ -100,7 +100,7 @@ class Chaos:
         return record
 
     def _play(self, cell: Cell, folder: Path) -> Record:
-        command = [sys.executable, str(HERE / "chaos_cell.py"), str(folder), cell.name, "--speed", str(self.speed)]
+        command = [*self.program(cell, folder), "--speed", str(self.speed)]
         began = time.monotonic()
         if self.over.is_set():
             return _unplayed(cell, "it was ended before its turn", began)
@@ -121,6 +121,10 @@ class Chaos:
         except (IndexError, ValueError):
             return _unplayed(cell, f"the cell itself failed: {errors[-600:]}", began)
         return record
+
+    def program(self, cell: Cell, folder: Path) -> list[str]:
+        """What plays *cell*, without its options."""
+        return [sys.executable, str(HERE / "chaos_cell.py"), str(folder), cell.name]
 
     def _put_away(self, cell: Cell, folder: Path, number: int) -> Path:
         """The cell's own evidence, verdict, log and events; machines' disks stay behind."""

@@ -1,6 +1,6 @@
 """One cell of `make chaos`: a practice cloud, a desktop that is killed, a fault at a phase; then everything is counted.
 
-    python tools/chaos_cell.py FOLDER NAME        prints the verdict as one JSON object; exit 1: something does not hold
+    python tools/chaos_cell.py FOLDER NAME|FILE   prints the verdict as one JSON object; exit 1: something does not hold
 
 Nothing is imitated but the trainer (tests/fakes/trainer.py, which writes real events and checkpoints): real HTTP, real
 startup script and guardian in real processes, the app's own driver in a process that gets SIGKILL. Judged is what the
@@ -31,6 +31,7 @@ from chaos_load import Load
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tpu_studio.planner.make import make_plan
+from tpu_studio.practice.compute_life import KIND as INSTANCE
 from tpu_studio.practice.faults import Faults, read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
@@ -96,7 +97,7 @@ class Play:
     def _plan(self) -> Plan:
         cell = self.cell
         where = {"place": "practice", "tier": cell.tier, "zones": list(cell.zones),
-                 "accelerator": cell.accelerator}  # fmt: skip
+                 "accelerator": cell.accelerator} | ({"backend": cell.backend} if cell.backend else {})  # fmt: skip
         limits = {"hours": cell.hours, "wait_hours": cell.wait_hours, "idle_minutes": 60.0, "money_usd": cell.money_usd}
         training: dict[str, Any] = {"epochs": 2}
         if cell.real:
@@ -113,7 +114,7 @@ class Play:
         return vms
 
     def nodes(self) -> list[str]:
-        return [name for name, _ in self.db.list(NODE)]
+        return [name for kind in (NODE, INSTANCE) for name, _ in self.db.list(kind)]
 
     def requests(self) -> list[str]:
         return [name for name, _ in self.db.list(QR)]
@@ -253,6 +254,7 @@ class Play:
             "now": now,
             "phase": PHASES[self.reached],
             "left": {kind: {name: record["state"] for name, record in self.db.list(kind)} for kind in (QR, NODE)},
+            "doubts": cloud.doubts.armed(),
             "machines": self.fleet.names(),
             "stops": {name.rpartition("/")[2]: round(at - now) for name, at in self.deadlines.items()},
             "operations": [record for _, record in self.db.list("tpu-operation")],
@@ -306,13 +308,23 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
+def _cell(name: str) -> Cell:
+    if not name.endswith(".json"):
+        return next(one for one in (*matrix(), *real_cells()) if one.name == name)
+    raw = json.loads(Path(name).read_bytes())
+    for key, value in raw.items():
+        if isinstance(value, list):
+            raw[key] = tuple(tuple(one) if isinstance(one, list) else one for one in value)
+    return Cell(**raw)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("name")
+    parser.add_argument("name", help="of the matrix, or a JSON file with a cell's fields")
     parser.add_argument("--speed", type=float, default=1.0, help="the cell's clock, so many times as fast")
     arguments = parser.parse_args()
-    cell = next(one for one in (*matrix(), *real_cells()) if one.name == arguments.name)
+    cell = _cell(arguments.name)
     cell = replace(cell, speed=cell.speed * arguments.speed)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the machines, which would outlive it, go too
     began = time.monotonic()

@@ -34,6 +34,7 @@ class Cell:
     steps, step_s, save_every: Of the stand-in trainer.
     boot_hang: Nobody is there who could know that the machine came: the longer of the stated margins counts.
     real: Trained by the real engine.
+    backend: Of the plan: who lends the machine; "": whoever does by default.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Cell:
     save_every: int = 5
     boot_hang: bool = False
     real: bool = False
+    backend: str = ""
 
 
 # Every transition of an undisturbed run, from launch to receipt.

@@ -19,6 +19,7 @@ from chaos_cells import COMPLETED, Cell
 
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.domain.sentences import say_reason
+from tpu_studio.practice.compute_life import KIND as INSTANCE
 from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
@@ -38,11 +39,17 @@ CENTS = 1e-5  # dollars: what figures lose by being rounded
 REAL_LATE_S = 1.5  # real seconds between a thing and the desktop's seeing it on a loaded computer
 STOP_LATE_S = 120.0  # of the cloud's time: from the last outside stop to an empty cloud
 
+# What a world of doubts may end with: before money was spent, or within so much rent (`make doubts`).
+REFUSED = ("launch-refused", "quota-exceeded", "no-outside-stop", "upload-failed", "no-capacity")
+SHOWN_BY_A_MACHINE = ("environment-failed", "cannot-delete-itself")
+RENT_S = 900.0
+
 KINDS = {
     "leaked": "nodes, requests, machines or stops leaked",
     "twice": "created twice, or two at a time",
     "events": "events lost or doubled",
     "cap": "over the cap and the stated margin",
+    "rent": "rented for longer than a doubt may cost",
     "late": "deleted too late with the laptop off",
     "cost": "cost shown: neither within 1 % nor in its range",
     "end": "ended otherwise than may be",
@@ -146,7 +153,7 @@ class Judgement:
         """A machine that still has an outside stop before it is not leaked yet, only unsettled."""
         verdict, vms = self.verdict, self.practice.cloud.vms
         assert isinstance(vms, Fleet)
-        there = [name for kind in (NODE, QR) for name, _ in self.db.list(kind)]
+        there = [name for kind in (NODE, QR, INSTANCE) for name, _ in self.db.list(kind)]
         left, now = [*there, *vms.names()], self.practice.cloud.clock.now()
         verdict.facts["tasks_left"] = len(tasks := [name.rpartition("/")[2] for name, _ in self.db.list("task")])
         last = max(self.seen.deadlines.values(), default=0.0) + STOP_LATE_S + REAL_LATE_S * self.cell.speed
@@ -270,6 +277,15 @@ class Judgement:
             verdict.check("leaked", not any(line["open"] for line in lines), "still being billed")
         verdict.facts.update(billed=round(billed, 5), cap=round(cap, 5), over_usd=round(max(0.0, billed - cap), 5))
 
+    def _rent(self, reason: str) -> None:
+        """A doubt costs nothing, or what a machine needs to show how it is."""
+        seconds = sum(float(line["seconds"]) for line in self._bill())
+        if reason in REFUSED:
+            self.verdict.check("rent", seconds == 0, f"{reason}, and {seconds:.0f} s were rented")
+        elif reason in SHOWN_BY_A_MACHINE:
+            late = seconds - RENT_S - REAL_LATE_S * self.cell.speed
+            self.verdict.check("rent", late <= 0, f"{reason} after {seconds:.0f} s of rent")
+
     def _rate_of_plan(self) -> float:
         return float((self.seen.plan.price or {}).get("usd_per_hour") or 0.0)
 
@@ -322,6 +338,8 @@ class Judgement:
         end = ends[-1]
         reason = str(end.get("reason"))
         verdict.facts["reason"] = reason
+        if self.cell.doubts:
+            self._rent(reason)
         told = json.dumps(end.get("facts"))[:300]
         verdict.check("end", reason in self.cell.ends, f"ended as {reason}: {told}")
         facts = end.get("facts")

@@ -57,7 +57,7 @@ def _of_kind(kind: str) -> Callable[[list[Record]], str]:
     def figure(some: list[Record]) -> str:
         found = sum(one.get("kinds", {}).get(kind, 0) for one in some if not one.get("by_load"))
         unseen = sum(kind not in one.get("judged", ()) for one in some)
-        if kind in ("late", "words", "cost") or not unseen:  # only of cells that are off, ended, were billed
+        if kind in ("late", "words", "cost", "rent") or not unseen:  # only of cells that are off, ended, were billed
             return f"{found} of {len(some) - unseen}" if unseen else str(found)
         return f"{found} ({unseen} unseen)"
 

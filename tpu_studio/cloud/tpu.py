@@ -263,8 +263,8 @@ class TpuMachines:
 
         try:
             return self._patience.call(read)
-        except CloudUnclear as error:
-            if error.id != "unreadable-reply":
+        except (CloudRefused, CloudUnclear) as error:
+            if error.id not in ("unreadable-reply", "bad-request"):
                 raise
             return {_ref(str(one.get("name", ""))): one for one in everywhere(self._api, self._project, kind)}
 
@@ -276,7 +276,29 @@ _OPEN = object()
 
 
 def everywhere(api: Api, project: str, kind: str) -> Iterator[dict[str, Any]]:
-    """All ``nodes`` or ``queuedResources`` of a project. Raises CloudUnclear, last, when a zone did not answer."""
+    """All ``nodes`` or ``queuedResources`` of a project; zone by zone where the list over all is refused.
+
+    Raises CloudUnclear, last, when a zone did not answer.
+    """
+    try:
+        yield from _over_all(api, project, kind)
+    except CloudRefused as error:
+        if error.id != "bad-request":
+            raise
+    else:
+        return
+    missing = []
+    for one in api.pages(f"/v2/projects/{segment(project)}/locations", "locations", {"pageSize": 500}):
+        zone = str(one.get("locationId", ""))
+        try:
+            yield from api.pages(f"/v2/projects/{segment(project)}/locations/{segment(zone)}/{kind}", kind)
+        except (CloudRefused, CloudUnclear):
+            missing.append(zone)
+    if missing:
+        raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
+
+
+def _over_all(api: Api, project: str, kind: str) -> Iterator[dict[str, Any]]:
     missing: set[str] = set()
     query: dict[str, Any] = {"pageSize": 500}
     for _ in range(200):

@@ -174,6 +174,9 @@ def install(router: Router, cloud: Cloud) -> None:
             text = f"Required 'compute.instances.getIamPolicy' permission for '{on}/{request.match['instance']}'"
             raise GoogleError(403, "PERMISSION_DENIED", text, reason="forbidden")
         on = f"projects/{request.match['project']}"
+        if request.principal.kind != "user" and cloud.doubts.way("compute-proof"):
+            text = "Required 'compute.instances.testIamPermissions' permission for the instance"
+            raise GoogleError(403, "PERMISSION_DENIED", text, reason="forbidden")
         asked = request.json().get("permissions", [])
         granted = [one for one in asked if cloud.principals.may(request.principal, one, on)]
         return {"permissions": granted} if granted else {}
@@ -203,13 +206,13 @@ def install(router: Router, cloud: Cloud) -> None:
     def machine_types(request: Request) -> Record:
         project, zone = request.match["project"], request.match["zone"]
         checks.check_zone(cloud, project, zone)
-        shown = [_machine_type(project, offer) for offer in checks.offers(zone)]
+        shown = _named([_machine_type(project, offer) for offer in checks.offers(zone)], cloud)
         items, token = _page(request, _filtered(request.one("filter"), shown))
         return {"kind": "compute#machineTypeList"} | ({"items": items} if items else {}) | token
 
     @router.route("GET", rf"{_PROJECT}/aggregated/machineTypes", service=_API, permission="compute.machineTypes.list")
     def all_machine_types(request: Request) -> Record:
-        shown = [_machine_type(request.match["project"], offer) for offer in checks.offers()]
+        shown = _named([_machine_type(request.match["project"], offer) for offer in checks.offers()], cloud)
         found, token = _page(request, _filtered(request.one("filter"), shown))
         return {"kind": "compute#machineTypeAggregatedList"} | _scopes("machineTypes", found, []) | token
 
@@ -266,6 +269,13 @@ def _disk(record: Record, zone: str, at: int, disk: Record) -> Record:
         "kind": "compute#attachedDisk", "type": "PERSISTENT", "mode": "READ_WRITE", "index": at, "diskSizeGb": size,
         "deviceName": f"persistent-disk-{at}", "source": f"{zone}/disks/{record['name']}", **told,
     }  # fmt: skip
+
+
+def _named(types: list[Record], cloud: Cloud) -> list[Record]:
+    """As the lists name them, or otherwise."""
+    if not cloud.doubts.way("machine-type-names"):
+        return types
+    return [{**one, "name": "tpu-" + one["name"].rpartition("t")[0] + "-chips"} for one in types]
 
 
 def _machine_type(project: str, offer: checks.Offer) -> Record:

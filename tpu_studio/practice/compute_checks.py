@@ -111,8 +111,8 @@ def check_insert(cloud: Cloud, project: str, zone: str, who: Principal, body: Re
     if not _NAME.fullmatch(name):
         raise invalid("resource.name", name, "Must be a match of regex '(?:[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?)'")
     offer = _machine_type(cloud, zone, str(body.get("machineType", "")))
-    tier, run_s, ends_with = _scheduling(offer, zone, body.get("scheduling") or {})
-    _disks(offer, body.get("disks") or [])
+    tier, run_s, ends_with = _scheduling(cloud, offer, zone, body.get("scheduling") or {})
+    _disks(cloud, offer, body.get("disks") or [])
     if not body.get("networkInterfaces"):
         raise invalid("resource.networkInterfaces", "", "At least one network interface is required.")
     for key, value in (body.get("labels") or {}).items():
@@ -195,7 +195,7 @@ def _machine_type(cloud: Cloud, zone: str, url: str) -> Offer:
     return there
 
 
-def _scheduling(offer: Offer, zone: str, told: Record) -> tuple[str, float, str]:
+def _scheduling(cloud: Cloud, offer: Offer, zone: str, told: Record) -> tuple[str, float, str]:
     """Tier, seconds it may run (0: for ever), what ends it."""
     model = told.get("provisioningModel") or ("SPOT" if told.get("preemptible") else "STANDARD")
     tier = TIERS.get(model)
@@ -210,6 +210,9 @@ def _scheduling(offer: Offer, zone: str, told: Record) -> tuple[str, float, str]
         text = f'{model} provisioning model is not supported for accelerator type "{offer.name}" in location "{zone}"'
         raise GoogleError(400, "INVALID_ARGUMENT", text, reason="invalid")
     run_s = seconds(told["maxRunDuration"]) if "maxRunDuration" in told else 0.0
+    if run_s and tier == "on-demand" and cloud.doubts.way("compute-max-run-tiers"):
+        why = "It is only supported for SPOT and FLEX_START."
+        raise invalid("resource.scheduling.maxRunDuration", f"{run_s:.0f}s", why)
     longest = LONGEST_FLEX_S if tier == "flex-start" else LONGEST_RUN_S
     if "maxRunDuration" in told and not SHORTEST_RUN_S <= run_s <= longest:
         why = f"It must be from {SHORTEST_RUN_S} to {longest} seconds."
@@ -225,12 +228,13 @@ def _scheduling(offer: Offer, zone: str, told: Record) -> tuple[str, float, str]
     return tier, run_s, action or "STOP"
 
 
-def _disks(offer: Offer, disks: list[Record]) -> None:
+def _disks(cloud: Cloud, offer: Offer, disks: list[Record]) -> None:
     boot = next((disk for disk in disks if disk.get("boot")), None)
     if boot is None:
         raise invalid("resource.disks", "", "A boot disk must be specified.")
     kind = str((boot.get("initializeParams") or {}).get("diskType", "pd-standard")).rpartition("/")[2]
-    if offer.generation.id in _NO_PERSISTENT_DISK and kind.startswith("pd-"):
+    refused = offer.generation.id in _NO_PERSISTENT_DISK and kind.startswith("pd-")
+    if refused or (kind.startswith("hyperdisk-") and cloud.doubts.way("compute-disk-type")):
         text = f"[{kind}] features are not compatible for creating instance."
         raise GoogleError(400, "INVALID_ARGUMENT", text, reason="badRequest")
     if "source" not in boot and not (boot.get("initializeParams") or {}).get("sourceImage"):

@@ -17,6 +17,7 @@ from tpu_studio.practice import compute_checks as checks
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.compute_checks import Wanted
 from tpu_studio.practice.compute_operations import ComputeOperations
+from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.vms import MachineSpec
 
 Record = dict[str, Any]
@@ -49,6 +50,8 @@ class Instances:
         held = [record for _, record in self._cloud.db.list(KIND, f"projects/{project}/")]
         held = [record for record in held if record["status"] in _COUNTS]
         error = checks.quota_error(self._cloud, zone, wanted.offer, wanted.tier, held)
+        if error is not None and self._cloud.doubts.way("compute-quota-where"):
+            raise GoogleError(403, "PERMISSION_DENIED", error["message"], reason="quotaExceeded")
         if error is not None:
             return begin(done_at=now + QUOTA_KNOWN_S, error=error)
         for_ever = self._cloud.faults.armed("stockout-for-ever", **about) is not None
@@ -72,7 +75,7 @@ class Instances:
             "rate": None if price is None else price.usd_per_hour(chips), "operations": [operation],
         }  # fmt: skip
         self._cloud.db.put(KIND, name, record)
-        if not waits:
+        if not waits or self._cloud.doubts.way("flex-pending-free"):
             self._charge(name, record, now)
         return operation
 
@@ -124,7 +127,7 @@ class Instances:
         about = {"zone": record["zone"], "accelerator": record["accelerator"], "backend": "compute"}
         if self._cloud.faults.armed("stockout-for-ever", **about) is None:
             self._update(name, status="PROVISIONING", since=now, created=now)
-            self._charge(name, record, now)
+            self._charge(name, record, now)  # a line that runs stays as it is
         elif now >= record["waits_until"]:
             offer = next(
                 one for one in checks.offers(record["zone"]) if one.part.accelerator_type == record["accelerator"]
@@ -158,8 +161,8 @@ class Instances:
             if vms is not None:
                 vms.kill(name)
             self._forget(name, record, now)
-        elif vms is not None and vms.noticed(name) is not None:
-            self._preempted(name, record, now)
+        elif vms is not None and (noticed := vms.noticed(name)) is not None:
+            self._preempted(name, record, noticed)
         elif record.get("preempt_at", now + 1) <= now:
             self._warn(name, record, now, preempted=True)
         elif record["ends_at"] and record["ends_at"] <= now:
@@ -176,6 +179,8 @@ class Instances:
         """Begin the end: somebody's, the platform's, or its own time's."""
         running = record["status"] == "RUNNING"
         notice = record.get("preempt_notice", NOTICE_S) if preempted else record.get("notice", NOTICE_S)
+        if not preempted and not record.get("leaving") and self._cloud.doubts.way("compute-max-run-from"):
+            notice = 0.0
         if running and self._cloud.vms is not None:
             if preempted:
                 self._cloud.vms.stop(name, notice)
@@ -188,12 +193,14 @@ class Instances:
             self._update(name, status=STOPPING, leaving=leaving, off_by=now + (notice if running else 0.0))
 
     def _preempted(self, name: str, record: Record, now: float) -> None:
-        by = self._operations.begin(
-            record["project"], record["zone"], "compute.instances.preempted", record["name"], record["id"], "system"
-        )
+        operations = record["operations"]
+        if not self._cloud.doubts.way("compute-preempted-operation"):
+            kind = "compute.instances.preempted"
+            by = self._operations.begin(record["project"], record["zone"], kind, record["name"], record["id"], "system")
+            operations = [*operations, by]
         notice = record.get("preempt_notice", NOTICE_S)
-        operations = [*record["operations"], by]
-        self._update(name, status=STOPPING, leaving=record["ends_with"], off_by=now + notice, operations=operations)
+        self._update(name, status=STOPPING, leaving=record["ends_with"], off_by=now + notice, operations=operations,
+                     taken=True)  # fmt: skip
 
     def _leave(self, name: str, record: Record, now: float) -> None:
         vms = self._cloud.vms
@@ -204,9 +211,9 @@ class Instances:
         if record["leaving"] == "DELETE":
             if vms is not None:
                 vms.kill(name)
-            self._forget(name, record, self._cloud.clock.now())
+            self._forget(name, record, min(now, record["off_by"]) if record.get("taken") else self._cloud.clock.now())
         else:
-            self._meter_off(name, now)
+            self._meter_off(name, min(now, record["off_by"]) if record.get("taken") else now)
             self._update(name, status="TERMINATED", stopped=now, leaving="")
             self._finish_all(name)
 
@@ -237,12 +244,13 @@ class Instances:
         current = self._cloud.db.get(KIND, name) or record
         self._cloud.db.delete(KIND, name)
         for operation in current["operations"]:
-            self._operations.finish(operation)
+            self._operations.finish(operation, at=now)
 
     def _charge(self, name: str, record: Record, at: float) -> None:
         sku = f"{record['generation']} {record['tier']} {record['zone']}"
+        late = STAGING_AFTER_S + RUNNING_AFTER_S if self._cloud.doubts.way("compute-billing") else 0.0
         more = besides.of_machine(self._cloud, record["zone"], record["tier"], 1, compute=True)
-        self._cloud.meter.begin(name, sku, record["rate"], at, more)
+        self._cloud.meter.begin(name, sku, record["rate"], at + late, more)
 
     def _meter_off(self, name: str, at: float) -> None:
         self._cloud.meter.end(name, at)

@@ -45,12 +45,14 @@ class ComputeOperations:
         found = self._cloud.db.get(_BY_REQUEST, f"{project}/{zone}/{request}") if request else None
         return None if found is None else str(found["operation"])
 
-    def finish(self, full: str, error: Record | None = None) -> None:
+    def finish(self, full: str, error: Record | None = None, at: float | None = None) -> None:
+        """*at*: practice seconds; None: now."""
         with self._cloud.db.transaction():
             record = self._cloud.db.get(_KIND, full)
             if record is not None and "done_at" not in record and not record.get("never"):
-                more = {"error": error} if error else {}
-                self._cloud.db.put(_KIND, full, {**record, "done_at": self._cloud.clock.now(), **more})
+                more: Record = {"error": error} if error else {}
+                more["done_at"] = self._cloud.clock.now() if at is None else at
+                self._cloud.db.put(_KIND, full, {**record, **more})
 
     def is_done(self, full: str) -> bool:
         record = self._cloud.db.get(_KIND, full)

@@ -95,7 +95,8 @@ def decide(cloud: Cloud) -> None:
             quota = quota_limits.find(shown["quotaId"], shown.get("dimensions", {}))
             place = shown["dimensions"][quota.per] if quota else ""
             granted = min(int(shown["quotaConfig"]["preferredValue"]), record["most"])
-            shown["quotaConfig"] |= {"grantedValue": str(granted), "stateDetail": record["words"]}
+            words = {} if cloud.doubts.way("quota-request-state") else {"stateDetail": record["words"]}
+            shown["quotaConfig"] |= {"grantedValue": str(granted), **words}
             shown["reconciling"] = False
             shown["updateTime"] = cloud.clock.rfc3339(now)
             if quota is not None and record["raises"]:
@@ -107,8 +108,10 @@ def _infos(cloud: Cloud, request: Request) -> list[dict[str, Any]]:
     project = need_project(cloud, request)
     service = request.match["service"]
     by_id: dict[str, list[Quota]] = {}
+    doubted = cloud.doubts.way("quota-ids-old")
     for quota in quota_limits.known(cloud, service):
-        by_id.setdefault(quota.quota_id, []).append(quota)
+        if not (doubted and quota.generation in ("v2", "v3", "v4") and not quota.spot):
+            by_id.setdefault(quota.quota_id, []).append(quota)
     return [_info(cloud, project, rows) for rows in by_id.values()]
 
 

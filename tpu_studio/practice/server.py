@@ -227,7 +227,10 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(body, dict):
             body = json.dumps(body, ensure_ascii=False, indent=1).encode() + b"\n"
             headers.setdefault("Content-Type", "application/json; charset=UTF-8")
-        self.send_response(reply.status)
+        if reply.status >= 400 and self.server.cloud.doubts.way("date-header"):
+            self.send_response_only(reply.status)
+        else:
+            self.send_response(reply.status)
         headers.setdefault("X-Practice-Speed", f"{self.server.cloud.clock.speed:g}")
         headers.setdefault("Cache-Control", "no-store")
         headers.setdefault("X-Content-Type-Options", "nosniff")

@@ -96,7 +96,7 @@ class Sender:
                    "X-CloudTasks-TaskName": record["name"].rsplit("/", 1)[1],
                    "X-CloudTasks-TaskRetryCount": str(record["shown"].get("dispatchCount", 1) - 1),
                    "X-CloudTasks-TaskExecutionCount": str(record["shown"].get("responseCount", 0))}  # fmt: skip
-        if "oauthToken" in wanted:
+        if "oauthToken" in wanted and not self._cloud.doubts.way("task-oauth-delete"):
             token = wanted["oauthToken"]
             email = token["serviceAccountEmail"]
             if iam.account(self._cloud, email) is None:

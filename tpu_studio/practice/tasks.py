@@ -47,7 +47,8 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", locations, service=service)
     def list_locations(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "cloudtasks.locations.list")
-        return page(request, "locations", [_location(project, region) for region in REGIONS], most=100)
+        told = REGIONS[: len(REGIONS) // 2] if cloud.doubts.way("tasks-locations") else REGIONS
+        return page(request, "locations", [_location(project, region) for region in told], most=100)
 
     @router.route("GET", location, service=service)
     def get_location(request: Request) -> dict[str, Any]:
@@ -225,7 +226,11 @@ def _new_task(cloud: Cloud, request: Request, queue: str, wanted: dict[str, Any]
 
 def _check_act_as(cloud: Cloud, request: Request, email: str) -> None:
     if iam.account(cloud, email) is None or not iam.may_act_as(cloud, request.principal, email):
+        if cloud.doubts.way("task-actas-words"):
+            raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission")
         raise _lacking("iam.serviceAccounts.actAs", email)
+    if cloud.doubts.way("task-actas") and request.principal.kind != "user" and request.principal.email != email:
+        raise _lacking("iam.serviceAccounts.getAccessToken", email)
     if (iam.account(cloud, email) or {})["projectId"] != request.match["project"]:
         raise _invalid("task.http_request.oauth_token", "The service account must be in the project of the queue.")
 
@@ -304,7 +309,8 @@ def _task(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
 def _full(cloud: Cloud, request: Request, view: str) -> bool:
     if view != "FULL":
         return False
-    require(cloud, request, "cloudtasks.tasks.fullView")
+    if not cloud.doubts.way("task-fullview"):
+        require(cloud, request, "cloudtasks.tasks.fullView")
     return True
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from tpu_studio.practice import addresses, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.discovery import schemas, with_numbers
+from tpu_studio.practice.discovery import with_numbers
 from tpu_studio.practice.errors import GoogleError, error_info, not_found
 from tpu_studio.practice.operations import Operations
 from tpu_studio.practice.routing import Handler, Reply, Request, Router
+from tpu_studio.practice.server import require
 from tpu_studio.practice.tpu_checks import (
+    NAMELESS,
     Place,
     Wanted,
     bad,
@@ -22,11 +23,12 @@ from tpu_studio.practice.tpu_checks import (
     check_tier,
     check_zone,
     eid,
+    exists,
     stockout_text,
     tier_of,
     window,
 )  # fmt: skip
-from tpu_studio.practice.tpu_life import Life, exists
+from tpu_studio.practice.tpu_life import Life
 from tpu_studio.practice.tpu_show import NODE, QR
 
 Record = dict[str, Any]
@@ -70,7 +72,7 @@ class _Part:
             assert isinstance(body, dict)
             version = request.match.get("version", "v2")
             document = f"tpu.{version}"
-            body = _known_only(body, answer, document)
+            body = show.known_only(body, answer, document)
             if "enum-encoding=int" in request.one("$alt"):
                 body = with_numbers(body, answer, document)
             return body
@@ -100,11 +102,15 @@ class _Part:
         with self._cloud.db.transaction():
             known = self._cloud.db.get("tpu-request", key) if id else None
             if known is not None:
-                if known["call"] != f"{request.method} {target}":
+                same = known["call"] == f"{request.method} {target}"
+                if same and request.method == "POST" and self._cloud.doubts.way("request-id-repeated"):
+                    raise exists(target)
+                if same:
+                    return self.operation(known["operation"])
+                if not self._cloud.doubts.way("request-id-other-name"):
                     raise bad(f"The request id {id} was used for another request.")
-                return self.operation(known["operation"])
             name = act()
-            if id:
+            if id and known is None:
                 self._cloud.db.put("tpu-request", key, {"call": f"{request.method} {target}", "operation": name})
         return self.operation(name)
 
@@ -113,6 +119,8 @@ class _Part:
         project, zone = request.match["project"], request.match["zone"]
         if zone != "-":
             check_zone(self._cloud, Place(project, zone))
+        elif self._cloud.doubts.way("list-all-zones"):
+            raise bad("Invalid location: '-'.")
         prefix = f"projects/{project}/locations/" + ("" if zone == "-" else f"{zone}/")
         found = self._cloud.db.list(kind, prefix)
         missing: set[str] = set()
@@ -152,7 +160,10 @@ class _Lists(_Part):
         self.on("DELETE", one, "nodes.update", "Empty", self.delete)
 
     def locations(self, request: Request) -> Record:
-        found = [tpu_offer.location(request.match["project"], zone) for zone in tpu_offer.zones()]
+        zones = tpu_offer.zones()
+        if self._cloud.doubts.way("tpu-locations"):
+            zones = tuple(zone for zone in zones if zone <= self._cloud.settings.zone)  # what comes later is not told
+        found = [tpu_offer.location(request.match["project"], zone) for zone in zones]
         return paged(request, "locations", found)
 
     def location(self, request: Request) -> Record:
@@ -181,7 +192,9 @@ class _Lists(_Part):
 
     def images(self, request: Request) -> Record:
         place = self.place(request)
-        found = [self._image(place, image) for image in tpu_offer.images(place.zone)]
+        absent = self._cloud.doubts.way("runtime-versions")
+        offered = ["v2-alpha-tpu-later"] if absent else tpu_offer.images(place.zone)
+        found = [self._image(place, image) for image in offered]
         return paged(request, "runtimeVersions", found)
 
     def image(self, request: Request) -> Record:
@@ -201,7 +214,11 @@ class _Lists(_Part):
     def operations(self, request: Request) -> Record:
         zone = request.match["zone"]
         prefix = f"projects/{request.match['project']}/locations/" + ("" if zone == "-" else f"{zone}/")
-        return paged(request, "operations", self._operations.list(prefix))
+        way = self._cloud.doubts.way("operations-list")
+        if way == "refused":
+            raise GoogleError(403, "PERMISSION_DENIED", "Permission 'tpu.operations.list' denied.")
+        found = [one for one in self._operations.list(prefix) if not (way and one["done"])]
+        return paged(request, "operations", found)
 
     def one_operation(self, request: Request) -> Record:
         return self.operation(self.name(request, "operations"))
@@ -293,6 +310,8 @@ class _QueuedResources(_Part):
         self.place(request)
         name = self.name(request, "queuedResources")
         force = request.flag("force")
+        if self._cloud.doubts.way("stopper-permissions"):
+            require(self._cloud, request, "tpu.operations.get")
         self._life.get(QR, name)
         if force and self._cloud.faults.take("delete-fails", kind="queuedResources") is not None:
             raise GoogleError(503, "UNAVAILABLE", "Internal error. Please try again")
@@ -364,6 +383,8 @@ class _Nodes(_Part):
     def get(self, request: Request) -> Record:
         self.place(request)
         name = self.name(request, "nodes")
+        if request.principal.kind != "user" and self._cloud.doubts.way("node-created"):
+            raise GoogleError(403, "PERMISSION_DENIED", f"Permission 'tpu.nodes.get' denied on '{name}'.")
         shown = show.node(self._cloud.clock, name, self._life.get(NODE, name))
         if self._cloud.faults.take("unknown-enum", kind="nodes") is not None:
             shown["state"] = "DEFROSTING"
@@ -442,7 +463,8 @@ def admit(cloud: Cloud, place: Place, wanted: list[Wanted], tier: str, life: Lif
         raise GoogleError(429, "RESOURCE_EXHAUSTED", f"{addresses.WORDS} {eid()}")
     about = {"zone": place.zone, "accelerator": wanted[0].part.accelerator_type, "tier": tier}
     if cloud.faults.take("stockout-at-submit", **about) is not None:
-        raise GoogleError(429, "RESOURCE_EXHAUSTED", stockout_text(place.zone))
+        nameless = cloud.doubts.way("nameless-429")
+        raise GoogleError(429, "RESOURCE_EXHAUSTED", NAMELESS if nameless else stockout_text(place.zone))
     return ""
 
 
@@ -457,26 +479,3 @@ def paged(request: Request, key: str, found: list[Record]) -> Record:
     if start + size < len(found):
         body["nextPageToken"] = str(start + size)
     return body
-
-
-def _known_only(body: Record, schema: str, document: str) -> Record:
-    """Without fields that only the other version has."""
-    if not schema or schema == "Operation":
-        return body
-    clean = json.loads(json.dumps(body))
-    _prune(clean, schema, schemas(document))
-    return dict(clean)
-
-
-def _prune(value: Any, schema: str, known: Record) -> None:
-    properties = known.get(schema, {}).get("properties")
-    if not properties or not isinstance(value, dict):
-        return
-    for key in list(value):
-        told = properties.get(key)
-        if told is None and key != "@type":
-            del value[key]
-        elif told is not None:
-            inner = told.get("$ref") or told.get("items", {}).get("$ref", "")
-            for one in value[key] if isinstance(value[key], list) else [value[key]]:
-                _prune(one, inner, known)

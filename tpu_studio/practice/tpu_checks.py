@@ -59,6 +59,17 @@ def eid() -> str:
     return f"[EID: 0x{secrets.token_hex(8)}]"
 
 
+NAMELESS = "Resource has been exhausted (e.g. check quota)."  # the doubt nameless-429
+
+
+def stockout_error(cloud: Cloud, zone: str) -> Record:
+    """Of an operation."""
+    way = cloud.doubts.way("stockout-words")
+    if way == "other-words":
+        return {"code": 8, "message": "The request could not be served in this location at present."}
+    return {"code": 14 if way else 8, "message": stockout_text(zone)}
+
+
 def stockout_text(zone: str) -> str:
     return (
         f'There is no more capacity in the zone "{zone}"; you can try in another zone where Cloud TPU Nodes are '
@@ -91,7 +102,8 @@ def check_node(cloud: Cloud, place: Place, who: Principal, id: str, node: Record
     image = node.get("runtimeVersion", "")
     if not image:
         raise bad('The field "runtime_version" cannot be empty.')
-    if not tpu_offer.has_image(place.zone, image):
+    catalogued = image in tpu_offer.images(place.zone)
+    if not tpu_offer.has_image(place.zone, image) or (catalogued and cloud.doubts.way("runtime-versions")):
         raise bad(f'The runtime version "{image}" could not be found in zone "{place.zone}".')
     if "networkConfig" in node and "networkConfigs" in node:
         raise bad("Only one of network_config and network_configs may be set.")
@@ -237,3 +249,20 @@ def check_quota(cloud: Cloud, place: Place, parts: list[Slice], tier: str, held:
                 consumer=f"projects/{place.project}", quota_metric=quota.metric,
             )  # fmt: skip
             raise GoogleError(429, "RESOURCE_EXHAUSTED", message, [failure, info])
+
+
+def not_while(state: str) -> str:
+    """As gcloud users quote it."""
+    may = "[ACCEPTED WAITING_FOR_RESOURCES SUSPENDED FAILED]"
+    return f"DeleteQueuedResource is not supported when state is {state} (must be one of {may})"
+
+
+def exists(name: str) -> GoogleError:
+    return GoogleError(409, "ALREADY_EXISTS", f"Resource '{name}' already exists")
+
+
+def wanted_record(one: Wanted) -> Record:
+    return {
+        "id": one.id, "body": one.body, "accelerator": one.part.accelerator_type, "workers": one.part.vms,
+        "account": one.account, "scopes": list(one.scopes),
+    }  # fmt: skip

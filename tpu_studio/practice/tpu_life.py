@@ -17,16 +17,24 @@ from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice import addresses, besides, entitlements, tpu_offer
 from tpu_studio.practice import tpu_show as show
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.errors import GoogleError, not_found
+from tpu_studio.practice.errors import not_found
 from tpu_studio.practice.operations import Operations
-from tpu_studio.practice.tpu_checks import Place, Wanted, eid, run_until, stockout_text, wrong_state
+from tpu_studio.practice.tpu_checks import (
+    Place,
+    Wanted,
+    eid,
+    not_while,
+    run_until,
+    stockout_error,
+    wanted_record,
+    wrong_state,
+)
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.practice.tpu_vms import STOP_S, Machines
 
 Record = dict[str, Any]
 
 # Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
-_DELETABLE = "ACCEPTED WAITING_FOR_RESOURCES SUSPENDED FAILED"
 JUDGED_S, WAITED_S, BOOT_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 2.0, 2.0
 
 class Life:
@@ -59,7 +67,7 @@ class Life:
         return record
 
     def lacks_addresses(self, place: Place, wanted: list[Wanted]) -> bool:
-        return addresses.lack(self._cloud, place.project, place.zone, [_wanted(one) for one in wanted])
+        return addresses.lack(self._cloud, place.project, place.zone, [wanted_record(one) for one in wanted])
 
     # --------------------------------------------------------------------------------------------------------- making
 
@@ -73,16 +81,17 @@ class Life:
         about = {"zone": place.zone, "accelerator": wanted[0].part.accelerator_type, "tier": tier}
         later = self._faults.take("capacity-later", **about)
         fails = self._faults.take("stockout-in-operation", **about)
+        foreign = self._faults.take("foreign-metadata-type", **about) is not None
         operation = self._operations.begin(
             place.parent, name, "create", version,
-            foreign=self._faults.take("foreign-metadata-type", **about) is not None,
+            foreign=foreign or bool(self._cloud.doubts.way("tpu-metadata-type")),
             never=self._faults.take("operation-never-ends", **about) is not None,
         )  # fmt: skip
         self._db.put(QR, name, {
             "body": body, "project": place.project, "zone": place.zone, "tier": tier, "state": "CREATING", "since": now,
             "create": now, "initiator": "SERVICE", "wait": WAITED_S + (later["seconds"] if later else 0.0),
             "fails": fails is not None, "denied": denied, "after": window[0], "until": window[1],
-            "operation": operation, "version": version, "nodes": [], "wanted": [_wanted(one) for one in wanted],
+            "operation": operation, "version": version, "nodes": [], "wanted": [wanted_record(one) for one in wanted],
         })  # fmt: skip
         return operation
 
@@ -97,7 +106,7 @@ class Life:
         )  # fmt: skip
         now = self._clock.now()
         fails = self._faults.take("stockout-in-operation", **about) is not None
-        self._create(place.project, place.zone, _wanted(wanted), tier, "", now, operation, version, fails)
+        self._create(place.project, place.zone, wanted_record(wanted), tier, "", now, operation, version, fails)
         return operation
 
     def _create(
@@ -114,8 +123,9 @@ class Life:
         })  # fmt: skip
         if not fails:
             sku = f"TPU {part.generation} {tier} {region_of(zone)}"
+            late = BOOT_S if self._cloud.doubts.way("billing-begins") else 0.0
             more = besides.of_machine(self._cloud, zone, tier, part.vms, compute=False)
-            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at, more)
+            self._cloud.meter.begin(name, sku, tpu_offer.usd_per_hour(part, zone, tier), at + late, more)
         return name
 
     # --------------------------------------------------------------------------------------------------------- ending
@@ -124,6 +134,8 @@ class Life:
         """The operation's name. Raises GoogleError 400 FAILED_PRECONDITION: it has nodes, and no *force*."""
         record = self.get(QR, name)
         if record["state"] == "DELETING":
+            if self._cloud.doubts.way("second-delete"):
+                raise wrong_state(not_while("DELETING"))
             return str(record["operation"])
         refused = self._undeletable(record, force)
         now = self._clock.now()
@@ -146,7 +158,7 @@ class Life:
             words = f"DeleteQueuedResource is not supported when state is {state}"
             way = doubts.way("provisioning-delete")
         elif record["nodes"] and not force:
-            words = f"DeleteQueuedResource is not supported when state is {state} (must be one of [{_DELETABLE}])"
+            words = not_while(state)
             way = doubts.way("delete-active-unforced")
         else:
             return ""
@@ -273,12 +285,16 @@ class Life:
         state, since = record["state"], record["since"]
         if record["until"] and record["until"] <= now and state in ("CREATING", "WAITING_FOR_RESOURCES"):
             text = "The queued resource could not be provisioned within the time that its queueing policy allows."
+            if self._cloud.doubts.way("valid-until"):
+                record["initiator"] = "SERVICE"
+                return self._step(name, record, "SUSPENDED", record["until"])
             return self._fail(name, record, record["until"], 4, text)
         if state == "CREATING" and since + JUDGED_S <= now:
             if record.get("denied"):
                 return self._fail(name, record, since + JUDGED_S, entitlements.DENIED, record["denied"])
             if record["fails"]:
-                return self._fail(name, record, since + JUDGED_S, 8, stockout_text(record["zone"]))
+                error = stockout_error(self._cloud, record["zone"])
+                return self._fail(name, record, since + JUDGED_S, error["code"], error["message"])
             self._step(name, record, "WAITING_FOR_RESOURCES", since + JUDGED_S)
             answer = show.answer(self._clock, QR, name, record, record["version"])
             self._operations.finish(record["operation"], since + JUDGED_S, answer)
@@ -301,6 +317,8 @@ class Life:
             return self._fail(name, record, since + SUSPEND_S, addresses.EXHAUSTED, f"{addresses.WORDS} {eid()}")
         if state == "SUSPENDING" and since + SUSPEND_S <= now:
             left = [node for node in record["nodes"] if self._state(node)]
+            if left and self._cloud.doubts.way("suspended-means-gone"):
+                return self._step(name, record, "SUSPENDED", now)  # with its nodes
             for node in left:
                 self._to_delete(node, since + SUSPEND_S)
             if not left:
@@ -345,6 +363,8 @@ class Life:
         about = {"zone": record["zone"], "accelerator": record["wanted"][0]["accelerator"], "tier": record["tier"]}
         if self._faults.take("provisioning-flap", **about) is not None:
             for node in record["nodes"]:
+                if self._cloud.doubts.way("vanished-not-billed"):
+                    self._cloud.meter.end(node, at)
                 self._cloud.meter.waive(node)
                 self._db.delete(NODE, node)
             record["nodes"] = []
@@ -377,7 +397,7 @@ class Life:
         state, since = record["state"], record["since"]
         if state == "CREATING" and not record["qr"] and since + BOOT_S <= now:
             if record["fails"]:
-                error = {"code": 8, "message": stockout_text(record["zone"])}
+                error = stockout_error(self._cloud, record["zone"])
                 self._operations.finish(record["operation"], since + BOOT_S, error=error)
                 self._db.delete(NODE, name)
             else:
@@ -411,13 +431,12 @@ class Life:
     def _misfortune(self, name: str, record: Record, now: float) -> bool:
         about = {"node": record["id"], "zone": record["zone"], "tier": record["tier"]}
         taken_away = record.get("preempt", 0.0)
+        if record.get("taken"):  # the doubt suspended-means-gone: it stays as it is
+            return False
         if taken_away and taken_away <= now:
-            record.update(state="PREEMPTED", since=taken_away, preempt=0.0)
-            self._db.put(NODE, name, record)
-            self._cloud.meter.end(name, taken_away)
-            return True
+            return self._taken(name, record, taken_away)
         if record["stops"] and record["stops"] <= now:  # the platform's own end of a flex-start loan
-            self._to_delete(name, record["stops"])
+            self._loan_over(name, record)
             return True
         gone = self._faults.armed("node-gone", **about)
         if gone is not None and record["ready"] + gone["seconds"] <= now:
@@ -433,8 +452,40 @@ class Life:
             return True
         return False
 
+    def _taken(self, name: str, record: Record, at: float) -> bool:
+        """Google has taken it back."""
+        doubts = self._cloud.doubts
+        stays = doubts.way("suspended-means-gone")
+        record.update(state="READY" if stays else "PREEMPTED", since=at, preempt=0.0, notice=None, taken=bool(stays))
+        self._db.put(NODE, name, record)
+        if stays:  # its request says that it was suspended, and the node does not know
+            request = self._db.get(QR, record["qr"])
+            if request is not None and request["state"] == "ACTIVE":
+                request["initiator"] = "SERVICE"
+                self._step(record["qr"], request, "SUSPENDING", at)
+        elif not doubts.way("off-not-charged"):
+            self._cloud.meter.end(name, at)
+        if doubts.way("taken-back-no-time"):
+            told = self._operations.begin(name.partition("/nodes/")[0], name, "preempt", record["version"])
+            self._operations.finish(told, at)
+        return True
+
+    def _loan_over(self, name: str, record: Record) -> None:
+        """The platform's own end of a flex-start loan."""
+        at, way = record["stops"], self._cloud.doubts.way("flex-end")
+        self._to_delete(name, at)
+        request = self._db.get(QR, record["qr"])
+        if request is None or not way or request["state"] != "ACTIVE":
+            return
+        request["initiator"] = "SERVICE"
+        if way == "gone":
+            self._step(record["qr"], request, "DELETING", at)
+        else:
+            self._fail(record["qr"], request, at, 4, "The run duration of the queued resource has elapsed.")
+
     def _gone(self, name: str, record: Record, at: float) -> None:
-        self._cloud.meter.end(name, at)
+        asked = record["state"] == "DELETING" and self._cloud.doubts.way("billing-ends")
+        self._cloud.meter.end(name, record["since"] if asked else at)
         self._db.delete(NODE, name)
         if record["operation"] and record["state"] == "DELETING":
             self._operations.finish(record["operation"], at)
@@ -453,8 +504,6 @@ class Life:
                 self._operations.finish(record["operation"], now)
         self._machines.end(nodes)
 
-    # -------------------------------------------------------------------------------------------------------- records
-
     def _state(self, node: str) -> str:
         """ "" when it is gone."""
         record = self._db.get(NODE, node)
@@ -462,14 +511,3 @@ class Life:
 
     def _is_busy(self) -> bool:
         return bool(self._db.peek(QR) or self._db.peek(NODE))
-
-
-def _wanted(one: Wanted) -> Record:
-    return {
-        "id": one.id, "body": one.body, "accelerator": one.part.accelerator_type, "workers": one.part.vms,
-        "account": one.account, "scopes": list(one.scopes),
-    }  # fmt: skip
-
-
-def exists(name: str) -> GoogleError:
-    return GoogleError(409, "ALREADY_EXISTS", f"Resource '{name}' already exists")

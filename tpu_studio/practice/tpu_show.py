@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from typing import Any
 
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.clock import Clock
+from tpu_studio.practice.discovery import schemas
 
 Record = dict[str, Any]
 
@@ -59,3 +61,26 @@ def node(clock: Clock, name: str, record: Record) -> Record:
 
 def _data(state: str) -> str:
     return state.lower() + "Data"
+
+
+def known_only(body: Record, schema: str, document: str) -> Record:
+    """Without fields that only the other version has."""
+    if not schema or schema == "Operation":
+        return body
+    clean = json.loads(json.dumps(body))
+    _prune(clean, schema, schemas(document))
+    return dict(clean)
+
+
+def _prune(value: Any, schema: str, known: Record) -> None:
+    properties = known.get(schema, {}).get("properties")
+    if not properties or not isinstance(value, dict):
+        return
+    for key in list(value):
+        told = properties.get(key)
+        if told is None and key != "@type":
+            del value[key]
+        elif told is not None:
+            inner = told.get("$ref") or told.get("items", {}).get("$ref", "")
+            for one in value[key] if isinstance(value[key], list) else [value[key]]:
+                _prune(one, inner, known)

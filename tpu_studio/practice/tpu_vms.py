@@ -32,7 +32,12 @@ class Machines:
             self._begin()
         for name, record in self._db.peek(NODE):
             state, vm = record["state"], record["vm"]
-            if state == "READY":
+            if state == "READY" and record.get("taken"):
+                if vm and vms is not None:
+                    vms.kill(name)
+                if vm:
+                    self._note(name, vm="")
+            elif state == "READY":
                 if vm != "on":
                     if vms is not None:
                         vms.start(name, self._spec(name, record))

@@ -215,6 +215,7 @@ class Fleet:
             taken = self._cloud.faults.take(fault, machine=name)
             if taken is not None:
                 faults[fault] = _facts(fault, taken, running=False)
+        faults |= _doubted(self._cloud)
         project = self._cloud.db.get("project", spec.project) or {}
         return Machine(
             name=name, backend=spec.backend, project=spec.project,
@@ -319,6 +320,14 @@ def supervisor_program() -> list[str]:
     if getattr(sys, "frozen", False):
         return [sys.executable, "--practice-machine"]
     return ownpython.module(sys.executable, "tpu_studio.practice.machines")
+
+
+def _doubted(cloud: Cloud) -> dict[str, dict[str, Any]]:
+    """What a machine finds otherwise than is assumed of it, as if it were a fault."""
+    found: dict[str, dict[str, Any]] = {}
+    if cloud.doubts.way("install-sources"):
+        found["environment-install-fails"] = {}
+    return found
 
 
 def _facts(fault: str, told: dict[str, Any], *, running: bool) -> dict[str, Any]:

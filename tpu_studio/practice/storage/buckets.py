@@ -41,7 +41,11 @@ class Buckets:
 
     def insert(self, request: Request) -> dict[str, Any]:
         project = self._project(request, "storage.buckets.create")
-        record = self.new(body(request, SCHEMA), project["projectId"], project["projectNumber"])
+        asked = body(request, SCHEMA)
+        kept = str((asked.get("softDeletePolicy") or {}).get("retentionDurationSeconds", ""))
+        if kept == "0" and self._service.cloud.doubts.way("bucket-rules"):
+            raise GoogleError(400, message="Soft delete policy retention duration must be 7 to 90 days.")
+        record = self.new(asked, project["projectId"], project["projectNumber"])
         self._service.count("A", record["name"])
         return self._service.answer(request, self._service.resources.bucket(record))
 

@@ -94,9 +94,17 @@ class Objects:
     def _read(self, request: Request) -> tuple[Facts, StoredObject]:
         bucket = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.objects.get", bucket)
-        stored = self._service.object(bucket["name"], request.match["object"], request.one("generation"))
+        stored = self._live(request, bucket)
         conditions.check(conditions.asked(request.query), stored, reading=True)
         return bucket, stored
+
+    def _live(self, request: Request, bucket: Facts) -> StoredObject:
+        """Raises: GoogleError 404, and 412 where that is doubted."""
+        name = request.match["object"]
+        absent = self._store.find(bucket["name"], name) is None
+        if absent and request.one("ifGenerationMatch") and self._service.cloud.doubts.way("missing-with-generation"):
+            raise conditions.failed()
+        return self._service.object(bucket["name"], name, request.one("generation"))
 
     # ----------------------------------------------------------------------------------------------------- changing
 
@@ -128,7 +136,7 @@ class Objects:
         bucket = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.objects.delete", bucket)
         with self._store.transaction():
-            stored = self._service.object(bucket["name"], request.match["object"], request.one("generation"))
+            stored = self._live(request, bucket)
             conditions.check(conditions.asked(request.query), stored)
             self._store.delete(stored)
         self._service.count_free(bucket["name"])

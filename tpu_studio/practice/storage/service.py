@@ -39,6 +39,7 @@ class Service:
         self.cloud, self.store = cloud, store
         self.resources = Resources(cloud.url, cloud.clock)
         self._writes = 0
+        self._written: dict[str, float] = {}  # when, by bucket and name: the doubt object-write-rate
         self._counting = threading.Lock()
 
     def route(self, router: Router, method: str, pattern: str, handler: Handler, permission: str = "") -> None:
@@ -90,6 +91,16 @@ class Service:
             raise out_of_space()
         if self.cloud.faults.take("storage-write-unavailable", **about) is not None:
             raise GoogleError(503, message="We encountered an internal error. Please try again.")
+        if self.cloud.doubts.way("object-write-rate"):
+            self._once_a_second(f"{bucket['name']}/{name}")
+
+    def _once_a_second(self, name: str) -> None:
+        now = self.cloud.clock.now()
+        with self._counting:
+            if now < self._written.get(name, 0.0) + 1.0:
+                text = f"The object {name} exceeded the rate limit for object mutation operations"
+                raise GoogleError(429, message=f"{text} (create, update, and delete).", reason="rateLimitExceeded")
+            self._written[name] = now
 
     def answer(self, request: Request, resource: Facts) -> Facts:
         """*resource*, or the part of it that ``fields`` asks for. Raises: GoogleError 400."""

@@ -137,6 +137,8 @@ class Uploads:
         if record is None or record["bucket"] != request.match["bucket"]:
             raise GoogleError(404, message="The upload session does not exist, or has expired.")
         if record["state"] == "cancelled":
+            if self._service.cloud.doubts.way("upload-statuses"):
+                raise GoogleError(404, message="The upload session does not exist, or has expired.")
             raise _gone()
         if record["state"] == "refused":
             raise GoogleError(record["code"], message=record["message"])

@@ -52,7 +52,7 @@ class Closing:
             run, "deleted", name=machine.ref.name, zone=machine.ref.zone,
             proof="refused" if machine.ref.name in run.unlookable else "404",
             made=machine.made or created is not None, created=created, billed_until=ended.likely,
-            billed_least=ended.least, billed_most=ended.most,
+            billed_least=ended.least, billed_most=ended.most, spoke=guard.first or None,
         )  # fmt: skip
         if failing:
             self._records.say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})

@@ -49,7 +49,11 @@ class Signs:
 
 
 def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
-    """A machine whose creation is known to nobody has no bill that this could end."""
+    """A machine whose creation is known to nobody has no bill that this could end.
+
+    Two doubts about billing lie in the range: that it ends with the asking for a deletion already (`billing-ends`), and
+    that what was taken back is charged until it is deleted (`off-not-charged`, `suspended-means-gone`).
+    """
     deletion, seen_gone = signs.deletion, machine.node_gone
     began = machine.created or machine.asked or 0.0
     absent = (signs.now, deletion.done if deletion is not None else None, seen_gone)
@@ -58,11 +62,13 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     last = max(began, min(most, max(machine.ready or 0.0, signs.alive, guard.spoke, signs.wrote, asked or 0.0)))
     if guard.preempted:  # one that goes on speaking was not taken yet: it may have been started again
         late = guard.spoke > guard.warned + TAKEN_AFTER_S
-        most = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
-        return _between(began, last, most, most)
+        likely = min(most, (guard.spoke if late else guard.warned) + TAKEN_AFTER_S)
+        there = min(one for one in absent[:2] if one is not None)
+        return _between(began, min(last, likely), likely, max(there, likely))
     if deletion is not None and (seen_gone is None or seen_gone > deletion.asked):
         known = last >= deletion.asked - THERE_S
-        return Until(*(deletion.done,) * 3) if known else _between(began, last, most, most)
+        exact = Until(max(began, min(deletion.asked, deletion.done)), deletion.done, deletion.done)
+        return exact if known else _between(began, last, most, most)
     if guard.end is not None:
         return _between(began, last, min(most, max(guard.end.t, last) + GONE_AFTER_END_S), most)
     if seen_gone is not None or signs.now - signs.alive < THERE_S:

@@ -37,6 +37,8 @@ class Machine:
         gone: GET by name has proved it absent.
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
+        first: createTime of the first node in its place: one that vanished while it was provisioned may be billed.
+        spoke: When it was there and ready at the latest: billing may begin with READY.
         made: Something was really there.
     """
 
@@ -65,6 +67,8 @@ class Machine:
     billed_until: float | None = None
     billed_least: float | None = None
     billed_most: float | None = None
+    first: float | None = None
+    spoke: float | None = None
     made: bool = False
     stops_removed: bool = False
 
@@ -87,13 +91,16 @@ class Machine:
         return self._charged_s(until)
 
     def billed_between_s(self, now: float) -> tuple[float, float]:
-        """Seconds that are charged at least and at most."""
+        """Seconds that are charged at least and at most, whichever way Google counts (docs/live-checks.md)."""
         seconds = self.billed_s(now)
-        if self.gone is None:
+        created = self.created
+        if self.gone is None or created is None:
             return seconds, seconds
-        least = seconds if self.billed_least is None else self._charged_s(self.billed_least)
-        most = seconds if self.billed_most is None else self._charged_s(self.billed_most)
-        return min(least, seconds), max(most, seconds)
+        until = self.billed_until or self.gone
+        ready = [one for one in (self.ready, self.spoke) if one is not None]
+        least = (self.billed_least or until) - max(created, min(ready, default=created))
+        most = (self.billed_most or until) - min(created, self.first or created)
+        return max(0.0, min(least, seconds)), max(most, seconds)
 
     def _charged_s(self, until: float) -> float:
         return 0.0 if self.created is None else max(0.0, until - self.created)
@@ -283,6 +290,7 @@ def _cloud(state: State, event: Event) -> State:
             changed=known.changed if seen == known.state else event.t,
             # A node that vanishes while provisioning is not billed: the one in its place is.
             created=created or known.created if known.ready is None else known.created or created,
+            first=known.first or created,
             node_gone=known.node_gone or event.t if over else None if works else known.node_gone,
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),
@@ -315,6 +323,7 @@ def _deleted(state: State, event: Event) -> State:
             billed_until=_time(event.get("billed_until")),
             billed_least=_time(event.get("billed_least")),
             billed_most=_time(event.get("billed_most")),
+            spoke=_time(event.get("spoke")),
         ),
     )
 

@@ -1,0 +1,55 @@
+"""A few worlds of `make doubts`: Google answers otherwise than is assumed, and the program ends well all the same."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools import doubts as playing
+from tools.chaos_judge import KINDS
+from tools.doubts_cells import SCENES, alone, pairs, ways
+from tpu_studio.domain.doubts import doubts
+
+WORLDS = (
+    "billing-begins=ready",
+    "billing-ends=asked",
+    "off-not-charged=charged (preempted-at-step, spot)",
+    "suspended-means-gone=node-stays (preempted-at-step, spot)",
+    "list-all-zones=refused #2, lists",
+    "second-delete=refused #1",
+    "service-lag=minutes, account",
+    "install-sources=blocked (another plan)",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
+def test_the_program_ends_well_where_an_assumption_is_wrong(tmp_path: Path) -> None:
+    every = {cell.name: (kind, cell) for kind, cell in alone()}
+    worlds = [every[name] for name in WORLDS]
+    player = playing.Worlds(worlds, tmp_path / "cells", tmp_path / "left", 1.0, False)
+    records = player.play_all([cell for _, cell in worlds], jobs=2)
+    wrong = [record for record in records if playing.failed(record)]
+    assert wrong == [], json.dumps(wrong, indent=1)
+    assert {"cost", "cap", "leaked"} <= set(records[0]["judged"])
+
+
+def test_every_playable_doubt_is_played_each_other_way() -> None:
+    played = {text for _, cell in alone() for text in cell.doubts}
+    assert played == {f"{one.id}={way}" for one in doubts().values() if one.by_practice for way in one.others}
+    assert len(played) == len(ways())
+
+
+def test_pairs_are_different_and_the_same_for_the_same_seed() -> None:
+    two = [cell for _, cell in pairs(60, 1)]
+    assert len({cell.name for cell in two}) == 60 and all(len(set(cell.doubts)) == 2 for cell in two)
+    assert [cell.name for _, cell in pairs(60, 1)] == [cell.name for cell in two]
+
+
+def test_scenes_are_of_doubts_that_there_are_and_names_are_given_once() -> None:
+    assert set(SCENES) <= set(doubts())
+    names = [cell.name for _, cell in alone()]
+    assert len(names) == len(set(names)) and "rent" in KINDS

@@ -1,0 +1,131 @@
+"""`make doubts`: what the program assumes of Google, answered otherwise: each doubt alone, and random pairs of them.
+
+    python tools/doubts.py [--sample N --seed S] [--all] [--pairs N] [--only WORDS] [--jobs 2] [--keep FOLDER]
+
+Without options, and with --all, every playable doubt is played each other way, alone, in each place where it is met
+(doubts_cells.py), with the laptop on and off, and then --pairs random pairs (200). Each is judged as a cell of
+`make chaos` is (chaos_judge.py): by the practice cloud's own bill and operations. The program must end well in every
+such world: the launch works; or it is refused before money is spent, with a true sentence and a next action; or, where
+only a rented machine can show the truth, it ends within 15 minutes' rent, with its absence proved.
+
+Prints a line a world and a table, writes out/doubts.json and what the failures left into out/doubts/; exit 1 when
+anything does not hold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from chaos import Chaos
+from chaos_cells import Cell
+from chaos_table import Record, failed, table
+from doubts_cells import RUN, World, alone, pairs
+
+HERE = Path(__file__).resolve().parent
+PAIRS = 200
+
+
+class Worlds(Chaos):
+    """Plays worlds of doubts; what plays a cell goes by its name."""
+
+    def __init__(self, worlds: list[World], scratch: Path, out: Path, speed: float, keep: bool) -> None:
+        super().__init__(scratch, out, speed, keep)
+        self._kinds = {cell.name: kind for kind, cell in worlds}
+
+    def program(self, cell: Cell, folder: Path) -> list[str]:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        told = folder.with_suffix(".json")
+        told.write_text(json.dumps(asdict(cell)))
+        kind = self._kinds[cell.name]
+        if kind == RUN:
+            return [sys.executable, str(HERE / "chaos_cell.py"), str(folder), str(told)]
+        return [sys.executable, str(HERE / "doubts_account.py"), kind, str(folder), str(told)]
+
+
+def chosen(arguments: argparse.Namespace) -> list[World]:
+    worlds = alone() + pairs(arguments.pairs, arguments.seed)
+    worlds = [one for one in worlds if arguments.only in one[1].name]
+    if arguments.sample:
+        worlds = random.Random(arguments.seed).sample(worlds, min(arguments.sample, len(worlds)))
+    return worlds
+
+
+def by_doubt(worlds: list[World], records: list[Record]) -> dict[str, dict[str, object]]:
+    """How each doubt that was played ended, alone: reasons with their counts, and what did not hold."""
+    found: dict[str, dict[str, object]] = {}
+    for (_, cell), record in zip(worlds, records, strict=True):
+        if len(cell.doubts) != 1:
+            continue
+        one = found.setdefault(cell.doubts[0], {"played": 0, "ended": Counter[str](), "failed": []})
+        one["played"] = int(str(one["played"])) + 1
+        ended, broken = one["ended"], one["failed"]
+        assert isinstance(ended, Counter) and isinstance(broken, list)
+        ended[str(record.get("reason", "-"))] += 1
+        if failed(record):
+            broken.append(record["name"])
+    return found
+
+
+def lines(found: dict[str, dict[str, object]]) -> str:
+    width = max(map(len, found), default=0)
+    shown = []
+    for name, one in found.items():
+        ended, broken = one["ended"], one["failed"]
+        assert isinstance(ended, Counter) and isinstance(broken, list)
+        told = ", ".join(f"{reason} {count}" for reason, count in ended.most_common())
+        shown.append(f"{name:{width}s}  {told}" + (f"   FAILED {len(broken)}" if broken else ""))
+    return "\n".join(shown)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, default=0, help="so many worlds, drawn by --seed")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--all", action="store_true", help="everything: what is played without options, too")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="random pairs, drawn by --seed")
+    parser.add_argument("--only", default="", help="worlds whose name contains this")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--speed", type=float, default=1.0, help="the practice clocks, so many times as fast")
+    parser.add_argument("--keep", type=Path, help="leave everything that the worlds made there")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--json", type=Path, default=HERE.parent / "out" / "doubts.json")
+    arguments = parser.parse_args()
+    worlds = chosen(arguments)
+    if arguments.list:
+        print("\n".join(f"{kind:8s}{cell.name}" for kind, cell in worlds))
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    began = time.monotonic()
+    evidence = arguments.json.with_suffix("")
+    shutil.rmtree(evidence, ignore_errors=True)
+    scratch = arguments.keep or Path(tempfile.mkdtemp(prefix="doubts-"))
+    scratch.mkdir(parents=True, exist_ok=True)
+    try:
+        player = Worlds(worlds, scratch, evidence, arguments.speed, bool(arguments.keep))
+        records = player.play_all([cell for _, cell in worlds], arguments.jobs)
+    finally:
+        if arguments.keep is None:
+            shutil.rmtree(scratch, ignore_errors=True)
+    found = by_doubt(worlds, records)
+    print(f"\n{lines(found)}\n\n{table(records)}\nminutes {(time.monotonic() - began) / 60:.1f}", flush=True)
+    arguments.json.parent.mkdir(parents=True, exist_ok=True)
+    told = {"format": 1, "seconds": round(time.monotonic() - began), "doubts": found, "worlds": records}
+    arguments.json.write_text(json.dumps(told, indent=1) + "\n")
+    return 1 if any(map(failed, records)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""The worlds of `make doubts`: each playable doubt the other way, alone and in pairs, where it can be met.
+
+A *scene* is where a doubt can change something: a run (a cell of `make chaos`: its fields), setting an account up, or
+the lists that are read of a whole project. A doubt without a scene of its own is met by an undisturbed run.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from chaos_cells import Cell
+from chaos_judge import REFUSED, SHOWN_BY_A_MACHINE
+
+from tpu_studio.domain.doubts import Doubt, doubts
+
+RUN, ACCOUNT, LISTS = "run", "account", "lists"
+
+# With the laptop off nobody but the outside stops may be left to end it: that is waited for.
+_BASE: dict[str, Any] = {"hours": 0.3, "wait_hours": 0.1, "speed": 30.0}
+_SPOT: dict[str, Any] = {"tier": "spot", "faults": (("submit", "preempted-at-step:step=12"),)}
+_TWO = ("us-west4-a", "us-east5-b")
+_COMPUTE: dict[str, Any] = {"backend": "compute-engine", "accelerator": "v6e-1", "zones": ("us-east5-b",)}
+_FLEX: dict[str, Any] = {"tier": "flex-start", "hours": 0.2, "wait_hours": 0.2}
+_NO_ROOM: dict[str, Any] = {"wait_hours": 0.1, "speed": 90.0}
+_HUNG: dict[str, Any] = {"kill": "after say intent-closed/create", "hours": 0.2, "wait_hours": 0.3, "speed": 60.0,
+                         "faults": (("submit", "vm-hung:step=12"),), "boot_hang": True, "off": "killed",
+                         "ends": ("machine-silent", "machine-never-spoke", "machine-gone", "time-limit")}  # fmt: skip
+_TWICE: dict[str, Any] = {"faults": (("submit", "apply-then-fail:match=^POST .*/queuedResources"),)}
+_STOPPED: dict[str, Any] = {"verb": "stop", "steps": 400, "ends": ("stopped-by-user",)}
+
+SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "request-id-repeated": ({}, _TWICE, {"faults": (("submit", "no-answer:match=^POST .*/queuedResources"),)}),
+    "request-id-other-name": (_SPOT,),
+    "flex-list-v2": (_FLEX,),
+    "flex-end": ({**_FLEX, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)},),
+    "list-all-zones": ({}, {"kind": LISTS}),
+    "stockout-words": (
+        {"faults": (("submit", "stockout-in-operation"),), "zones": _TWO, "speed": 60.0},
+        {"faults": (("submit", "stockout-in-operation:times=0"),), **_NO_ROOM},
+    ),
+    "nameless-429": (
+        {"faults": (("submit", "stockout-at-submit"),), "zones": _TWO, "speed": 90.0},
+        {"faults": (("submit", "stockout-at-submit:times=0"),), **_NO_ROOM},
+    ),
+    "valid-until": ({"faults": (("submit", "stockout-for-ever"),), **_NO_ROOM},),
+    "suspended-means-gone": (_SPOT,),
+    "taken-back-no-time": (_SPOT,),
+    "off-not-charged": (_SPOT,),
+    "vanished-not-billed": ({"faults": (("submit", "provisioning-flap"),), "speed": 60.0},),
+    "preempted-metadata": (_SPOT,),
+    "second-delete": ({}, _STOPPED),
+    "delete-active-unforced": ({}, _STOPPED),
+    "task-oauth-delete": ({}, _HUNG),
+    "task-404-retried": ({}, _HUNG),
+    "task-name-reuse": ({}, {"verb": "extend"}),
+    "task-actas": ({}, _HUNG),
+    "stopper-permissions": ({}, _HUNG),
+    "tasks-far-ahead": ({}, {"hours": 300.0, "wait_hours": 200.0}),
+    "install-sources": ({"speed": 10.0},),
+    "compute-disk-type": (_COMPUTE,),
+    "compute-max-run-tiers": (_COMPUTE, {**_COMPUTE, **_SPOT}),
+    "compute-max-run-from": ({**_COMPUTE, "hours": 0.2, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)},),
+    "compute-quota-where": ({**_COMPUTE, "faults": (("submit", "quota-zero"),)},),
+    "compute-preempted-operation": ({**_COMPUTE, **_SPOT},),
+    "compute-attributes": (_COMPUTE,),
+    "compute-proof": (_COMPUTE,),
+    "compute-billing": (_COMPUTE,),
+    "flex-pending-free": ({**_COMPUTE, **_FLEX},),
+    "tpu-locations": ({"kind": LISTS},),
+    "tasks-locations": ({"kind": LISTS}, {"kind": ACCOUNT}),
+    "machine-type-names": ({"kind": LISTS},),
+    "price-descriptions": ({"kind": LISTS},),
+    "task-fullview": ({"kind": LISTS}, {}),
+    "task-actas-words": ({"kind": ACCOUNT}, {"faults": (("submit", "act-as-missing"),)}),
+    "runtime-versions": ({}, {"kind": LISTS}),
+    "bucket-rules": ({"kind": ACCOUNT},),
+    "quota-ids-old": ({"kind": ACCOUNT}, {"kind": LISTS}),
+    "quota-request-state": ({"kind": ACCOUNT},),
+    "quota-project-none": ({"kind": ACCOUNT},),
+    "api-made-project": ({"kind": ACCOUNT},),
+    "service-lag": ({"kind": ACCOUNT},),
+    "signin-again": ({"kind": ACCOUNT},),
+    "spend-cap": ({"kind": ACCOUNT},),
+    "date-header": ({}, {"kind": ACCOUNT}),
+}
+
+World = tuple[str, Cell]
+"""What plays it (RUN, ACCOUNT, LISTS), and the cell."""
+
+
+def ways() -> list[tuple[Doubt, str]]:
+    return [(one, way) for one in doubts().values() if one.by_practice for way in one.others]
+
+
+def alone() -> list[World]:
+    """Every doubt, every way, in each of its scenes; runs with the laptop on and off."""
+    return [world for doubt, way in ways() for world in _of([(doubt, way)], *SCENES.get(doubt.id, ({},)))]
+
+
+def pairs(count: int, seed: int) -> list[World]:
+    """So many different pairs, each in a scene that suits one of the two or both."""
+    dice, found = random.Random(seed), dict[str, World]()
+    every = ways()
+    while len(found) < count:
+        two = dice.sample(every, 2)
+        if two[0][0].id == two[1][0].id:
+            continue
+        scene = _both(*(dice.choice(SCENES.get(doubt.id, ({},))) for doubt, _ in two))
+        kind, cell = dice.choice(list(_of(two, scene)))
+        found.setdefault(cell.name, (kind, cell))
+    return list(found.values())
+
+
+def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """One scene for both where they do not contradict each other, else the first's."""
+    same = all(one[key] == value for key, value in other.items() if key in one)
+    return {**other, **one} if same else one
+
+
+def _of(armed: list[tuple[Doubt, str]], *scenes: dict[str, Any]) -> Iterator[World]:
+    texts = tuple(f"{doubt.id}={way}" for doubt, way in armed)
+    for number, scene in enumerate(scenes):
+        fields = {key: value for key, value in scene.items() if key != "kind"}
+        kind = scene.get("kind", RUN)
+        name = " + ".join(texts) + (f" #{number + 1}" if len(scenes) > 1 else "")
+        if len(scenes) == 1 and kind == RUN and fields:
+            name += f" ({_words(fields)})"
+        cell = Cell(f"{name}, {kind}" if kind != RUN else name, doubts=texts, **{**_BASE, **fields})
+        cell = replace(cell, ends=(*cell.ends, *REFUSED, *SHOWN_BY_A_MACHINE))
+        yield kind, cell
+        if kind == RUN and not cell.off and not cell.verb:
+            yield kind, replace(cell, name=f"{cell.name}, laptop off", off="queued")
+
+
+def _words(fields: Mapping[str, Any]) -> str:
+    faults = [text.partition(":")[0] for _, text in fields.get("faults", ())]
+    more = [str(fields[key]) for key in ("tier", "backend", "verb") if key in fields]
+    return ", ".join([*faults, *more]) or "another plan"
