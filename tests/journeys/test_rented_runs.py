@@ -192,6 +192,27 @@ def test_compute_engine_is_told_to_delete_the_machine_by_itself(practice: Start,
     assert here.practice.cloud.db.list("compute-instance") == []
 
 
+def test_a_flex_start_that_google_lets_wait_no_longer_is_asked_for_anew(practice: Start, desk: Sit) -> None:
+    here = desk(practice("stockout-for-ever", speed=600.0))
+    plan = plan_of(accelerator="v6e-1", backend="compute-engine", tier="flex-start", zones=["us-east5-a"])
+    assert (plan.limits["wait_hours"], plan.limits["wait_hours_away"]) == (4.0, 2.0)
+    run = here.runs.launch(plan)
+    here.until(run, lambda row: any(one.number == 2 and one.outcome for one in here.driver.state(run).machines))
+    first, second = here.driver.state(run).machines
+    assert (first.leaving, second.ref.name) == ("waited-out", f"ts-{run}-a1-t2")
+    assert first.gone is not None and first.gone <= second.asked  # proved absent before the next one was asked for
+    assert first.gone - first.asked >= 7200 - 600  # a second or so of a busy computer's
+    assert first.stops and first.stops_removed and second.stops and not second.stops_removed
+    assert first.created is None
+
+    here.runs.stop(run)
+    row = here.until(run)
+    assert row.reason == "stopped-by-user", here.tell(run)
+    assert here.billed() == 0.0
+    assert [one["usd"] for one in here.receipt(run)["made"]] in ([], [0.0], [0.0, 0.0])
+    assert here.practice.cloud.db.list("compute-instance") == []
+
+
 def test_laptop_off_and_the_machine_hangs_the_platform_deletes_it(practice: Start, desk: Sit) -> None:
     here = desk(practice("vm-hung", speed=300.0))
     plan = plan_of(accelerator="v6e-1", backend="compute-engine")

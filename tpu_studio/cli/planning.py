@@ -393,6 +393,14 @@ def _worst_row(made: Plan) -> list[list[str]]:
     return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]
 
 
+def _waits(limits: Mapping[str, Any]) -> str:
+    from tpu_studio.domain import figures
+
+    told = f"{figures.duration(float(limits['wait_hours']) * 3600)} for a machine at most, at no cost"
+    away = limits.get("wait_hours_away")
+    return told if not away else f"{told}; with this computer off {figures.duration(float(away) * 3600)} at most"
+
+
 def _rented_rows(made: Plan) -> list[list[str]]:
     """What is rented, at what price, how the bill is capped, and what happens at the end."""
     from tpu_studio.domain import figures
@@ -408,7 +416,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         ["Price", rate],
         ["Cap", cap(made)],
         *_worst_row(made),
-        ["Waits", f"{figures.duration(float(limits['wait_hours']) * 3600)} for a machine at most, at no cost"],
+        ["Waits", _waits(limits)],
         ["Ended by", nets(made)],
         ["At the end", f"model in the bucket and here, machine deleted, deletion proved.{spot}"],
     ]

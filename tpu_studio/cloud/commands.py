@@ -90,6 +90,8 @@ def _instance(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[st
         f"--provisioning-model={body['scheduling']['provisioningModel']}", f"--labels={_pairs(wanted)}",
         f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
     ]  # fmt: skip
+    if "params" in body:
+        words.append(f"--request-valid-for-duration={body['params']['requestValidForDuration']['seconds']}s")
     if wanted.run_s is not None:
         words += [f"--max-run-duration={round(wanted.run_s)}s", "--instance-termination-action=DELETE"]
     return words

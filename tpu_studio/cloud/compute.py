@@ -13,7 +13,7 @@ from typing import Any
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
-from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, Catalogue, catalogue
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 
@@ -25,7 +25,8 @@ IMAGES = {
 """v5e is listed and refused there: only the TPU API lends it."""
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
 _MODELS = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
-_COMING = ("PENDING", "PROVISIONING", "STAGING", "REPAIRING")
+_WAITING = ("PENDING",)  # a flex-start that waits: it has a creationTimestamp, and is neither there nor charged
+_COMING = ("PROVISIONING", "STAGING", "REPAIRING")
 _LEAVING = ("PENDING_STOP", "STOPPING", "SUSPENDING", "DEPROVISIONING")
 _DEAD = ("TERMINATED", "STOPPED", "SUSPENDED")
 
@@ -202,7 +203,8 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
         "labels": dict(wanted.labels),
     }
     if wanted.tier == "flex-start":
-        body["params"] = {"requestValidForDuration": {"seconds": str(round(wanted.valid_for_s))}}
+        least, most = COMPUTE_FLEX_WAIT_S
+        body["params"] = {"requestValidForDuration": {"seconds": str(round(min(most, max(least, wanted.valid_for_s))))}}
     return body
 
 
@@ -210,6 +212,7 @@ def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
     status = str(instance.get("status", ""))
     state = (
         "ready" if status == "RUNNING"
+        else "waiting" if status in _WAITING
         else "provisioning" if status in _COMING
         else "leaving" if status in _LEAVING
         else "preempted" if status in _DEAD
@@ -220,7 +223,7 @@ def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
         ref,
         state,
         raw=status,
-        created=None if not created else _time(str(created)),
+        created=None if not created or state == "waiting" else _time(str(created)),
         by_service=state == "preempted",
         over=status in _DEAD,
         labels={str(key): str(value) for key, value in (instance.get("labels") or {}).items()},

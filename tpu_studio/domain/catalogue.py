@@ -19,6 +19,8 @@ from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
 
 TIERS = ("on-demand", "spot", "flex-start")
+COMPUTE_FLEX_WAIT_S = (90.0, 7200.0)
+"""How long Compute Engine lets a flex-start request wait, at least and at most, says its own refusal."""
 COMPUTE_ENGINE_LENDS = ("v5p", "v6e", "tpu7x")  # v5e is listed and refused there
 
 

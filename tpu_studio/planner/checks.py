@@ -13,7 +13,7 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
-from tpu_studio.domain.catalogue import title_of
+from tpu_studio.domain.catalogue import catalogue, title_of
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
@@ -180,6 +180,13 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
             yield Check(
                 "several-machines", "info", f"{rented.slice.vms} machines train one model together", None,
                 {"machines": rented.slice.vms},
+            )  # fmt: skip
+        if rented.backend == "compute-engine":
+            part = rented.slice
+            elsewhere = {"where.backend": "tpu-api"} if "tpu-api" in catalogue().lenders(part) else None
+            yield Check(
+                "compute-engine-untried", "warning", "A TPU of Compute Engine may not open", elsewhere,
+                {"accelerator": title_of(part.accelerator_type)},
             )  # fmt: skip
         if rented.tier == "spot":
             yield Check(

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.domain.catalogue import catalogue, region_of
+from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue, region_of
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import checks, colab, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
@@ -301,11 +301,19 @@ class _Draft:
         own = self.rented.tier == "flex-start" or self.rented.backend == "compute-engine"
         return {
             "wait_hours": float(values["limits.wait_hours"]),
+            **self._wait_away(float(values["limits.wait_hours"])),
             "idle_minutes": float(values["limits.idle_minutes"]),
             "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
             "margin_s": _MARGIN_S,
             "margin_boot_s": _margin_boot_s(float(values["limits.wait_hours"]), own),
         }
+
+    def _wait_away(self, wait_hours: float) -> dict[str, float]:
+        """How long the request waits with nobody at a computer, where that is less than it shall wait."""
+        most = COMPUTE_FLEX_WAIT_S[1] / 3600.0
+        assert self.rented is not None
+        ends_early = self.rented.tier == "flex-start" and self.rented.backend == "compute-engine" and wait_hours > most
+        return {"wait_hours_away": most} if ends_early else {}
 
     def _resolve(self, job: Job, step_s: float | None = None) -> Resolved:
         """*step_s*: Of a step, where own runs tell it instead of a timing."""

@@ -21,6 +21,7 @@ Record = dict[str, Any]
 METADATA_BYTES = 262144
 TIERS = {"STANDARD": "on-demand", "SPOT": "spot", "FLEX_START": "flex-start"}
 LONGEST_RUN_S, LONGEST_FLEX_S, SHORTEST_RUN_S = 120 * 86_400, 7 * 86_400, 30
+FLEX_WAITS_S = (90, 7200)  # "must be at least 90 and less or equal to 7200 seconds": field report
 _NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_KEY, _LABEL_VALUE = re.compile(r"[a-z][a-z0-9_-]{0,62}"), re.compile(r"[a-z0-9_-]{0,63}")
 _NO_PERSISTENT_DISK = ("v6e", "tpu7x")
@@ -121,6 +122,9 @@ def check_insert(cloud: Cloud, project: str, zone: str, who: Principal, body: Re
     account, scopes = _account(cloud, project, who, body.get("serviceAccounts") or [])
     waits = (body.get("params") or {}).get("requestValidForDuration")
     waits_s = seconds(waits) if waits else 0.0
+    if waits and not FLEX_WAITS_S[0] <= waits_s <= FLEX_WAITS_S[1]:
+        why = f"must be at least {FLEX_WAITS_S[0]} and less or equal to {FLEX_WAITS_S[1]} seconds"
+        raise invalid("resource.params.requestValidForDuration", f"{waits_s:.0f}s", why)
     return Wanted(name, offer, tier, account, scopes, metadata(body), run_s, ends_with, waits_s)
 
 

@@ -128,12 +128,7 @@ class Instances:
         if self._cloud.faults.armed("stockout-for-ever", **about) is None:
             self._update(name, status="PROVISIONING", since=now, created=now)
             self._charge(name, record, now)  # a line that runs stays as it is
-        elif now >= record["waits_until"]:
-            offer = next(
-                one for one in checks.offers(record["zone"]) if one.part.accelerator_type == record["accelerator"]
-            )
-            error = checks.stockout_error(record["project"], record["zone"], offer)
-            self._operations.finish(record["operations"][0], error)
+        elif now >= record["waits_until"]:  # "disappears without an error": field report
             self._forget(name, record, now)
 
     def _boot(self, name: str, record: Record, now: float) -> None:

@@ -71,9 +71,7 @@ def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "
         label = "Would cost" if practice else "Cost"
         facts.append(Fact(label, planwords.money_range(plan.cost_usd), time))
     facts.append(_cap(plan))
-    facts.append(
-        Fact("Waits for a TPU", f"{_hours(float(plan.limits.get('wait_hours') or 0))} at most", "Waiting is free.")
-    )
+    facts.append(_waits(plan))
     return Review(
         title=f"Start {plan.job.name} on the practice cloud?"
         if practice
@@ -93,6 +91,18 @@ def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "
         blocked=bool(missing),
         worst=worst_case(plan),
     )  # fmt: skip
+
+
+def _waits(plan: Plan) -> Fact:
+    away = plan.limits.get("wait_hours_away")
+    more = (
+        f" Google ends such a request after {_hours(float(away))}: while this computer is on, it is asked for again; "
+        f"with it off, the wait is {_hours(float(away))} at most, and the run goes on when the computer is back."
+        if away
+        else ""
+    )
+    most = _hours(float(plan.limits.get("wait_hours") or 0))
+    return Fact("Waits for a TPU", f"{most} at most", f"Waiting is free.{more}")
 
 
 def _machines(vms: int, tier: str) -> str:

@@ -95,9 +95,19 @@ def test_an_instance_ends_itself_where_it_has_a_run_time() -> None:
         "automaticRestart": False, "maxRunDuration": {"seconds": "14400"},
     }  # fmt: skip
     assert body["params"] == {"requestValidForDuration": {"seconds": "7200"}}
+    for waits_s, asked_s in ((14_400.0, "7200"), (60.0, "90"), (600.0, "600")):
+        body = compute.insert_body(replace(WANTED, tier="flex-start", run_s=14400.0, valid_for_s=waits_s), catalogue())
+        assert body["params"] == {"requestValidForDuration": {"seconds": asked_s}}
     assert body["machineType"].endswith("/ct6e-standard-1t")
     assert body["disks"][0]["initializeParams"]["diskType"].endswith("/hyperdisk-balanced")
     assert "instanceTerminationAction" not in compute.insert_body(WANTED, catalogue())["scheduling"]
+
+
+def test_an_instance_that_waits_is_neither_there_nor_charged() -> None:
+    waiting = compute.seen(REF, {"status": "PENDING", "creationTimestamp": "2026-11-23T01:00:00Z"})
+    assert (waiting.state, waiting.created) == ("waiting", None)
+    coming = compute.seen(REF, {"status": "STAGING", "creationTimestamp": "2026-11-23T01:00:00Z"})
+    assert coming.state == "provisioning" and coming.created is not None
 
 
 # ---------------------------------------------------------------------------------------------------------- clock

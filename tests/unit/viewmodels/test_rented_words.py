@@ -111,6 +111,23 @@ def test_a_run_that_never_had_a_machine_says_that_nothing_was_rented():
     assert removal is not None and removal.title == "Nothing was rented"
 
 
+def test_where_google_ends_a_wait_early_the_review_says_what_a_computer_that_is_off_means():
+    plan = plan_at("cloud", accelerator="v6e-1", tier="flex-start", backend="compute-engine", zones=["us-east5-a"])
+    told = next(fact for fact in review_of(plan, date(2026, 11, 23)).facts if fact.label == "Waits for a TPU")
+    assert told.value == "4 h at most"
+    assert "Google ends such a request after 2 h" in told.more
+    assert "with it off, the wait is 2 h at most" in told.more
+    check = next(check for check in plan.checks if check.id == "compute-engine-untried")
+    assert check.fix == {"where.backend": "tpu-api"}
+
+    api = plan_at("cloud", accelerator="v6e-1", tier="flex-start", zones=["us-east5-a"])
+    assert (
+        next(fact for fact in review_of(api, date(2026, 11, 23)).facts if fact.label == "Waits for a TPU").more
+        == "Waiting is free."
+    )
+    assert "compute-engine-untried" not in [check.id for check in api.checks]
+
+
 @pytest.mark.parametrize(("place", "label"), [("cloud", "Cost so far"), ("practice", "Would have cost")])
 def test_the_cost_runs_on_between_reports_and_stands_still_while_it_waits(place: str, label: str):
     facts = runfacts.facts_of(plan_at(place))
@@ -196,8 +213,18 @@ UNSEEN = (
     (60.0, "notice", {"id": "cost-unseen", "level": "warning", "facts": {"name": NAME, "usd_at_most": 1.11}}),
     (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "proof": "404", "made": True, "created": None}),
     (70.1, "money", {"usd": 0.0, "usd_per_hour": 0.0, "proved": True, "usd_at_least": 0.0, "usd_at_most": 1.11}),
-    (70.5, "end", {"attempt": 1, "status": "failed", "reason": "no-capacity", "steps": 0, "final": {},
-                   "facts": {"accelerator": "v5litepod-1", "unseen_usd": 1.11, "zones": ["us-west4-a"]}}),
+    (
+        70.5,
+        "end",
+        {
+            "attempt": 1,
+            "status": "failed",
+            "reason": "no-capacity",
+            "steps": 0,
+            "final": {},
+            "facts": {"accelerator": "v5litepod-1", "unseen_usd": 1.11, "zones": ["us-west4-a"]},
+        },
+    ),
     (71.0, "phase", {"phase": "done", "detail": "", "attempt": 1}),
 )
 

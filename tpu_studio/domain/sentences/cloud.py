@@ -430,6 +430,13 @@ CHECKS: dict[str, Entry] = {
         "Each takes its share of every step. All of them are charged, and all are deleted together.",
         "",
     ),
+    "compute-engine-untried": Sentence(
+        "A TPU of Compute Engine may not open",
+        "Two people report that JAX could not open one there (START_SESSION failed), another that it could; the TPU "
+        "API gave none of them trouble. If it does not open, the run ends with that reason within minutes of rent, and the "
+        "machine is deleted.",
+        "Rent it by the TPU API where it is lent there.",
+    ),
     "spot-can-end": Sentence(
         "Google may take a spot machine back at any time",
         "The model is saved first, and the run goes on with the next machine while this app is open. With the app "
