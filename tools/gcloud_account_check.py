@@ -95,16 +95,61 @@ def accounts(gcloud: Gcloud, folder: Path, practice: Practice) -> None:
 
     done = run("auth", "activate-service-account", f"--key-file={key}")
     assert done.returncode == 0, done.stderr
-    done = run("compute", "tpus", "queued-resources", "list", "--zone=us-west4-a")
-    assert done.returncode == 0, done.stderr
+    done = run("compute", "tpus", "queued-resources", "describe", "none", "--zone=us-west4-a")
+    assert done.returncode != 0 and "NOT_FOUND" in done.stderr, done.stderr  # it may look, and there is nothing
     done = run("services", "disable", TPU)
     assert done.returncode != 0 and "PERMISSION_DENIED" in done.stderr, done.stderr
+
+
+def roles(gcloud: Gcloud) -> None:
+    """As the letter to a project's owner says it; a permission that Google does not have is refused."""
+    mine = ("tpuStudioOther", "--project=practice-project")
+    held = gcloud.read("iam", "roles", "create", *mine, "--permissions=tpu.nodes.delete,tpu.nodes.get")
+    assert held["includedPermissions"] == ["tpu.nodes.delete", "tpu.nodes.get"], held
+    for unknown in ("tpu.queuedResources.delete", "resourcemanager.projects.list"):
+        wrong = ("iam", "roles", "create", "wrongOne", "--project=practice-project", f"--permissions={unknown}")
+        assert f"Permission {unknown} is not valid" in gcloud(*wrong, fails=True)
+    gcloud("iam", "roles", "update", *mine, "--add-permissions=compute.instances.delete", "--quiet")
+    held = gcloud.read("iam", "roles", "describe", *mine)
+    assert "compute.instances.delete" in held["includedPermissions"], held
+    admin = gcloud.read("iam", "roles", "describe", "roles/tpu.admin")
+    assert "tpu.nodes.delete" in admin["includedPermissions"] and "tpu.queuedResources.get" not in str(admin)
+    gcloud("iam", "roles", "delete", *mine)
+
+
+def conditions(gcloud: Gcloud) -> None:
+    """gcloud reads and writes policies at version 3: a condition stays, also when others are added."""
+    until = 'expression=request.time < timestamp("2999-01-01T00:00:00Z"),title=until-then'
+    grant = ("projects", "add-iam-policy-binding", "practice-project", "--member=user:friend@practice.example")
+    gcloud(*grant, "--role=roles/tpu.viewer", f"--condition={until}")
+    gcloud(*grant, "--role=roles/compute.viewer", "--condition=None")
+    policy = gcloud.read("projects", "get-iam-policy", "practice-project")
+    assert policy["version"] == 3, policy
+    [kept] = [one for one in policy["bindings"] if one["role"] == "roles/tpu.viewer"]
+    assert kept["condition"]["title"] == "until-then", kept
+    role = gcloud("projects", "get-iam-policy", "practice-project", "--flatten=bindings[].members",
+                  "--filter=bindings.members:tpu-studio-stopper", "--format=value(bindings.role)")  # fmt: skip
+    assert role.split() == ["projects/practice-project/roles/tpuStudioStopper"], role
+
+
+def unpaid(gcloud: Gcloud) -> None:
+    """After `billing`: a project without an account has Google's default services and cannot have what costs."""
+    mine = "--project=my-own-project"
+    on = gcloud("services", "list", "--enabled", mine, "--format=value(config.name)").split()
+    assert "storage.googleapis.com" in on and "cloudresourcemanager.googleapis.com" not in on
+    gcloud("services", "enable", "cloudresourcemanager.googleapis.com", mine)
+    refused = gcloud("services", "enable", TPU, mine, fails=True)
+    assert "Billing must be enabled for activation of service(s)" in refused, refused
 
 
 def tasks(gcloud: Gcloud) -> None:
     queues = ("tasks", "queues")
     assert gcloud(*queues, "list", HERE, "--format=value(state)").strip() == "RUNNING"
     gcloud(*queues, "create", "other", HERE, "--max-attempts=3")
+    elsewhere = gcloud(*queues, "create", "other", "--location=europe-west4", fails=True)
+    assert "not a valid location for Cloud Tasks" in elsewhere, elsewhere
+    regions = gcloud("tasks", "locations", "list", "--format=value(locationId)").split()
+    assert "us-west4" in regions and "europe-west4" not in regions
     assert gcloud.read(*queues, "describe", "other", HERE)["retryConfig"]["maxAttempts"] == 3
     url = "https://tpu.googleapis.com/v2/projects/practice-project/locations/us-west4-a/queuedResources/q?force=true"
     create = ("tasks", "create-http-task", "stop-1", "--queue=other", HERE, f"--url={url}", "--method=DELETE",
@@ -131,8 +176,11 @@ def parts(practice: Practice, folder: Path) -> list[Part]:
         ("services", lambda: services(gcloud)),
         ("projects", lambda: projects(gcloud)),
         ("billing", lambda: billing(gcloud)),
+        ("a project that nobody pays for", lambda: unpaid(gcloud)),
         ("quota", lambda: quotas(gcloud)),
         ("service accounts and key files", lambda: accounts(gcloud, folder, practice)),
+        ("roles of one's own", lambda: roles(gcloud)),
+        ("conditions", lambda: conditions(gcloud)),
         ("Cloud Tasks", lambda: tasks(gcloud)),
         ("policies, networks", lambda: policies_and_networks(gcloud)),
     ]

@@ -177,3 +177,16 @@ def test_the_roles_of_an_account_that_is_ready_are_those_that_the_program_makes(
     ):  # fmt: skip
         role = practice.cloud.db.get("role", f"projects/{PROJECT}/roles/{name}") or {}
         assert role["includedPermissions"] == list(permissions)
+
+
+def test_what_a_project_can_be_asked_for_is_listed_in_pages(call: Call):
+    found: list[str] = []
+    token = ""
+    while True:
+        body = {"fullResourceName": f"//cloudresourcemanager.googleapis.com/projects/{PROJECT}", "pageSize": 1000}
+        page = call("POST", "/v1/permissions:queryTestablePermissions", {**body, "pageToken": token}).body
+        found += [one["name"] for one in page["permissions"]]
+        if not (token := page.get("nextPageToken", "")):
+            break
+    assert "tpu.nodes.delete" in found and "resourcemanager.projects.list" not in found
+    assert set(found) == {one for one in roles.KNOWN if roles.on_projects(one)}

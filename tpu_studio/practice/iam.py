@@ -166,6 +166,17 @@ def install(router: Router, cloud: Cloud) -> None:
         return {"name": name, "title": role.title, "includedPermissions": sorted(role.permissions),
                 "stage": role.stage, "etag": "AA=="}  # fmt: skip
 
+    @router.route("POST", r"/v1/permissions:queryTestablePermissions",
+                  schema="iam.v1:QueryTestablePermissionsRequest", service=_IAM)  # fmt: skip
+    def testable(request: Request) -> dict[str, Any]:
+        """gcloud asks before it makes a role, and names the host that it was told to call. The page is in the body."""
+        wanted = request.json()
+        if not re.fullmatch(r"//[^/]+/projects/[^/]+", wanted.get("fullResourceName", "")):
+            raise GoogleError(400, "INVALID_ARGUMENT", "The full resource name must be one of a project.")
+        request.query = {key: [str(wanted[key])] for key in ("pageSize", "pageToken") if wanted.get(key)}
+        known = [{"name": name, "stage": "GA"} for name in sorted(filter(roles.on_projects, roles.KNOWN))]
+        return page(request, "permissions", known, most=1000, usual=100)
+
     custom = r"/v1/projects/(?P<project>[^/:]+)/roles"
 
     @router.route("GET", custom, permission="iam.roles.list", service=_IAM)
