@@ -16,13 +16,14 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import gcloud
 from tpu_studio.cloud.signin.accounts import Account, Accounts
 from tpu_studio.cloud.signin.secrets import PrivateFile
+from tpu_studio.domain.standing import from_json
 from tpu_studio.local.consents import Consents
 from tpu_studio.practice import daemon
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.viewmodels import settings_file
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.account.ports import Choices
-from tpu_studio.workflow.account.remembering import ChoicesFile
+from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="rights of files")
 SOURCES = Path(__file__).resolve().parents[2] / "tpu_studio"
@@ -32,7 +33,10 @@ TREES: tuple[object, ...] = (
     {"accounts": {"me": []}}, {"accounts": {"me": {"monthly_usd": True, "project": []}}}, {"accounts": {"me": 5}},
     {"files": []}, {"files": {"a": 1}}, {"files": {"a": {"agreed": "x", "path": []}}}, {"url": 5, "token": []},
     {"url": "http://evil.example", "token": "t"}, {"url": "file:///etc/passwd", "token": "t"},
-    {"type": "authorized_user"},
+    {"type": "authorized_user"}, {"projects": []}, {"projects": {"p": 5}}, {"projects": {"p": {"rows": [{}]}}},
+    {"projects": {"p": {"t": "x", "addresses": {"r": 1}}}}, {"projects": {"p": {"rows": 7, "addresses": []}}},
+    {"projects": {"p": {"t": 1, "rows": [{"limit": 1e999, "generation": "v5e", "use": "", "tier": "", "zone": "z",
+                                         "unit": ""}]}}},
 )  # fmt: skip
 GARBAGE = (b"", b"\xff\xfe\0", b"{", b"[" * 200_000, b'{"accounts":{"me":{"monthly_usd":1e999}}}', b"NaN",
            b'{"a":' + b"9" * 5000,
@@ -54,6 +58,11 @@ def read_choices(home: Path) -> None:
     choices = ChoicesFile(home).of("me")
     assert isinstance(choices, Choices)
     assert choices.monthly is None or 0 < choices.monthly <= 1e9
+
+
+def read_quota(home: Path) -> None:
+    from_json(KeptQuota(home).of("p"))
+    KeptQuota(home).of("me")
 
 
 def read_secrets(home: Path) -> None:
@@ -81,7 +90,7 @@ def read_gcloud(home: Path) -> None:
 FILES: dict[str, Callable[[Path], None]] = {
     "accounts.json": read_accounts, "account-choices.json": read_choices, "private/secrets.json": read_secrets,
     "consent.json": read_consents, "settings.toml": read_settings, "practice/server.json": read_server,
-    "credentials.json": read_gcloud,
+    "credentials.json": read_gcloud, "account-quota.json": read_quota,
 }  # fmt: skip
 
 

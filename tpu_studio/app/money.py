@@ -88,7 +88,7 @@ class MoneyWatch:
             return
         left = len(view.needed) - view.passed if view.rows else None
         self._studio.home_model.account_looked(left, [row.id for row in view.needed if row.state == "fail"])
-        seen = (view.who, view.choices)
+        seen = (view.who, view.choices, view.quota)  # plans go by the areas that were read just now
         if seen != self._seen:
             self._seen = seen
             self.look()

@@ -28,6 +28,20 @@ def limits(compute: Api, project: str, region: str) -> tuple[int, int] | None:
     return of_quotas(told.get("quotas") or ())
 
 
+def by_region(compute: Api, project: str, region: str = "") -> dict[str, tuple[int, int]]:
+    """Limit and usage of *region*, or of all; {} where they cannot be told."""
+    if region:
+        one = limits(compute, project, region)
+        return {} if one is None else {region: one}
+    try:
+        found = compute.pages(f"/compute/v1/projects/{segment(project)}/regions", "items")
+        told = {str(one.get("name", "")): of_quotas(one.get("quotas") or ()) for one in found}
+    except (CloudRefused, CloudUnclear) as error:
+        _log.info("addresses cannot be read: %s", error)
+        return {}
+    return {name: two for name, two in told.items() if name and two is not None}
+
+
 def of_quotas(quotas: Iterable[Mapping[str, Any]]) -> tuple[int, int] | None:
     """Limit and usage, of what ``compute.regions.get`` lists."""
     for one in quotas:

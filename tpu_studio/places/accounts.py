@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import shutil
+import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,11 @@ from tpu_studio.cloud.signin import gcloud, secrets
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.domain.catalogue import catalogue_at
-from tpu_studio.workflow.account.remembering import ChoicesFile
+from tpu_studio.places.standing import folder_of
+from tpu_studio.workflow.account.ports import Allowance
+from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
+
+_log = logging.getLogger(__name__)
 
 # Any client id of this form is good at the practice cloud, and no other cloud knows it.
 PRACTICE_CLIENT = Client("tpu-studio-practice.apps.googleusercontent.com", "practice-is-no-secret")
@@ -32,7 +38,7 @@ class Side:
     def __init__(
         self, place: str, home: Path, endpoints: Endpoints, open_browser: Callable[[str], bool] = webbrowser.open
     ) -> None:
-        folder = home if place == "cloud" else home / "practice" / "account"
+        folder = folder_of(place, home)
         folder.mkdir(parents=True, exist_ok=True)
         self.place, self.endpoints, self._folder, self._browse = place, endpoints, folder, open_browser
         self.signing = Accounts(folder, endpoints, self._secrets)
@@ -49,12 +55,20 @@ class Side:
         active = self.signing.active()
         name = f"{active.id} {self.signing.stamp(active)}" if active else ""
         if self._doctor is None or self._doctor[0] != name:
-            self._doctor = (name, GoogleDoctor(self._credentials, self.endpoints, self._offers))
+            self._doctor = (name, GoogleDoctor(self._credentials, self.endpoints, self._offers, self._kept))
         return self._doctor[1]
 
     def doctor_for(self, credentials: Any) -> GoogleDoctor:
         """With other credentials than the active account's."""
-        return GoogleDoctor(credentials, self.endpoints, self._offers)
+        return GoogleDoctor(credentials, self.endpoints, self._offers, self._kept)
+
+    def _kept(
+        self, project: str, rows: Sequence[Allowance], addresses: Mapping[str, tuple[int, int]]
+    ) -> None:
+        try:
+            KeptQuota(self._folder).keep(project, rows, addresses, time.time())
+        except OSError as error:  # plans go by what was read before
+            _log.warning("what Google allows cannot be kept: %s", error)
 
     def _credentials(self) -> Any:
         return self.signing.credentials()

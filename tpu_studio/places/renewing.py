@@ -39,11 +39,12 @@ class Renewed:
 
 def kept(place: str, home: Path, today: date | None = None) -> Renewed:
     """Have plans at *place* use what was read before; nobody is asked. Prices of ``cloud`` renew by themselves."""
-    from tpu_studio.places import pricing
+    from tpu_studio.places import pricing, standing
 
     today = today or date.today()
     found = _read_kept(place, home)
     _use(place, found)
+    standing.use_kept(place, home)
     return Renewed(place, found, pricing.use_kept(home, today, place))
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue, region_of
+from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue, catalogue_at
+from tpu_studio.planner import allowed, areas, checks, colab, rented, rules, work
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import checks, colab, rented, rules, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
@@ -278,7 +278,8 @@ class _Draft:
         """What the machine costs besides its chips, under the limits as they are resolved."""
         found, values = self.rented, self.resolved.values
         assert found is not None
-        home = region_of(rented.PRACTICE_ZONE) if values["where.place"] == "practice" else self.bucket_region
+        practice = values["where.place"] == "practice"
+        home = areas.practice_home(catalogue_at("practice")) if practice else self.bucket_region
         loan = Loan(tuple(found.zones), found.tier, found.slice.vms, found.backend == "compute-engine", home)
         state = self.work.params * work.FLOAT
         moved = Moved(
@@ -424,13 +425,14 @@ class _Draft:
 
     def _checks(self, hours: float, money: float | None, extras: Mapping[str, Any]) -> list[Check]:
         recommended = self._resolve(_with_auto_rate(self.job)).values["training.learning_rate"]
-        found = list(checks_of(self.look, self.job))
+        found, place = list(checks_of(self.look, self.job)), str(self.job["where.place"])
         known = {check.id for check in found}
         for group in (
             checks.of_model_and_data(self.job, self.facts),
             checks.of_own_model(self.job, self.model_facts, self.consent),
             checks.of_settings(self.resolved, self.facts, self.devices, float(recommended)),
             checks.of_place(self.resolved, self.rented),
+            allowed.checks(self.rented, place) if self.rented is not None and not self.free else (),
             colab.checks(self.estimate) if self.free else (),
             checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved, self.devices),
             checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price, extras),

@@ -25,6 +25,8 @@ from tpu_studio.domain.catalogue import (
     region_of,
     title_of,
 )
+from tpu_studio.domain.standing import standing_of
+from tpu_studio.planner import areas
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
@@ -38,7 +40,6 @@ from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Range
 
 PLACES = ("practice", "cloud")
-PRACTICE_ZONE = "us-west4-a"  # where the practice account has its bucket and queue
 HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
 # What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
 COMPILER_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
@@ -102,7 +103,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
         backend = str(job.values.get("where.backend") or "tpu-api")
         part, fits = _smallest(known, framework, tier, given, place, need_bytes, backend)
         reasons["where.accelerator"] = (
-            f"The cheapest TPU that holds the model: {chips(part.chips)} with "
+            f"The cheapest TPU that holds the model{areas.of_those(known, part, tier)}: {chips(part.chips)} with "
             f"{figures.size(program_bytes(known.generation(part.generation)))} for a program on each."
             if fits
             else "The largest TPU of one machine; the model may not fit."
@@ -110,9 +111,9 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     else:
         part = known.slice(str(job["where.accelerator"]))
     verdict = known.possible(part.generation, framework, tier, given[0] if given else "", part.chips)
-    zones = tuple(given) or _zones(known, part, tier, place)
+    zones = tuple(given) or areas.areas(known, part, tier, place)
     if not given and zones:
-        reasons["where.zones"] = f"All areas of {region_of(zones[0])} that lend it, where it costs least."
+        reasons["where.zones"] = areas.why(known, part, tier, zones)
     price = known.price(part.generation, part.chips, zones[0], tier) if zones else None
     problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
     if not zones and not problem:
@@ -142,7 +143,7 @@ def _smallest(
     known: Catalogue, framework: str, tier: str, zones: Sequence[str], place: str, need_bytes: int, backend: str
 ) -> tuple[Slice, bool]:
     """The cheapest slice of one machine whose devices hold *need_bytes*; else the one with the most memory."""
-    ranked: list[tuple[bool, float, int, Slice]] = []
+    found: dict[int, list[tuple[bool, float, int, Slice]]] = {0: [], 1: [], 2: []}  # by `areas.doubt`
     for one in known.offered():
         if not known.possible(one.id, framework, tier).possible:
             continue
@@ -150,39 +151,20 @@ def _smallest(
             places = [zone for zone in zones if known.possible(one.id, "", tier, zone, part.chips).possible]
             if part.vms != 1 or (zones and not places) or backend not in known.lenders(part):
                 continue
-            where = places or _zones(known, part, tier, place)
+            where = tuple(places) or areas.areas(known, part, tier, place)
             if not where:
                 continue
             price = known.price(one.id, part.chips, where[0], tier)
             usd = price.usd_per_hour(part.chips) if price else float("inf")
-            ranked.append((program_bytes(one) >= need_bytes, usd, part.chips, part))
+            row = (program_bytes(one) >= need_bytes, usd, part.chips, part)
+            found[areas.doubt(standing_of(known), part, tier, where)].append(row)
+    ranked = next((rows for rows in found.values() if any(row[0] for row in rows)), [*found[0], *found[1], *found[2]])
     if not ranked:
         return known.slice("v5litepod-1"), False
     fitting = [row for row in ranked if row[0]]
     if fitting:
         return min(fitting, key=lambda row: (row[1], row[2]))[3], True
     return max(ranked, key=lambda row: (known.generation(row[3].generation).hbm_bytes_per_device, row[2]))[3], False
-
-
-@lru_cache(maxsize=1024)
-def _zones(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, ...]:
-    """Zones that lend it, of the cheapest region; on the practice cloud of the account's own region, where possible."""
-    lending = [
-        zone
-        for zone in known.generation(part.generation).zones
-        if zone.lends(part.chips) and (tier == "on-demand" or tier in zone.tiers)
-    ]
-    lending = [zone for zone in lending if zone.listed] or lending  # Google's own list of zones before hearsay
-    if place == "practice" and any(zone.zone == PRACTICE_ZONE for zone in lending):
-        return (PRACTICE_ZONE,)
-
-    def rank(region: str) -> tuple[float, bool, str]:
-        price = known.price(part.generation, part.chips, region, tier)
-        listed = any(zone.listed for zone in lending if zone.region == region)
-        return (price.usd_per_chip_hour if price else float("inf"), not listed, region)
-
-    regions = sorted({zone.region for zone in lending}, key=rank)
-    return tuple(sorted(zone.zone for zone in lending if regions and zone.region == regions[0]))
 
 
 def program_bytes(generation: Generation) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from google.auth.transport.requests import Request
 
-from tpu_studio.cloud import errors
+from tpu_studio.cloud import addresses, errors
 from tpu_studio.cloud.doctor import accounts, alert, names, network, pages, quota, rights
 from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.repairs import Repairs
@@ -53,16 +53,23 @@ _SET_UP_BY = {"services": "enable-services", "network": "make-network", "bucket"
               "runner": "make-runner", "outside-stop": "make-queue"}  # fmt: skip
 
 
+Keep = Callable[[str, Sequence[Allowance], Mapping[str, tuple[int, int]]], None]
+
+
 class GoogleDoctor:
     """Implements ``workflow.account.ports.Doctor``.
 
     Args:
         credentials: google-auth credentials, or a callable that gives them or raises SignedOut.
         offers: Zone → generations that are offered there (the catalogue's).
+        keep: Hears what a project was read to be allowed: its limits, and addresses by region.
     """
 
-    def __init__(self, credentials: Any, endpoints: Endpoints, offers: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self, credentials: Any, endpoints: Endpoints, offers: Mapping[str, Collection[str]], keep: Keep | None = None
+    ) -> None:
         self._give = credentials if callable(credentials) else lambda: credentials
+        self._keep = keep
         self._endpoints, self._offers = endpoints, dict(offers)
         self._cached: dict[str, Apis] = {}
         self._me: str | None = None
@@ -353,7 +360,10 @@ class GoogleDoctor:
         """The quota map, of one *region* where it has TPUs, else of all."""
         apis = self._apis(project)
         near = {zone: one for zone, one in self._offers.items() if region and zone.startswith(f"{region}-")}
-        return quota.allowances(apis.quotas, apis.tpu, project, near or self._offers, told)
+        found = quota.allowances(apis.quotas, apis.tpu, project, near or self._offers, told)
+        if self._keep is not None:
+            self._keep(project, found, addresses.by_region(apis.compute, project, region if near else ""))
+        return found
 
     def ask_quota(self, project: str, allowance: Allowance, wanted: int, why: str, email: str) -> QuotaRequest:
         return quota.ask(self._apis(project).quotas, project, allowance, wanted, why, email)

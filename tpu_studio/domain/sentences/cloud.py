@@ -413,7 +413,27 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     return Sentence(said.title, f"{kept} {spent(f)}", said.action)
 
 
+def _for_use(f: Facts) -> str:
+    """v5e has a limit for small slices and one for large ones."""
+    called = {"serving": "1, 4 or 8 chips", "training": "16 chips and more"}.get(f.text("use"))
+    return f" for TPUs of {called}" if called else ""
+
+
 CHECKS: dict[str, Entry] = {
+    "place-quota": lambda f: Sentence(
+        f"Google allows you too few chips for {f.text('accelerator', 'this TPU')} there",
+        f"In {f.text('zones', 'these areas')} the limit is {f.text('limit', '0')}"
+        f"{' as spot' if f.text('tier') == 'spot' else ''}{_for_use(f)}{f.text('read') and ' ' + f.text('read')}. "
+        f"Asked for like this, Google would refuse it. {NOTHING_CHARGED}",
+        "Take what is allowed, or ask Google for more on the account page.",
+    ),
+    "place-addresses": lambda f: Sentence(
+        f"{f.text('region', 'The region')} has too few external addresses left for this TPU",
+        f"Each of its {f.text('hosts', 'machines')} machines takes one, and {f.text('left', 'none')} are left"
+        f"{f.text('read') and ' ' + f.text('read')}. It would not be asked for. {NOTHING_CHARGED}",
+        "Choose a TPU of one machine or another region, or ask Google for a higher limit "
+        f"({quota_page(f, 'compute.googleapis.com')}).",
+    ),
     "place-needs-jax": lambda f: Sentence(
         "On a rented TPU, TPU Studio trains with JAX",
         "Its TensorFlow program does not reach the chips of a rented TPU yet: it would train on the processor beside them, "

@@ -1,16 +1,61 @@
-"""What a person has chosen for an account (project, area, bucket …), kept by account in ``account-choices.json``."""
+"""What a person has chosen for an account (project, area, bucket …), kept by account in ``account-choices.json``, and
+what Google was last heard to allow a project.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
+from tpu_studio.domain.standing import from_json
 from tpu_studio.wire.runfolder import write_atomically
-from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.account.ports import Allowance, Choices
 
 REGION = "us-west4"
 """Where v5e is cheapest and most often there; any other can be chosen."""
+
+
+class KeptQuota:
+    """What a project may use, as it was last read: ``account-quota.json``. What cannot be read counts as never read."""
+
+    def __init__(self, home: Path) -> None:
+        self._file = home / "account-quota.json"
+
+    def keep(
+        self, project: str, rows: Sequence[Allowance], addresses: Mapping[str, tuple[int, int]], now: float
+    ) -> None:
+        """Areas that *rows* do not name stay as they were. Raises OSError."""
+        before = self.of(project)
+        zones, regions = {one.zone for one in rows}, set(addresses)
+        kept = [one for one in before.get("rows", ()) if one["zone"] not in zones]
+        kept += [
+            {"generation": one.generation, "use": one.use, "tier": one.tier, "zone": one.zone, "limit": one.limit,
+             "unit": one.unit}
+            for one in rows
+        ]  # fmt: skip
+        told = {region: two for region, two in (before.get("addresses") or {}).items() if region not in regions}
+        found = {"t": now, "rows": kept, "addresses": {**told, **{one: list(two) for one, two in addresses.items()}}}
+        tree = {"format": 1, "projects": {**self._read(), project: found}}
+        write_atomically(self._file, json.dumps(tree, sort_keys=True).encode() + b"\n")
+
+    def of(self, project: str) -> dict[str, Any]:
+        """As `domain.standing.from_json` takes it; {}: never read."""
+        found = self._read().get(project)
+        try:
+            from_json(found or {})
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError):
+            return {}
+        return dict(found or {})
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            projects = json.loads(self._file.read_bytes())["projects"]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return {}
+        return projects if isinstance(projects, dict) else {}
 
 
 class ChoicesFile:

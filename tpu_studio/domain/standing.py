@@ -1,0 +1,74 @@
+"""What this account may use and where it is at home, as it was last read: one of the catalogue's files at a place.
+
+``places.standing`` puts it there from what the account page or ``doctor`` read; plans ask nobody. It has an age: Google
+may have granted more, or less, since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
+from tpu_studio.domain.quota import use_of_slice
+
+FILE = "standing"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Attributes:
+    region: Where the account's results are kept, and its stops stand; "": not chosen.
+    as_of: When the limits were read, seconds since 1970; None: never.
+    limits: (generation, use, tier, zone) → limit, in chips or cores as `cores` says.
+    cores: Generations that Google counts in cores, two to a chip.
+    addresses: Region → external addresses allowed, and in use then.
+    """
+
+    region: str = ""
+    as_of: float | None = None
+    limits: Mapping[tuple[str, str, str, str], int] = field(default_factory=dict)
+    cores: frozenset[str] = frozenset()
+    addresses: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def limit(self, part: Slice, tier: str, zone: str) -> int | None:
+        """In chips; None: not known. Flex-start draws what spot draws first."""
+        drawn = "on-demand" if tier == "on-demand" else "spot"
+        found = self.limits.get((part.generation, use_of_slice(part), drawn, zone))
+        return found // 2 if found is not None and part.generation in self.cores else found
+
+    def allows(self, part: Slice, tier: str, zone: str) -> bool | None:
+        """Whether one such slice may be used at once; None: not known."""
+        limit = self.limit(part, tier, zone)
+        return None if limit is None else limit >= part.chips
+
+    def addresses_left(self, zone: str) -> int | None:
+        """External addresses of the zone's region; None: not known."""
+        known = self.addresses.get(region_of(zone))
+        return None if known is None else max(0, known[0] - known[1])
+
+
+NOTHING = Standing()
+
+
+@lru_cache(maxsize=8)
+def standing_of(known: Catalogue) -> Standing:
+    raw = known.given(FILE)
+    return NOTHING if raw is None else from_json(raw)
+
+
+def from_json(raw: Mapping[str, Any]) -> Standing:
+    """Raises KeyError, TypeError, ValueError: it is damaged."""
+    rows = [one for one in raw.get("rows", ()) if one["limit"] is not None]
+    as_of = raw.get("t")
+    names = ("generation", "use", "tier", "zone")
+    keys = [(str(one[a]), str(one[b]), str(one[c]), str(one[d])) for one in rows for a, b, c, d in [names]]
+    return Standing(
+        str(raw.get("region", "")),
+        None if as_of is None else float(as_of),
+        {key: int(one["limit"]) for key, one in zip(keys, rows, strict=True)},
+        frozenset(str(one["generation"]) for one in rows if one["unit"] == "cores"),
+        {str(region): (int(two[0]), int(two[1])) for region, two in (raw.get("addresses") or {}).items()},
+    )
