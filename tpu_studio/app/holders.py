@@ -14,6 +14,7 @@ from tpu_studio.app import warming
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.skeleton import SkeletonRows
+from tpu_studio.viewmodels.leaving import Leaving, leave
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.shell import PlanRequest
 from tpu_studio.wire import ownpython
@@ -104,6 +105,7 @@ class RunHolder(Holder):
 
         model = run_model(self._studio, services, self._run, folder, plan)
         model.planned_again = self._studio.shell.plan_again
+        model.planned_elsewhere = self._studio.shell.plan_again
         self.put(RunPage(model))
 
 
@@ -193,6 +195,8 @@ class PlanHolder(Holder):
         compiler.connect(services.compiler)
         checks = PlanPreflight(services.preflight)
         self.model.connect(services.runs, services.consents, services.stopwatch, checks, compiler)
+        self.model.leave_queue = lambda one: leave(services.runs, one)
+        self.model.left_queue = self._left_queue
 
         def reported(path: Path) -> None:
             studio.shell.notify("The report is written", str(path), tone="ok")
@@ -201,6 +205,7 @@ class PlanHolder(Holder):
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
+        page.colab.made = self.model.give_up_queue
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
         page.open_sheet = studio.open_sheet
@@ -218,6 +223,22 @@ class PlanHolder(Holder):
             "Come back to it when the account is ready.",
             action="Back to the plan",
             act=lambda: shell.go("plan"),
+            lasting=True,
+        )
+
+    def _left_queue(self, one: Leaving, left: bool) -> None:
+        """Say that the place in the queue is lost, or that there was none to lose any more."""
+        shell = self._studio.shell
+        if left:
+            shell.notify(f"{one.name} has left the queue", "It waits for no TPU any more. Nothing was charged for it.")
+            self._studio.runs.look()
+            return
+        shell.notify(
+            f"{one.name} waits no more",
+            "It was not stopped: it has its TPU, or it is over. Look whether both shall go on.",
+            tone="warn",
+            action="Open it",
+            act=lambda: shell.open_run(one.run, one.name),
             lasting=True,
         )
 

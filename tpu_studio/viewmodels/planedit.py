@@ -19,6 +19,7 @@ from tpu_studio.wire.schema import AUTO, BY_PATH
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineViewModel
+    from tpu_studio.viewmodels.leaving import Leaving
     from tpu_studio.workflow.ports import Tasks
 
 TYPING_S = 1.0  # letters that follow each other faster belong together
@@ -48,23 +49,23 @@ class Editing(PlanBase):
 
         self._tasks.submit(work, done=lambda job: self._begin(job, path), failed=self._failed)
 
-    def open_draft(self, job: Job) -> None:
-        """Begin with the settings of an earlier run."""
-        self._begin(job, None)
+    def open_draft(self, job: Job, leaving: Leaving | None = None) -> None:
+        """Begin with the settings of an earlier run; *leaving*: its queue is left once this plan starts."""
+        self._begin(job, None, leaving)
 
     def open_data(self, path: Path, kind: str) -> None:
         """Begin with data; the model is the good first choice for it."""
         self.new()
         self.choose_data(kind, path)
 
-    def _begin(self, job: Job, file: Path | None) -> None:
+    def _begin(self, job: Job, file: Path | None, leaving: Leaving | None = None) -> None:
         self._past.clear()
         self._future.clear()
         view = self.state.value
         self.state.set(
             PlanView(
                 engine=view.engine, running=view.running, saved=job if file else None, file=file,
-                price_trouble=view.price_trouble, account_missing=view.account_missing,
+                price_trouble=view.price_trouble, account_missing=view.account_missing, leaving=leaving,
             )
         )  # fmt: skip
         self._take(job)

@@ -15,6 +15,7 @@ from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.broken import broken
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
+from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.ownfile import OwnFile
 from tpu_studio.viewmodels.plancheck import CheckView
 from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
@@ -75,6 +76,7 @@ class PlanView:
     verdict: Whether a TPU is worth it, with the other ways; None without a plan.
     check: The TPU compiler's check of this plan: asked, under way, its answer.
     asking_notebook: The sheet that writes the notebook for Colab is open.
+    leaving: The run that waits elsewhere for a machine until this one starts.
     account_missing: What is known to keep Google from lending a TPU, as a button says it; "" when nothing is.
     """
 
@@ -116,6 +118,7 @@ class PlanView:
     check: CheckView = field(default_factory=CheckView)
     asking_notebook: bool = False
     account_missing: str = ""
+    leaving: Leaving | None = None
 
     # ------------------------------------------------------------------------------------------------ what is there
 

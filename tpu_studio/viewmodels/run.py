@@ -20,6 +20,7 @@ from tpu_studio.domain.sentences import Sentence, say, say_reason
 from tpu_studio.domain.sentences.result import unread_words
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
 from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runpace, runrented, runstages, runwords
+from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runfacts import RunFacts
@@ -223,6 +224,7 @@ class RunViewModel:
     ) -> None:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
+        self.planned_elsewhere: Callable[[Job, Leaving], None] = lambda job, leaving: None
         self.ask_faults: Callable[[], None] = lambda: None  # open the panel “What could go wrong?”
         self.ask_commands: Callable[[], None] = lambda: None  # show the launch as gcloud commands
         self.looked: Callable[[], None] = lambda: None  # called while somebody looks: a rented run reports faster then
@@ -329,11 +331,9 @@ class RunViewModel:
         self.planned_again(draft.of_plan(self.plan))
 
     def go_elsewhere(self, changes: Mapping[str, Any]) -> None:
-        """Give up waiting for this TPU, and open a plan of the same job with *changes*."""
-        run = self.state.value.run
+        """Open a plan of the same job with *changes*; this run waits on until that one starts (`Leaving`)."""
         job = draft.edited(draft.of_plan(self.plan), dict(changes))
-
-        self._do("stopping", lambda: self._verbs.stop(run, False), then=lambda _: self.planned_again(job))
+        self.planned_elsewhere(job, Leaving(self.state.value.run, self.plan.job.name))
 
     def resume(self) -> None:
         run = self.state.value.run

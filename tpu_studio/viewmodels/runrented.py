@@ -90,7 +90,8 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
         ways.append(
             Way(
                 "Try spare capacity (spot)",
-                "Cheaper, and another queue. Google may take the TPU back; the model is saved first.",
+                "Cheaper, and another queue. Google may take the TPU back; the model is saved first. Your place "
+                "in this queue is lost once that run starts.",
                 "Try spot",
                 (("where.tier", "spot"), ("where.zones", None)),
             )
@@ -98,7 +99,8 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     ways.append(
         Way(
             "Use a free TPU in Colab",
-            "You run a notebook of this plan in your browser. Free, as long as Google has one to lend.",
+            "You run a notebook of this plan in your browser. Free, as long as Google has one to lend. Your place in "
+            "this queue is lost once the notebook is written.",
             "Use Colab",
             (("where.place", "colab"), ("where.accelerator", None), ("where.tier", None), ("where.zones", None)),
         )
@@ -106,7 +108,7 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     ways.append(
         Way(
             "Train on this computer",
-            "Slower, free, and it starts at once.",
+            "Free, and it starts at once. Your place in this queue is lost once it does.",
             "Train here",
             (("where.place", None), ("where.accelerator", None), ("where.tier", None), ("where.zones", None)),
         )

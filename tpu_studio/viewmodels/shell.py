@@ -16,6 +16,7 @@ from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem
 
 if TYPE_CHECKING:
+    from tpu_studio.viewmodels.leaving import Leaving
     from tpu_studio.viewmodels.opening import Opened
     from tpu_studio.wire.job import Job
 
@@ -41,7 +42,7 @@ class Notice:
 class PlanRequest:
     """What the Plan page shall start from: a job file, the job of an earlier run, data, or nothing (a new run).
 
-    *number* tells requests apart.
+    *number* tells requests apart; *leaving*: the run whose queue is left once what is planned starts.
     """
 
     number: int = 0
@@ -50,6 +51,7 @@ class PlanRequest:
     data: Path | None = None
     data_kind: str = ""
     place: str = ""
+    leaving: Leaving | None = None
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,9 @@ class ShellViewModel:
     def open_job(self, path: Path) -> None:
         self._plan(PlanRequest(next(self._numbers), job=path))
 
-    def plan_again(self, job: Job) -> None:
+    def plan_again(self, job: Job, leaving: Leaving | None = None) -> None:
         """A new plan with the settings of an earlier run."""
-        self._plan(PlanRequest(next(self._numbers), draft=job))
+        self._plan(PlanRequest(next(self._numbers), draft=job, leaving=leaving))
 
     def open_run(self, run: str, name: str = "") -> None:
         self._leave_for("run", run, name)

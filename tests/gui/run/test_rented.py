@@ -17,10 +17,12 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.numberedit import DecimalBox
+from tpu_studio.gui.kit.states import WayOut
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.dialogs import ask_extend
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.shell.sheet import Sheet
+from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.job import Job
@@ -63,6 +65,8 @@ class Shown:
         self.model.trouble = lambda: self.error
         self.model.ask_faults = lambda: setattr(self, "faults", self.faults + 1)
         self.model.planned_again = self.planned.append
+        self.left: list[Leaving] = []
+        self.model.planned_elsewhere = lambda job, leaving: (self.planned.append(job), self.left.append(leaving))
         self.window = QWidget()
         self.page = RunPage(self.model, self.window)
         self.window.resize(1200, 900)
@@ -228,11 +232,15 @@ def test_stopping_while_it_waits_says_that_nothing_is_rented(qtbot: QtBot, show:
     assert one.page.stop_button.text() == "Stop" and not one.page.extend_button.isVisible()
 
 
-def test_a_way_out_of_the_wait_gives_it_up_and_plans_elsewhere(qtbot: QtBot, show: Any):
+def test_a_way_out_of_the_wait_plans_elsewhere_first_and_says_that_the_place_will_be_lost(qtbot: QtBot, show: Any):
     one = show("cloud", view_of(*ASKED), T + 840)
     assert one.page.waiting.headline.text().startswith("14 min, asked us-west4-a and us-east5-b")
     one.press(qtbot, one.page.waiting, "Try spot")
-    assert one.followed.stops == [False]
+    ways = one.page.waiting.findChildren(WayOut)
+    words = [" ".join(text.text() for text in way.findChildren(Text)) for way in ways]
+    assert len(ways) == 4 and all("place in this queue is lost once" in told for told in words[1:])
+    assert one.followed.stops == []  # it waits on until the other one starts
+    assert one.left == [Leaving("digits-k3f7", one.followed.plan.job.name)]
     assert [job["where.tier"] for job in one.planned] == ["spot"]
     assert one.planned[0]["where.place"] == "cloud" and one.planned[0].is_auto("where.accelerator")
 

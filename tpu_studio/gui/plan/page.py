@@ -22,6 +22,7 @@ from tpu_studio.gui.kit.button import Button, IconButton
 from tpu_studio.gui.kit.card import PageHeader, Scroll
 from tpu_studio.gui.kit.rail import Step as RailStep
 from tpu_studio.gui.kit.rail import StepRail
+from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import FOLD_ESTIMATE_BELOW, FOLD_SIDEBAR_BELOW, Space
 from tpu_studio.gui.plan.colab_sheet import ColabSheet
@@ -96,6 +97,8 @@ class PlanPage(QWidget):
 
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
+        self.leaving = Note("", "", "warn", action="Leave the queue now", icon="hourglass")
+        self.leaving.acted.connect(model.give_up_queue)
         row = QHBoxLayout()
         row.setSpacing(Space.m)
         row.addWidget(self.rail)
@@ -106,6 +109,7 @@ class PlanPage(QWidget):
         self._outer.setContentsMargins(Space.page, 26, Space.page, Space.page - 6)
         self._outer.setSpacing(Space.l + 2)
         self._outer.addWidget(self.header)
+        self._outer.addWidget(self.leaving)
         self._outer.addLayout(row, 1)
         self._outer.addWidget(self.bar)
 
@@ -142,7 +146,7 @@ class PlanPage(QWidget):
         if request.job is not None:
             self._model.open_job(request.job)
         elif request.draft is not None:
-            self._model.open_draft(request.draft)
+            self._model.open_draft(request.draft, request.leaving)
         elif request.data is not None:
             self._model.open_data(request.data, request.data_kind or "images")
         else:
@@ -226,6 +230,9 @@ class PlanPage(QWidget):
             if view.complete
             else "Choose data and a model; the rest has good defaults. Nothing is charged before you start."
         )
+        self.leaving.setVisible(view.leaving is not None)
+        if view.leaving is not None:
+            self.leaving.set_words(view.leaving.title, view.leaving.words(str(view.job["where.place"])))
         self.undo.setEnabled(view.may_undo)
         self.report.setEnabled(view.plan is not None and not view.stale)
         steps = view.steps
