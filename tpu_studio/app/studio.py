@@ -35,10 +35,12 @@ if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
     from tpu_studio.app.money import MoneyWatch
     from tpu_studio.viewmodels.account import AccountViewModel
+    from tpu_studio.viewmodels.faults import ArmedViewModel
     from tpu_studio.viewmodels.prices import PricesViewModel
     from tpu_studio.workflow.background import BackgroundLoop
 
 IDLE_MS = 400
+ARMED_MS = 3000  # how often the practice cloud's disk is looked at for what is armed
 LAST_TURN_S = 3.0  # for a turn of a rented run that is under way when the window closes; the next start goes on
 _log = logging.getLogger(__name__)
 
@@ -98,6 +100,13 @@ class Studio:
         return AccountViewModel(self.tasks)
 
     @functools.cached_property
+    def armed(self) -> ArmedViewModel:
+        from tpu_studio.places.faults import PracticeFaults
+        from tpu_studio.viewmodels.faults import ArmedViewModel
+
+        return ArmedViewModel(self.tasks, PracticeFaults(self.home))
+
+    @functools.cached_property
     def prices(self) -> PricesViewModel:
         from tpu_studio.viewmodels.prices import PricesViewModel
 
@@ -122,6 +131,18 @@ class Studio:
             self._renewal = renewal.RenewalWatch(program, self._tell_renewal, self.window)
             icons.read_all()
         self._start_services()
+        self._watch_armed()
+
+    def _watch_armed(self) -> None:
+        """What will go wrong on the practice cloud stands over the pages, also after a restart."""
+        from tpu_studio.gui.shell.armed import ArmedStrip
+
+        self.window.put_strip(ArmedStrip(self.armed, self.shell, lambda: self.open_sheet("armed")))
+        timer = QTimer(self.window)
+        timer.setInterval(ARMED_MS)
+        timer.timeout.connect(self.armed.look)
+        timer.start()
+        self.armed.look()
 
     def _make_loop(self) -> BackgroundLoop:
         from tpu_studio.workflow.background import BackgroundLoop
@@ -266,12 +287,18 @@ class Studio:
 
             open_catalogue(self.window, self.catalogue, "practice" if name.endswith("practice") else "cloud")
             return
+        if name == "armed":
+            from tpu_studio.gui.shell.armed import open_armed
+
+            open_armed(self.window, self.armed, lambda: self.open_sheet("faults"))
+            return
         if name == "faults":
             from tpu_studio.gui.run.faults import open_faults
             from tpu_studio.places.faults import PracticeFaults
             from tpu_studio.viewmodels.faults import FaultsViewModel
 
-            open_faults(self.window, FaultsViewModel(self.tasks, PracticeFaults(self.home)))
+            sheet = open_faults(self.window, FaultsViewModel(self.tasks, PracticeFaults(self.home)))
+            sheet.closed = self.armed.look
             return
         from tpu_studio.gui.sweep.sheet import open_sweep
         from tpu_studio.places.sweeping import Sweeping

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib import error, parse, request
 
-from tpu_studio.practice import daemon
+from tpu_studio.practice.settings import Settings, folder_of
 from tpu_studio.wire.errors import CloudUnclear
 
 _CALL_S = 10.0
@@ -23,6 +23,16 @@ class PracticeFaults:
     def listed(self) -> Mapping[str, Any]:
         return self._call("GET")
 
+    def armed(self) -> Mapping[str, Any]:
+        """As `listed`, of what lies on the disk: no server is started for it."""
+        database = Settings(folder_of(self._home)).database
+        if not database.exists():  # the usual case, which loads nothing of the practice cloud
+            return {"faults": [], "armed": []}
+        from tpu_studio.practice.faults import FAULTS, armed_in
+
+        known = [{"name": one.name, "group": one.group, "sentence": one.sentence} for one in FAULTS.values()]
+        return {"faults": known, "armed": armed_in(database)}
+
     def arm(self, name: str) -> Mapping[str, Any]:
         return self._call("POST", {"name": name})
 
@@ -31,6 +41,8 @@ class PracticeFaults:
         return self._call("DELETE", query=f"?name={parse.quote(name)}" if name else "")
 
     def _call(self, method: str, body: Mapping[str, Any] | None = None, query: str = "") -> Mapping[str, Any]:
+        from tpu_studio.practice import daemon
+
         server = daemon.start_or_join(self._home)
         data = None if body is None else json.dumps(body).encode()
         asked = request.Request(f"{server['url']}/practice/faults{query}", data=data, method=method)

@@ -26,6 +26,7 @@ from urllib import error, request
 from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
+from tpu_studio.practice.settings import folder_of as folder
 from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import NotReady
@@ -37,11 +38,6 @@ STOP_S = 60.0
 _CALL_S = 20.0
 _LOG_TAIL = 2000
 _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
-
-
-def folder(home: Path) -> Path:
-    """`TPU_STUDIO_PRACTICE_HOME`: the practice cloud of another home, as if this were a second computer."""
-    return Path(os.environ.get("TPU_STUDIO_PRACTICE_HOME") or home) / "practice"
 
 
 def running(home: Path) -> dict[str, Any] | None:

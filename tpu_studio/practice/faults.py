@@ -12,13 +12,19 @@ caller's ``call`` ("POST /v2/projects/…") must contain.
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.state import Database
 
+_log = logging.getLogger(__name__)
 _TPU_OR_VM = r"/(queuedResources|nodes|instances)\b"
 
 
@@ -196,6 +202,20 @@ FAULTS = {
         Fault("clock-skew", _STORE, "The TPU VM's clock is wrong by some minutes.", 0, {"seconds": -600.0}),
     )
 }
+
+
+def armed_in(database: Path) -> list[dict[str, Any]]:
+    """What is armed in the practice cloud of that *database*, read beside its server or without one; () when it cannot
+    be read now. A server is neither started nor kept awake by it."""
+    if not database.exists():
+        return []
+    try:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True, timeout=1)) as db:
+            rows = db.execute("SELECT record FROM records WHERE kind = 'fault' ORDER BY name").fetchall()
+        return [json.loads(text) for (text,) in rows]
+    except (sqlite3.Error, ValueError) as error:
+        _log.info("the armed faults could not be read: %s", error)
+        return []
 
 
 def read_fault(text: str) -> tuple[str, dict[str, Any]]:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
+
+
+def folder_of(home: Path) -> Path:
+    """`TPU_STUDIO_PRACTICE_HOME`: the practice cloud of another home, as if this were a second computer."""
+    return Path(os.environ.get("TPU_STUDIO_PRACTICE_HOME") or home) / "practice"
 
 
 @dataclass(frozen=True)

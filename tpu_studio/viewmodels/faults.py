@@ -22,6 +22,10 @@ class FaultsPort(Protocol):
     """The practice cloud's own address ``/practice/faults``; each answers with ``{"faults": […], "armed": […]}``."""
 
     def listed(self) -> Mapping[str, Any]: ...
+    def armed(self) -> Mapping[str, Any]:
+        """The same from the disk, without starting the practice cloud."""
+        ...
+
     def arm(self, name: str) -> Mapping[str, Any]: ...
     def disarm(self, name: str) -> Mapping[str, Any]: ...
 
@@ -95,6 +99,69 @@ class FaultsViewModel:
 
     def _failed(self, error: Exception) -> None:
         self.state.set(replace(self.state.value, busy="", problem=problem_of(error)))
+
+
+@dataclass(frozen=True)
+class ArmedView:
+    """What will go wrong on the practice cloud; *problem*: why something could not be taken back."""
+
+    rows: tuple[FaultRow, ...] = ()
+    busy: bool = False
+    problem: Problem | None = None
+
+    @property
+    def words(self) -> str:
+        """`2 things will go wrong`, "" where nothing is armed."""
+        many = len(self.rows)
+        return "" if not many else "1 thing will go wrong" if many == 1 else f"{many} things will go wrong"
+
+    @property
+    def sentence(self) -> str:
+        """The same with where, and with what it is when it is one."""
+        if len(self.rows) == 1:
+            return f"On the practice cloud 1 thing will go wrong: {self.rows[0].sentence}"
+        return f"On the practice cloud {self.words}." if self.rows else ""
+
+
+class ArmedViewModel:
+    """What is armed, for as long as it is, also after a restart. Commands: `look`, `disarm`, `disarm_all`."""
+
+    def __init__(self, tasks: Tasks, port: FaultsPort) -> None:
+        self.state = Observable(ArmedView())
+        self._tasks, self._port = tasks, port
+        self._looking = False
+
+    def look(self) -> None:
+        if self._looking or self.state.value.busy:
+            return
+        self._looking = True
+
+        def done(told: Mapping[str, Any]) -> None:
+            self._looking = False
+            self._show(told)
+
+        def failed(error: Exception) -> None:
+            self._looking = False
+            self._failed(error)
+
+        self._tasks.submit(self._port.armed, done=done, failed=failed)
+
+    def disarm(self, name: str) -> None:
+        if self.state.value.busy:
+            return
+        self.state.set(replace(self.state.value, busy=True, problem=None))
+        self._tasks.submit(lambda: self._port.disarm(name), done=self._show, failed=self._failed)
+
+    def disarm_all(self) -> None:
+        self.disarm("")
+
+    def _show(self, told: Mapping[str, Any]) -> None:
+        rows = tuple(row for row in rows_of(told["faults"], told["armed"]) if row.armed)
+        if ArmedView(rows) != self.state.value:
+            self.state.set(ArmedView(rows))
+
+    def _failed(self, error: Exception) -> None:
+        self.state.set(replace(self.state.value, busy=False, problem=problem_of(error)))
 
 
 def rows_of(faults: Sequence[Mapping[str, Any]], armed: Sequence[Mapping[str, Any]]) -> tuple[FaultRow, ...]:

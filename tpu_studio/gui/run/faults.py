@@ -54,7 +54,7 @@ class FaultsPanel(QWidget):
                     self._list.addWidget(line)
         for row in view.rows or ():
             if row.name in self.rows:
-                self.rows[row.name].draw(row, view.busy)
+                self.rows[row.name].draw(row)
 
 
 class FaultLine(QWidget):
@@ -74,13 +74,15 @@ class FaultLine(QWidget):
         box.addWidget(self.pill)
         box.addWidget(self.button)
 
-    def draw(self, row: FaultRow, busy: str) -> None:
+    def draw(self, row: FaultRow) -> None:
+        """The button stays enabled while the practice cloud is asked: disabled it would lose the focus, and the list its
+        place. A press meanwhile does nothing."""
         self._row = row
         self.pill.setVisible(row.armed)
         if row.armed:
             self.pill.set_pill(row.state, "accent")
         self.button.setText("Take it back" if row.armed else "Let it happen")
-        self.button.setEnabled(not busy)
+        self.button.setAccessibleName(f"{self.button.text()}: {row.sentence}")
 
 
 def open_faults(over: QWidget, model: FaultsViewModel) -> Sheet:

@@ -118,6 +118,10 @@ class MainWindow(QMainWindow):
         """Show the page of *run* and raise the window."""
         self.shell.open_run(run, name)
 
+    def put_strip(self, strip: QWidget) -> None:
+        """*strip* stands over the pages, below the banner if there is one."""
+        self._beside.insertWidget(self._beside.indexOf(self.stack), strip)
+
     def bring_to_front(self) -> None:
         if self.isMinimized():
             self.showNormal()
