@@ -4,6 +4,7 @@ goes wrong. The window calls `start`, `stop_asked`, `explain`, `refresh`, `leave
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -209,7 +210,16 @@ class PlanHolder(Holder):
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
         page.open_sheet = studio.open_sheet
+        page.outlives = self._outlives
+        page.armed = lambda: studio.armed.state.value.sentence
         QTimer.singleShot(0, self, lambda: self._put_plan(page))  # in an event of its own: both take a while
+
+    def _outlives(self, plan: Plan) -> str:
+        from tpu_studio.viewmodels.review import longest_s
+        from tpu_studio.viewmodels.signin import outlives
+
+        known = self._studio.home_model.state.value.known
+        return outlives(known.kind, known.until, time.time(), longest_s(plan)) if plan.place == "cloud" else ""
 
     def _open_account(self) -> None:
         """To the account at Google; a notice leads back, for “New run” would begin anew."""

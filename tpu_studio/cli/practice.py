@@ -23,7 +23,7 @@ def practice(arguments: Arguments, output: Output) -> int:
     from tpu_studio.practice import daemon
     from tpu_studio.practice.cloud import account_of
     from tpu_studio.practice.faults import FAULTS
-    from tpu_studio.practice.settings import Settings
+    from tpu_studio.practice.settings import Settings, folder_of
 
     home = home_folder()
     if arguments.stop:
@@ -43,7 +43,7 @@ def practice(arguments: Arguments, output: Output) -> int:
             raise BadInput("practice-fault-unknown", fault=text, known=sorted(FAULTS))
     if arguments.speed is not None and arguments.speed <= 0:
         raise BadInput("practice-speed", speed=arguments.speed)
-    settings = Settings(daemon.folder(home), speed=arguments.speed or 1.0, new=arguments.account == "new")
+    settings = Settings(folder_of(home), speed=arguments.speed or 1.0, new=arguments.account == "new")
     if arguments.account not in (None, account_of(settings) or arguments.account):
         raise NotReady("practice-account-other", account=account_of(settings), folder=str(settings.folder))
     if (running := daemon.running(home)) is not None:

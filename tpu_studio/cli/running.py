@@ -11,6 +11,7 @@ from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain import chips
 from tpu_studio.domain.run import RunView
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
+from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.reasons import Reason
@@ -236,10 +237,24 @@ def _agree(made: Plan, arguments: Arguments, output: Output) -> None:
     from tpu_studio.cli.planning import as_text
 
     output.say(as_text(made))
-    if made.place == "practice" or arguments.yes:
+    if made.place == "practice":
+        return
+    if told := _outlives(made):
+        output.say(told)
+    if arguments.yes:
         return
     if output.as_json or not output.ask("Rent it?"):
         raise BadInput("needs-yes", usd=made.limits.get("money_usd"))
+
+
+def _outlives(made: Plan) -> str:
+    """That the sign-in ends before the run may; "" where it does not."""
+    from tpu_studio.places.known import cloud_known
+    from tpu_studio.viewmodels.review import longest_s
+    from tpu_studio.viewmodels.signin import outlives
+
+    known = cloud_known(home_folder())
+    return outlives(known.kind, known.until, time.time(), longest_s(made))
 
 
 def _line(run_id: str, view: RunView) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class PracticeFaults:
     def listed(self) -> Mapping[str, Any]:
         return self._call("GET")
 
-    def armed(self) -> Mapping[str, Any]:
+    def peek(self) -> Mapping[str, Any]:
         """As `listed`, of what lies on the disk: no server is started for it."""
         database = Settings(folder_of(self._home)).database
         if not database.exists():  # the usual case, which loads nothing of the practice cloud

@@ -17,4 +17,5 @@ def cloud_known(home: Path) -> CloudKnown:
         return CloudKnown()
     choices = ChoicesFile(home).of(active.id)
     usd = choices.monthly if choices.currency in ("", "USD") else None  # other money is not compared with dollars
-    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), usd, choices.region)
+    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), usd, choices.region,
+                      active.kind, active.until)  # fmt: skip

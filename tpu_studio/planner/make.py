@@ -306,7 +306,7 @@ class _Draft:
             "idle_minutes": float(values["limits.idle_minutes"]),
             "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
             "margin_s": _MARGIN_S,
-            "margin_boot_s": _margin_boot_s(float(values["limits.wait_hours"]), own),
+            "margin_boot_s": margin_boot_s(float(values["limits.wait_hours"]), platform=own),
         }
 
     def _wait_away(self, wait_hours: float) -> dict[str, float]:
@@ -461,7 +461,7 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
     return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
 
 
-def _margin_boot_s(wait_hours: float, platform: bool) -> float:
+def margin_boot_s(wait_hours: float, *, platform: bool) -> float:
     """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: until the
     stops from outside (`wire.stops`); Google's own limit counts from when it is there."""
     return _BOOT_S + _MARGIN_S / 2.0 if platform else beyond_s(wait_hours * 3600.0, _BOOT_S, _MARGIN_S)

@@ -22,7 +22,7 @@ class FaultsPort(Protocol):
     """The practice cloud's own address ``/practice/faults``; each answers with ``{"faults": […], "armed": […]}``."""
 
     def listed(self) -> Mapping[str, Any]: ...
-    def armed(self) -> Mapping[str, Any]:
+    def peek(self) -> Mapping[str, Any]:
         """The same from the disk, without starting the practice cloud."""
         ...
 
@@ -144,7 +144,7 @@ class ArmedViewModel:
             self._looking = False
             self._failed(error)
 
-        self._tasks.submit(self._port.armed, done=done, failed=failed)
+        self._tasks.submit(self._port.peek, done=done, failed=failed)
 
     def disarm(self, name: str) -> None:
         if self.state.value.busy:

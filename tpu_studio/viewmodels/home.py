@@ -48,7 +48,8 @@ def this_computer() -> Computer:
 
 @dataclass(frozen=True)
 class CloudKnown:
-    """What this computer remembers of the account at Google. *prepared*: a place for results was made, in *region*."""
+    """What this computer remembers of the account at Google. *prepared*: a place for results was made, in *region*.
+    *kind*, *until*: how it is signed in, and when Google ends that by its own word, seconds since 1970; 0: no end."""
 
     signed_in: bool = False
     email: str = ""
@@ -56,6 +57,8 @@ class CloudKnown:
     prepared: bool = False
     monthly_usd: float | None = None
     region: str = ""
+    kind: str = ""
+    until: float = 0.0
 
 
 NEEDED = {

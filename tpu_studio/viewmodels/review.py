@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner.make import margin_boot_s
 from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
@@ -17,6 +19,8 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import OFFSETS_S
 
 PRACTICE = "Practice: nothing here is real"
+STOPS_AT = "Stops at"
+SHORT_WAIT_H = 0.5  # so short that waiting adds nothing: the next of the hourly stops comes no sooner
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,15 @@ class Net:
 
 
 @dataclass(frozen=True)
+class Lower:
+    """A way to a lower worst case: what it says, its button, and what it changes of the job; no button: words only."""
+
+    words: str
+    button: str = ""
+    changes: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
 class Review:
     title: str
     sentence: str
@@ -49,10 +62,49 @@ class Review:
     blocked: bool = False
     worst: WorstCase | None = None
     """As large on screen as the cap."""
+    lower: tuple[Lower, ...] = ()
+    outlives: str = ""
+    """The sign-in ends before the run may: what that means. "": it does not."""
+    armed: str = ""
+    """What will go wrong on the practice cloud, "" where nothing is armed."""
+
+    @property
+    def stops(self) -> Fact:
+        """The cap: its figure stands beside the worst case's."""
+        return next(fact for fact in self.facts if fact.label == STOPS_AT)
+
+    @property
+    def cap_figure(self) -> str:
+        """The limit of money, else of time."""
+        return self.stops.value.partition(",")[0]
+
+    @property
+    def cap_words(self) -> str:
+        limit = self.stops.value.partition(", or ")[2]
+        return f"or after {limit}, whichever comes first" if limit else "of time; no limit of money is set"
+
+    @property
+    def worst_figure(self) -> str:
+        """`$6.03`, or `$28.80 a day` where nothing but a person ends it."""
+        worst = self.worst
+        if worst is None:
+            return "–"
+        if worst.endless:
+            return f"{figures.money(worst.usd_per_day)} a day" if worst.usd_per_day else "without end"
+        return figures.money(worst.usd) if worst.usd is not None else "not known"
+
+    @property
+    def worst_words(self) -> str:
+        if self.worst is not None and self.worst.endless:
+            return "until somebody deletes it, should the machine hang: there is no stop from outside"
+        return "all in all, should the machine hang before it has begun and this computer be off"
 
 
-def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "") -> Review:
-    """*missing*: what the account needs first, as a button says it; pressing it leads there, and nothing is rented."""
+def review_of(
+    plan: Plan, today: date, price_trouble: str = "", missing: str = "", *, outlives: str = "", armed: str = ""
+) -> Review:
+    """*missing*: what the account needs first, as a button says it; pressing it leads there, and nothing is rented.
+    *outlives*, *armed*: as in `Review`."""
     practice = plan.place == "practice"
     part = catalogue().slice(plan.accelerator)
     zones = [str(zone) for zone in plan.job["where.zones"] or ()]
@@ -90,6 +142,9 @@ def review_of(plan: Plan, today: date, price_trouble: str = "", missing: str = "
         verb=missing or ("Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train"),
         blocked=bool(missing),
         worst=worst_case(plan),
+        lower=_lower(plan),
+        outlives="" if practice else outlives,
+        armed=armed if practice else "",
     )  # fmt: skip
 
 
@@ -113,7 +168,32 @@ def _machines(vms: int, tier: str) -> str:
 def _cap(plan: Plan) -> Fact:
     money, hours = plan.limits.get("money_usd"), float(plan.limits.get("hours") or 0.0)
     value = f"{figures.money(float(money))}, or {_hours(hours)}" if money is not None else _hours(hours)
-    return Fact("Stops at", value, _beyond(plan))
+    return Fact(STOPS_AT, value, _beyond(plan))
+
+
+def longest_s(plan: Plan) -> float:
+    """How long the run may last from now: waiting, its time limit, and what lies beyond in the worst case, seconds."""
+    hours = float(plan.limits.get("wait_hours") or 0.0) + float(plan.limits.get("hours") or 0.0)
+    return hours * 3600.0 + float(plan.limits.get("margin_s") or 0.0)
+
+
+def _lower(plan: Plan) -> tuple[Lower, ...]:
+    """What lowers the worst case, with the figure it would be then."""
+    worst = worst_case(plan)
+    if worst is None or worst.usd is None or worst.cap_usd is None:
+        return ()
+    told = []
+    wait, rate = float(plan.limits.get("wait_hours") or 0.0), float((plan.price or {}).get("usd_per_hour") or 0.0)
+    platform = "platform" in (plan.limits.get("stops") or ())
+    if not platform and wait > SHORT_WAIT_H:
+        saved = float(plan.limits.get("margin_boot_s") or 0.0) - margin_boot_s(SHORT_WAIT_H, platform=False)
+        then = worst.usd - rate * saved / 3600.0
+        if then <= worst.usd - 0.01:
+            short = _hours(SHORT_WAIT_H)
+            words = f"Wait {short} at most for a TPU, instead of {_hours(wait)}: {figures.money(then)} at worst."
+            told.append(Lower(words, f"Wait {short}", (("limits.wait_hours", SHORT_WAIT_H),)))
+    told.append(Lower("A lower cost limit lowers it by as much."))
+    return tuple(told)
 
 
 def _beyond(plan: Plan) -> str:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from tests.fakes.tasks import InlineTasks
+from tests.fakes.tasks import InlineTasks, LaterTasks
 from tpu_studio.cloud.sweep import Item, Swept
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.run.faults import FaultsPanel, open_faults
+from tpu_studio.gui.shell.armed import ArmedStrip, open_armed
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.gui.sweep.sheet import SweepPanel, open_sweep
 from tpu_studio.practice.faults import FAULTS
-from tpu_studio.viewmodels.faults import FaultsViewModel
+from tpu_studio.viewmodels.faults import ArmedViewModel, FaultsViewModel
+from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.viewmodels.sweep import SweepViewModel
 from tpu_studio.wire.errors import CloudUnclear, SignedOut, StudioError
 
@@ -139,6 +141,9 @@ class Practice:
     def listed(self) -> Mapping[str, Any]:
         return self._told()
 
+    def peek(self) -> Mapping[str, Any]:
+        return self._told()
+
     def arm(self, name: str) -> Mapping[str, Any]:
         self.armed.append({"name": name, "times": FAULTS[name].times, "taken": 0})
         return self._told()
@@ -162,4 +167,56 @@ def test_a_bad_day_is_chosen_by_its_sentence_and_taken_back(qtbot: QtBot, window
     qtbot.mouseClick(panel.rows["vm-hung"].button, Qt.MouseButton.LeftButton)
     press(qtbot, sheet, "Take all back")
     assert practice.armed == []
+    sheet.close()
+
+
+def test_a_pressed_fault_keeps_the_focus_and_the_list_its_place(qtbot: QtBot, window: QWidget):
+    tasks, practice = LaterTasks(), Practice([])
+    sheet = open_faults(window, FaultsViewModel(tasks, practice))
+    tasks.finish_all()
+    panel = sheet.findChildren(FaultsPanel)[0]
+    area = next(one for one in sheet.findChildren(QScrollArea) if one.isAncestorOf(panel))
+    QApplication.processEvents()
+    button = panel.rows["bucket-gone"].button
+    area.ensureWidgetVisible(button)
+    before = area.verticalScrollBar().value()
+    window.activateWindow()
+    button.setFocus()
+    qtbot.waitUntil(button.hasFocus)
+    qtbot.keyClick(button, Qt.Key.Key_Space)
+    QApplication.processEvents()
+    assert button.hasFocus() and area.verticalScrollBar().value() == before  # while the practice cloud is asked
+    qtbot.keyClick(button, Qt.Key.Key_Space)  # pressed twice: nothing more is asked for
+    tasks.finish_all()
+    QApplication.processEvents()
+    assert [one["name"] for one in practice.armed] == ["bucket-gone"]
+    assert button.hasFocus() and area.verticalScrollBar().value() == before
+    sheet.close()
+
+
+def armed(*names: str) -> list[dict[str, Any]]:
+    return [{"name": name, "times": FAULTS[name].times, "taken": 0} for name in names]
+
+
+def test_armed_faults_stand_over_home_plan_and_run_until_they_are_taken_back(qtbot: QtBot, window: QWidget):
+    practice, shell = Practice(armed("stockout-for-ever", "vm-hung")), ShellViewModel()
+    model = ArmedViewModel(InlineTasks(), practice)
+    strip = ArmedStrip(model, shell, lambda: None)
+    qtbot.addWidget(strip)
+    assert strip.isHidden()  # nothing is known yet
+    model.look()
+    assert not strip.isHidden() and strip.words.text() == "On the practice cloud 2 things will go wrong."
+    shell.go("settings")
+    assert strip.isHidden()
+    for page in ("plan", "run", "home"):
+        shell.state.set(replace(shell.state.value, page=page))
+        assert not strip.isHidden()
+    sheet = open_armed(window, model, lambda: None)
+    first = next(one for one in sheet.findChildren(Button) if one.accessibleName().endswith("nothing ever gets free."))
+    qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
+    assert [one["name"] for one in practice.armed] == ["vm-hung"]
+    assert strip.words.text().startswith("On the practice cloud 1 thing will go wrong: The TPU VM lives on")
+    model.disarm_all()
+    assert practice.armed == [] and strip.isHidden()
+    assert any(text.text() == "Nothing: all is taken back." for text in sheet.findChildren(Text))
     sheet.close()

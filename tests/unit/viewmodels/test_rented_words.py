@@ -18,10 +18,20 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.cap import cap
-from tpu_studio.viewmodels import draft, planwhere, runfacts, runhappened, runnumbers, runrented, runstages, runwords
+from tpu_studio.viewmodels import (
+    draft,
+    planwhere,
+    planwords,
+    runfacts,
+    runhappened,
+    runnumbers,
+    runrented,
+    runstages,
+    runwords,
+)
 from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.receipt import receipt_of
-from tpu_studio.viewmodels.review import review_of
+from tpu_studio.viewmodels.review import longest_s, review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -178,6 +188,43 @@ def test_the_review_is_of_the_plan_and_tells_all_that_a_launch_may_not_hide():
     review = review_of(without, today)
     assert [net.title for net in review.nets if not net.holds] == ["Stops from outside"]
     assert {fact.label: fact for fact in review.facts}["Stops at"].more.endswith("nothing ends it.")
+
+
+def test_the_worst_case_is_a_figure_of_its_own_beside_the_cap_with_what_lowers_it():
+    plan = plan_at("cloud")
+    assert plan.price is not None
+    review = review_of(plan, date.fromisoformat(plan.price["as_of"]))
+    rate, cap_usd = plan.price["usd_per_hour"], review.worst.cap_usd  # type: ignore[union-attr]
+    hang_h = plan.limits["margin_boot_s"] / 3600.0
+    assert review.cap_figure == figures.money(plan.limits["money_usd"])
+    assert review.cap_words == f"or after {planwords.hours(plan.limits['hours'])}, whichever comes first"
+    assert float(review.worst_figure.removeprefix("$")) == pytest.approx(cap_usd + rate * hang_h, abs=0.01)
+    assert "before it has begun and this computer be off" in review.worst_words
+    way = review.lower[0]
+    assert way.changes == (("limits.wait_hours", 0.5),) and way.button.startswith("Wait ")
+    job = draft.edited(plan.job, {"limits.wait_hours": 0.5})
+    short = make_plan(draft.edited(job, {"limits.hours": plan.limits["hours"]}), DIGITS, now=NOW, computer=LAPTOP)
+    then = review_of(short, date.fromisoformat(plan.price["as_of"]))
+    assert f"{then.worst_figure} at worst" in way.words.replace(" at worst.", " at worst")
+    assert [one.button for one in then.lower] == [""]  # waiting adds nothing any more
+
+
+def test_a_worst_case_without_an_end_is_told_by_the_day():
+    plan = plan_at("cloud")
+    assert plan.price is not None
+    without = replace(plan, limits={**plan.limits, "without_outside_stop": True})
+    review = review_of(without, date.fromisoformat(plan.price["as_of"]))
+    assert review.worst_figure == f"{figures.money(plan.price['usd_per_hour'] * 24)} a day"
+    assert "until somebody deletes it" in review.worst_words and review.lower == ()
+
+
+def test_the_review_tells_of_a_sign_in_that_ends_and_of_practice_faults_where_they_matter():
+    cloud, practice = plan_at("cloud"), plan_at("practice")
+    today = date.fromisoformat(cloud.price["as_of"])  # type: ignore[index]
+    said = {"outlives": "It ends.", "armed": "One thing will go wrong."}
+    assert review_of(cloud, today, **said).outlives == "It ends." and review_of(cloud, today, **said).armed == ""
+    assert review_of(practice, today, **said).armed and not review_of(practice, today, **said).outlives
+    assert longest_s(cloud) > 3600 * float(cloud.limits["wait_hours"])
 
 
 def test_where_google_ends_a_machine_itself_the_worst_case_is_that_limit_and_not_the_waiting():

@@ -63,6 +63,8 @@ class PlanPage(QWidget):
         self.colab: ColabViewModel | None = None
         self.show_run: Callable[[str], None] = lambda run: None
         self.show_commands: Callable[[Plan], None] = lambda plan: None
+        self.outlives: Callable[[Plan], str] = lambda plan: ""  # of a sign-in that ends before the run may
+        self.armed: Callable[[], str] = lambda: ""  # what will go wrong on the practice cloud
         self.open_sheet: Callable[[str], None] = lambda name: None
         self.save = Button("Save as a file…", "quiet", icon="save", hover="Ctrl+S")
         self.save.clicked.connect(self.save_as)
@@ -280,13 +282,16 @@ class PlanPage(QWidget):
             free.close()
         if view.reviewing and self.review is None and view.plan is not None:
             plan, model = view.plan, self._model
-            review = review_of(plan, date.today(), view.price_trouble, view.blocked)
+            review = review_of(
+                plan, date.today(), view.price_trouble, view.blocked, outlives=self.outlives(plan), armed=self.armed()
+            )
             self.review = open_review(
                 self,
                 review,
                 model.leave_review_for_account if review.blocked else model.start_reviewed,
                 model.close_review,
                 lambda: self.show_commands(plan),
+                model.apply,
             )
         elif not view.reviewing and self.review is not None:
             sheet = self.review

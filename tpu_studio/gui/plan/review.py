@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import Divider, Scroll
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.rows import Note
@@ -14,7 +16,7 @@ from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.shell.sheet import Sheet, Tall
-from tpu_studio.viewmodels.review import PRACTICE, Fact, Net, Review
+from tpu_studio.viewmodels.review import PRACTICE, STOPS_AT, Fact, Lower, Net, Review
 
 WIDTH = 760
 
@@ -25,12 +27,18 @@ def open_review(
     start: Callable[[], None],
     leave: Callable[[], None],
     commands: Callable[[], None] = lambda: None,
+    lower: Callable[[dict[str, Any]], None] = lambda changes: None,
 ) -> Sheet:
     """*start* launches exactly what is shown (or leads to what is missing) and closes the sheet; *leave* is called
-    whenever it closes; *commands* shows the same launch as a script."""
+    whenever it closes; *commands* shows the same launch as a script; *lower* takes a change of the plan that makes the
+    worst case smaller."""
     sheet = Sheet(over, review.title, review.sentence, width=WIDTH)
     if review.practice:
         sheet.body.addWidget(Note(PRACTICE, "", "accent", icon="flask-conical"))
+    if review.armed:
+        sheet.body.addWidget(Note(review.armed, "Home has the list, to take it back.", "warn", icon="flask-conical"))
+    if review.outlives:
+        sheet.body.addWidget(Note("The sign-in may end before the run", review.outlives, "warn"))
     if review.blocked:
         words = "Nothing can be rented before. The Account page leads through it, and this plan waits for you."
         sheet.body.addWidget(Note(review.verb, words, "warn"))
@@ -38,7 +46,11 @@ def open_review(
     column = QVBoxLayout(inside)
     column.setContentsMargins(0, 0, Space.m, 0)
     column.setSpacing(Space.l)
-    column.addLayout(facts_grid(review.facts))
+    column.addLayout(_figures(review))
+    for way in review.lower:
+        column.addLayout(_lower(way, sheet, lower))
+    column.addWidget(Divider())
+    column.addLayout(facts_grid(tuple(fact for fact in review.facts if fact is not review.stops)))
     if review.warning:
         column.addWidget(Note(review.warning, "", "warn"))
     column.addWidget(Divider())
@@ -59,6 +71,49 @@ def open_review(
     sheet.closed = leave
     sheet.open()
     return sheet
+
+
+def _figures(review: Review) -> QGridLayout:
+    """The cap and the worst case, equally large, each with its line below."""
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(Space.xxl)
+    endless = review.worst is not None and review.worst.endless
+    told = (
+        ("Would stop at" if review.practice else STOPS_AT, review.cap_figure, review.cap_words, "text"),
+        ("Worst case", review.worst_figure, review.worst_words, "bad" if endless else "text"),
+    )
+    for place, (label, figure, more, tone) in enumerate(told):
+        words = QVBoxLayout()
+        words.setSpacing(Space.hair)
+        words.addWidget(Text(label, "label", "text_2"))
+        number = Text(figure, "big-number", tone)
+        number.setAccessibleName(f"{label}: {figure}")
+        words.addWidget(number)
+        words.addWidget(Text(more, "caption", "text_2"))
+        words.addStretch(1)
+        grid.addLayout(words, 0, place)
+        grid.setColumnStretch(place, 1)
+        grid.setColumnMinimumWidth(place, px(200))
+    grid.addWidget(Text(review.stops.more, "caption", "text_2"), 1, 0, 1, 2)
+    grid.setVerticalSpacing(Space.m)
+    return grid
+
+
+def _lower(way: Lower, sheet: Sheet, lower: Callable[[dict[str, Any]], None]) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setSpacing(Space.l)
+    row.addWidget(Icon("trending-down", "text_2", size=16), 0, Qt.AlignmentFlag.AlignVCenter)
+    row.addWidget(Text(way.words, "secondary"), 1, Qt.AlignmentFlag.AlignVCenter)
+    if way.button:
+        button = Button(way.button, size="small", name=f"{way.button}: {way.words}")
+
+        def press() -> None:
+            sheet.close()
+            lower(dict(way.changes))
+
+        button.clicked.connect(press)
+        row.addWidget(button)
+    return row
 
 
 def facts_grid(facts: tuple[Fact, ...]) -> QGridLayout:

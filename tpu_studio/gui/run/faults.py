@@ -75,8 +75,8 @@ class FaultLine(QWidget):
         box.addWidget(self.button)
 
     def draw(self, row: FaultRow) -> None:
-        """The button stays enabled while the practice cloud is asked: disabled it would lose the focus, and the list its
-        place. A press meanwhile does nothing."""
+        """The button stays enabled while the practice cloud is asked: disabled it would lose the focus, and the list
+        its place. A press meanwhile does nothing."""
         self._row = row
         self.pill.setVisible(row.armed)
         if row.armed:

@@ -31,6 +31,8 @@ class ArmedStrip(Strip):
         layout = self.layout()
         assert layout is not None
         layout.addWidget(self.button)
+        for place in range(layout.count()):
+            layout.itemAt(place).setAlignment(Qt.AlignmentFlag.AlignVCenter)
         ends = [model.state.subscribe(lambda _: self._draw()), shell.state.subscribe(lambda _: self._draw())]
         self.destroyed.connect(lambda: [end() for end in ends])
 
@@ -67,7 +69,8 @@ def open_armed(over: QWidget, model: ArmedViewModel, more: Callable[[], None]) -
         if wanted == shown and lines.count():
             return
         shown[:] = wanted
-        inside = box.isAncestorOf(sheet.window().focusWidget()) if sheet.window().focusWidget() else False
+        focus: QWidget | None = sheet.window().focusWidget()
+        inside = focus is not None and box.isAncestorOf(focus)
         clear_layout(lines)
         for row in view.rows:
             lines.addLayout(_line(row.sentence, row.state, lambda name=row.name: model.disarm(name)))  # type: ignore[misc]
