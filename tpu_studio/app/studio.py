@@ -16,6 +16,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tpu_studio.app import renewal, trouble, warming
+from tpu_studio.app.signedout import SignedOutWatch
 from tpu_studio.gui.bridge import QtTasks
 from tpu_studio.gui.home.page import HomePage
 from tpu_studio.gui.kit import icons, theme
@@ -141,6 +142,7 @@ class Studio:
         timer = QTimer(self.window)
         timer.setInterval(ARMED_MS)
         timer.timeout.connect(self.armed.look)
+        timer.timeout.connect(SignedOutWatch(self).look)
         timer.start()
         self.armed.look()
 

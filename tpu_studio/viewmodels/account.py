@@ -9,17 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.domain.sentences.account import TITLES, signing_out
+from tpu_studio.domain.sentences.account import TITLES
 from tpu_studio.viewmodels import draft
-from tpu_studio.viewmodels.accountside import AccountLike, AccountSide
+from tpu_studio.viewmodels.accountpeople import People
+from tpu_studio.viewmodels.accountside import AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
 from tpu_studio.viewmodels.problem import problem_of
-from tpu_studio.viewmodels.signin import SignInGuide, Waiting
-from tpu_studio.wire.errors import CloudRefused, SignedOut
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.job import Job
 from tpu_studio.workflow.account.naming import project_id
 from tpu_studio.workflow.account.ports import Allowance, Choices, QuotaRequest, Result
@@ -33,20 +32,18 @@ SETTLING_S = 600.0
 _TRIES = 3
 
 
-class AccountViewModel:
+class AccountViewModel(People):
     """Commands: `open`, `show`, `look`, `sign_in`, `cancel_sign_in`, `use_gcloud`, `use_key`, `use`, `sign_out`,
     `fix`, `hear`, `stop_waiting`, `undo`, `choose_project`, `search_projects`, `create_project`, `choose_region`,
     `add_alert`, `write_request`, `ask_quota`, `dismiss`."""
 
     def __init__(self, tasks: Tasks, *, now: Callable[[], float] = time.time) -> None:
+        super().__init__()
         self.state = Observable(AccountView())
         self._tasks, self._now = tasks, now
         self._sides: dict[str, AccountSide] = {}
         self._make: dict[str, Callable[[], AccountSide]] = {}
         self._asked = 0
-        self._cancelled = False
-        self.waiting = Waiting(0.0)  # the sign-in under way, or the last one
-        self.rented: Callable[[str], Sequence[str]] = lambda place: ()  # names of the runs that go on at a place
         self._running: Handle | None = None
         self._results: dict[str, Result] = {}
         self._fixing = ""
@@ -87,6 +84,8 @@ class AccountViewModel:
     def _shown(self, place: str) -> None:
         self._change(connected=True)
         self.look()
+        if self._again:
+            self._renew()
 
     # -------------------------------------------------------------------------------------------------------- looking
 
@@ -157,107 +156,6 @@ class AccountViewModel:
         def failed(error: Exception) -> None:
             if asked == self._asked:
                 self._change(quota_reading=False)  # the checklist says why
-
-        self._tasks.submit(work, done=done, failed=failed)
-
-    # --------------------------------------------------------------------------------------------------------- people
-
-    def sign_in(self, client_text: str = "") -> None:
-        """Open the browser. *client_text*: the OAuth client's JSON, where the person brings one."""
-        side = self.side
-        if side is None or self.state.value.signing_in:
-            return
-        self._cancelled = False
-        self.waiting = Waiting(self._now())
-        self._change(signing_in=True, address="", problem=None)
-
-        def told(url: str, opened: bool) -> None:  # in the thread that waits; the sheet looks each second
-            self.waiting = replace(self.waiting, address=url, opened=opened)
-
-        def work() -> AccountLike:
-            known = next((one for one in side.signing.all() if one.client_id), None)
-            client = (
-                side.parse_client(client_text)
-                if client_text
-                else side.own_client() or (side.signing.client(known.client_id) if known else None)
-            )
-            if client is None:
-                raise SignedOut("client-unreadable")
-            return side.signing.sign_in(
-                client,
-                side.open_browser,
-                cancelled=lambda: self._cancelled,
-                hint=known.email if known else "",
-                told=told,
-            )
-
-        self._signed(work)
-
-    def cancel_sign_in(self) -> None:
-        self._cancelled = True
-
-    def open_again(self) -> None:
-        """Open the page of the sign-in that is waited for once more."""
-        side, waiting = self.side, self.waiting
-        if side is not None and waiting.address:
-            address = waiting.address
-
-            def opened(is_open: bool) -> None:
-                if self.waiting.address == address:
-                    self.waiting = replace(self.waiting, opened=is_open)
-
-            self._tasks.submit(lambda: side.open_browser(address), done=opened, failed=self._failed)
-
-    def guide(self) -> SignInGuide:
-        """The ways in, step by step, for one sheet."""
-        return SignInGuide(self, self._tasks)
-
-    def now(self) -> float:
-        return self._now()
-
-    def use_gcloud(self) -> None:
-        if (side := self.side) is not None:
-            self._signed(side.signing.add_gcloud)
-
-    def use_key(self, path: Path) -> None:
-        if (side := self.side) is not None:
-            self._signed(lambda: side.signing.add_key(path))
-
-    def use(self, id: str) -> None:
-        if (side := self.side) is not None:
-            self._signed(lambda: side.signing.use(id))
-
-    def goes_on(self, person: Person) -> str:
-        """What signing *person* out means for the runs that go on; "" where none does."""
-        return signing_out(self.state.value.place, self.rented(self.state.value.place)) if person.active else ""
-
-    def sign_out(self, id: str) -> None:
-        """Forget the account and tell Google so. Runs that go on end at their limits."""
-        side = self.side
-        if side is None:
-            return
-
-        person = next((one for one in self.state.value.people if one.id == id), None)
-
-        def done(revoked: bool) -> None:
-            self._results = {}
-            self._change(rows=(), quota=(), requests=(), checking=False)
-            self.look()
-            if not revoked and person is not None and person.kind == "oauth":
-                self._change(problem=problem_of(SignedOut("not-revoked", account=person.email)))
-
-        self._tasks.submit(lambda: side.signing.remove(id), done=done, failed=self._failed)
-
-    def _signed(self, work: Callable[[], Any]) -> None:
-        def done(_: Any) -> None:
-            self._results = {}
-            self._change(signing_in=False, address="", rows=(), quota=(), requests=(), checking=False)
-            self.look()
-
-        def failed(error: Exception) -> None:
-            address = str(error.facts.get("url", "")) if isinstance(error, SignedOut) else ""
-            quiet = isinstance(error, SignedOut) and error.id == "sign-in-cancelled"
-            self._change(signing_in=False, address=address, problem=None if quiet else problem_of(error))
 
         self._tasks.submit(work, done=done, failed=failed)
 

@@ -152,8 +152,8 @@ class Person:
 
 @dataclass(frozen=True)
 class AccountView:
-    """*doing*: what the repair under way waits for. *signing_in*: the browser is open; *address*: to open by hand.
-    *quota_done*: areas read, areas in all."""
+    """*doing*: what the repair under way waits for. *signing_in*: the browser is open; *address*: to open by hand;
+    *asks_way*: the guide is asked for. *quota_done*: areas read, areas in all."""
 
     place: str = "cloud"
     connected: bool = False
@@ -170,6 +170,7 @@ class AccountView:
     quota_done: tuple[int, int] = (0, 0)
     requests: tuple[QuotaRequest, ...] = ()
     signing_in: bool = False
+    asks_way: bool = False
     address: str = ""
     projects: tuple[ProjectSeen, ...] | None = None
     billing_accounts: tuple[BillingAccount, ...] | None = None

@@ -1,7 +1,7 @@
 """Signing in, guided: the ways in with their steps, what of them is done, and what the browser's page may say.
 
-The sheets of ``gui.account.signin`` draw `GuideView`. Nothing is asked of Google here but by `AccountViewModel`. What
-is looked at is this computer: whether gcloud is on it, has left credentials, and whether a file is a client.
+The sheets of ``gui.account.signin`` draw `GuideView`. Google is asked by ``viewmodels.account`` only; what is looked at
+here is this computer: whether gcloud is on it, has left credentials, and whether a file is a client.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire.errors import SignedOut
 
 if TYPE_CHECKING:
-    from tpu_studio.viewmodels.account import AccountViewModel
+    from tpu_studio.viewmodels.accountpeople import People
     from tpu_studio.workflow.ports import Tasks
 
 GCLOUD_PAGE = "https://cloud.google.com/sdk/docs/install"
@@ -249,7 +249,7 @@ def _account_steps() -> tuple[Step, ...]:
 class SignInGuide:
     """Commands: `choose`, `look`, `check`, `take_client`, `take_key`, `go`, `save_practice_file`."""
 
-    def __init__(self, account: AccountViewModel, tasks: Tasks) -> None:
+    def __init__(self, account: People, tasks: Tasks) -> None:
         seen = account.state.value
         way = "client" if seen.place == "practice" or not seen.needs_client else "gcloud"
         self.state = Observable(GuideView(seen.place, way, keeps_client=not seen.needs_client))

@@ -494,3 +494,13 @@ def test_enter_makes_the_alert_and_a_new_project_only_with_a_name(qtbot: QtBot, 
     page.model.fix = lambda fix, **given: fixed.append(fix)  # type: ignore[method-assign, assignment]
     qtbot.keyClick(amount, Qt.Key.Key_Return)
     assert fixed == ["make-alert"]
+
+
+def test_who_must_sign_in_again_gets_there_by_one_press(page: AccountPage, world: World):
+    world.signing.accounts.append(One("oauth:ada"))
+    page.model.sign_in_again("practice")
+    assert world.signing.clients == ["client"] and page.places.value == "practice"  # the browser, at once
+    world.signing.accounts = [One("gcloud", "gcloud")]
+    page.model.sign_in_again("practice")
+    assert sheet(page).isVisible() and sheet(page).title.text() == "Sign in to the practice cloud"
+    assert not page.model.state.value.asks_way

@@ -323,6 +323,9 @@ class AccountPage(QWidget):
                 signin.show_waiting(self, self.model)
         elif not wanted:
             self._shown_sheet = ""
+        if view.asks_way and self.isVisible():
+            self.model.way_shown()
+            signin.ask_sign_in(self, self.model)
 
     # --------------------------------------------------------------------------------------------------------- layout
 

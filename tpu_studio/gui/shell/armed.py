@@ -31,8 +31,8 @@ class ArmedStrip(Strip):
         layout = self.layout()
         assert layout is not None
         layout.addWidget(self.button)
-        for place in range(layout.count()):
-            layout.itemAt(place).setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        for item in filter(None, map(layout.itemAt, range(layout.count()))):
+            item.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         ends = [model.state.subscribe(lambda _: self._draw()), shell.state.subscribe(lambda _: self._draw())]
         self.destroyed.connect(lambda: [end() for end in ends])
 
