@@ -47,6 +47,10 @@ class Stored:
     lengths: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
+class Damaged(ValueError):
+    """A row of the index is none of ours."""
+
+
 class Database:
     """One connection; may be used from any thread."""
 
@@ -85,9 +89,8 @@ class Database:
             columns = self._db.execute(
                 "SELECT metric, number, length FROM columns WHERE key = ? ORDER BY number", (key,)
             )
-            return Stored(
-                json.loads(found[0]), found[1], {metric: (number, length) for metric, number, length in columns}
-            )
+            lengths = {str(metric): (_count(number), _count(length)) for metric, number, length in columns}
+            return Stored(_cursor(found[0]), _count(found[1]), lengths)
 
     def begin(self, key: str, identity: str) -> Stored:
         """What is known of the run *key*; nothing, and begun anew, if that was another run or may be damaged.
@@ -109,7 +112,7 @@ class Database:
             db.execute("DELETE FROM summaries WHERE key = ?", (key,))
             db.execute(
                 "INSERT OR REPLACE INTO runs VALUES (?, ?, '{}', ?, ?, 0, '', '{}')",
-                (key, identity, (row[0] + 1) if row else 0, self._boot),
+                (key, identity, (_count(row[0]) + 1) if row else 0, self._boot),
             )
 
     def advance(self, db: sqlite3.Connection, key: str, stored: Stored, *, synced: bool) -> None:
@@ -127,7 +130,7 @@ class Database:
         """The fold as it stood at a cursor; empty text when there is none."""
         with self._lock:
             row = self._db.execute("SELECT snapshot, snapshot_cursor FROM runs WHERE key = ?", (key,)).fetchone()
-        return (row[0], json.loads(row[1])) if row else ("", {})
+        return (str(row[0]), _cursor(row[1])) if row else ("", {})
 
     def save_snapshot(self, key: str, text: str, cursor: Cursor, generation: int, *, synced: bool) -> None:
         with self.transaction() as db:
@@ -141,7 +144,7 @@ class Database:
         """(stamp, row) of the list, as last saved."""
         with self._lock:
             row = self._db.execute("SELECT stamp, row FROM summaries WHERE key = ?", (key,)).fetchone()
-        return (row[0], row[1]) if row else None
+        return (str(row[0]), str(row[1])) if row else None
 
     def save_summary(self, key: str, stamp: str, row: str) -> None:
         with self.transaction() as db:
@@ -157,17 +160,34 @@ class Database:
         finally:
             shutil.rmtree(self.columns / key, ignore_errors=True)
 
+    def renewed_after(self, error: Exception) -> bool:
+        """Whether *error* told that the index is damaged; it was thrown away then, and a new one is begun.
+
+        Raises RunError of the disk.
+        """
+        if not is_damage(error):
+            return False
+        with self._lock:
+            self._db.close()
+            try:
+                self._throw_away()
+                self._db = self._connect()
+            except (OSError, sqlite3.Error) as failed:
+                raise refused(self._path.parent, failed) from failed
+        return True
+
     def _open(self) -> sqlite3.Connection:
         try:
             return self._connect()
-        except sqlite3.OperationalError:
-            raise  # the disk's fault, not the index's
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, ValueError) as error:
+            if not is_damage(error):
+                raise  # the disk's fault, not the index's
             self._throw_away()
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, timeout=10.0, isolation_level=None, check_same_thread=False)
+        db.text_factory = lambda data: data.decode("utf-8", "replace")
         try:
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA synchronous=NORMAL")
@@ -190,6 +210,36 @@ class Database:
             with suppress(FileNotFoundError):
                 self._path.with_name(name).unlink()
         shutil.rmtree(self.columns, ignore_errors=True)
+
+
+def is_damage(error: Exception) -> bool:
+    """Whether it tells of an index whose bytes are not those that were written: SQLite's own word, or a row that is no
+    row of ours (`Damaged`). SQLite quotes what it met, which need not be text."""
+    if isinstance(error, (Damaged, UnicodeDecodeError)):
+        return True
+    if not isinstance(error, sqlite3.DatabaseError):
+        return False
+    code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: see `journal`
+    return code in damaged or type(error) is sqlite3.DatabaseError
+
+
+def _cursor(text: object) -> Cursor:
+    """Raises Damaged."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError) as error:
+        raise Damaged(str(error)) from error
+    if not isinstance(found, dict):
+        raise Damaged("a cursor is no object")
+    return {str(name): _count(position) for name, position in found.items()}
+
+
+def _count(value: object) -> int:
+    """Raises Damaged."""
+    if isinstance(value, int) and value >= -1:
+        return value
+    raise Damaged(f"no count: {value!r:.40}")
 
 
 def refused(home: Path, error: Exception) -> RunError:

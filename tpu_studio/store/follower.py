@@ -25,7 +25,7 @@ from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.store import columns, viewcodec
 from tpu_studio.store.curve import ColumnCurve, mapped
-from tpu_studio.store.database import Cursor, Database, Stored, refused
+from tpu_studio.store.database import Cursor, Damaged, Database, Stored, refused
 from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records, without_collecting
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
@@ -99,7 +99,9 @@ class Follower:
                 return Changes((), frozenset(), False)
             with without_collecting():
                 return self._poll()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, Damaged, UnicodeDecodeError) as error:
+            if self._db.renewed_after(error):
+                return replace(self.poll(), reset=True)
             if self._moved_aside(error):
                 return replace(self.poll(), reset=True)
             full = "disk is full" in str(error) or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT)

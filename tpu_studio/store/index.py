@@ -26,7 +26,7 @@ import numpy as np
 
 from tpu_studio.domain.run import RunView
 from tpu_studio.planner.own import record_of
-from tpu_studio.store.database import Database, refused
+from tpu_studio.store.database import Damaged, Database, refused
 from tpu_studio.store.follower import Follower
 from tpu_studio.wire.claims import is_guarded, this_machine
 from tpu_studio.wire.errors import RunError, StudioError
@@ -76,8 +76,17 @@ class Index:
         except OSError as error:
             raise RunError("run-unknown", run=folder.name, raw=str(error)) from error
         plan, identity = loads(frozen), hashlib.sha256(frozen).hexdigest()
-        try:
+
+        def following() -> Follower:
             return Follower(folder, plan, self._key(folder), identity, self._db, self._elsewhere)
+
+        try:
+            try:
+                return following()
+            except (sqlite3.Error, ValueError) as error:
+                if not self._db.renewed_after(error):
+                    raise
+                return following()
         except sqlite3.Error as error:
             raise refused(self._home, error) from error
 
@@ -88,9 +97,9 @@ class Index:
             if not (folder / PLAN).exists():
                 raise RunError("plan-missing", run=folder.name)
             stamp, alive = _stamp(folder), _guarded(folder)
-            known = self._db.summary(self._key(folder))
-            if known is not None and known[0] == stamp:
-                return _timed(_alive(_from_json(known[1], folder), alive))
+            known = self._known(folder, stamp)
+            if known is not None:
+                return _timed(_alive(known, alive))
             follower = self.follow(folder)
             follower.poll()
             row = replace(summarise(follower), learned=self._learned(follower))
@@ -103,6 +112,16 @@ class Index:
         except Exception:  # noqa: BLE001  one run's boundary: whatever is in its folder, the others are listed and driven
             _log.exception("the run in %s cannot be read", folder)
             return _damaged(folder, UNREADABLE)
+
+    def _known(self, folder: Path, stamp: str) -> RunSummary | None:
+        """The row of *folder* as it was last made, if nothing has changed since."""
+        try:
+            kept = self._db.summary(self._key(folder))
+            return _from_json(kept[1], folder) if kept is not None and kept[0] == stamp else None
+        except (sqlite3.Error, ValueError) as error:
+            if not self._db.renewed_after(error):
+                raise
+            return None
 
     def _elsewhere(self) -> Database:
         """For runs that go on being watched when this index has no room left. Raises RunError, OSError."""
@@ -255,11 +274,27 @@ def _to_json(row: RunSummary) -> str:
 
 
 def _from_json(text: str, folder: Path) -> RunSummary:
-    tree: dict[str, Any] = json.loads(text)
-    key = tree.pop("key_metric")
-    return RunSummary(
-        **{**tree, "losses": tuple(tree["losses"]), "key_metric": tuple(key) if key else None}, folder=folder
-    )
+    """Raises Damaged."""
+    try:
+        tree: dict[str, Any] = json.loads(text)
+        key = tree.pop("key_metric")
+        row = RunSummary(
+            **{**tree, "losses": tuple(tree["losses"]), "key_metric": tuple(key) if key else None}, folder=folder
+        )
+        for name, value in vars(row).items():
+            if name in _TYPES and not isinstance(value, _TYPES[name]):
+                raise TypeError(name)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Damaged(str(error)) from error
+    return row
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("run", "name", "place", "model", "kind", "task", "framework", "status", "reason", "problem"), str),
+    **dict.fromkeys(("over", "settled"), bool),
+    **dict.fromkeys(("step", "steps_planned", "attempt"), int),
+    **dict.fromkeys(("created", "duration_s", "usd", "usd_most"), (int, float)),
+}
 
 
 def _modified(folder: Path) -> float:

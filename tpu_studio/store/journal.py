@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
@@ -31,9 +32,12 @@ MIGRATIONS = (
     CREATE INDEX open_intents ON intents (number) WHERE closed IS NULL;
     """,
 )
+T = TypeVar("T")
 _MOVED = sqlite3.SQLITE_READONLY_DBMOVED
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""The last: SQLite cannot make sense of a statement, and ours are always the same: then it is the file."""
 _CLOSED_TO_US = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+_LATEST_EVER = 1000  # a larger version is no newer program's, but other bytes
 _BESIDE = ("", "-journal", "-wal", "-shm")
 
 
@@ -51,11 +55,11 @@ class JournalFile:
     def __init__(self, path: Path) -> None:
         self._path, self._lock = path, threading.Lock()
         self.put_aside: Path | None = None
-        self.fresh = False
+        self.fresh, self._file = False, 0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = self._opened()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self._not_ready(error) from error
 
     def open(self, action: str, run: str, facts: Mapping[str, Any], at: float) -> int:
@@ -75,20 +79,23 @@ class JournalFile:
 
     def open_intents(self) -> Sequence[Intent]:
         with self._lock:
-            rows = self._execute(
+            rows = self._rows(
                 "SELECT number, action, run, facts, opened FROM intents WHERE closed IS NULL ORDER BY number", ()
-            ).fetchall()
-        return [Intent(number, action, run, json.loads(facts), at) for number, action, run, facts, at in rows]
+            )
+        return [
+            Intent(int(number), str(action), str(run), _facts(text), float(at) if _is_time(at) else 0.0)
+            for number, action, run, text, at in rows
+        ]
 
     def plan_of(self, run: str) -> Mapping[str, Any] | None:
         """JSON of the plan that *run* was begun with, from an intent that tells it, closed or not."""
         with self._lock:
-            rows = self._execute(
+            rows = self._rows(
                 "SELECT facts FROM intents WHERE run = ? AND action IN ('launch', 'create', 'take-over') "
                 "ORDER BY number DESC",
                 (run,),
-            ).fetchall()
-        plans = (json.loads(facts).get("plan") for (facts,) in rows)
+            )
+        plans = (_facts(text).get("plan") for (text,) in rows)
         return next((plan for plan in plans if isinstance(plan, dict)), None)
 
     def disconnect(self) -> None:
@@ -97,18 +104,22 @@ class JournalFile:
     def _opened(self) -> sqlite3.Connection:
         try:
             return self._connect()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             if not self._is_lost(error):
                 raise
         return self._renewed()
 
-    def _renewed(self) -> sqlite3.Connection:
-        """A journal that can be used: the damaged one is put aside, by one process of those that find it so."""
+    def _renewed(self, damaged: int = 0) -> sqlite3.Connection:
+        """A journal that can be used: the damaged one is put aside, by one process of those that find it so.
+
+        *damaged*: Number of the file (inode) that showed it in use, though it opens; 0 for one that does not open.
+        """
         with open(self._path.with_name("journal.lock"), "ab") as guard:
             wait_for_lock(guard.fileno())
             try:
-                return self._connect()
-            except sqlite3.Error as error:
+                if damaged == 0 or damaged != _number(self._path):
+                    return self._connect()
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 if not self._is_lost(error):
                     raise
             number = 1
@@ -122,6 +133,7 @@ class JournalFile:
 
     def _connect(self) -> sqlite3.Connection:
         db = sqlite3.connect(self._path, timeout=10.0, isolation_level=None, check_same_thread=False)
+        db.text_factory = _text
         try:
             db.execute("PRAGMA synchronous=FULL")
             self._migrate(db)
@@ -129,29 +141,39 @@ class JournalFile:
             if told != "ok":
                 raise _damaged(str(told))
             db.execute("SELECT number, action, run, facts, opened, closed, outcome FROM intents LIMIT 0")
+            self._file = _number(self._path)
         except BaseException:
             db.close()
             raise
         return db
 
     def _execute(self, sql: str, values: tuple[Any, ...]) -> sqlite3.Cursor:
+        return self._done(lambda: self._db.execute(sql, values))
+
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Fetched here: a damaged page may be met by any row."""
+        return self._done(lambda: self._db.execute(sql, values).fetchall())
+
+    def _done(self, work: Callable[[], T]) -> T:
         try:
             try:
-                return self._db.execute(sql, values)
-            except sqlite3.Error as error:
+                return work()
+            except (sqlite3.Error, UnicodeDecodeError) as error:
                 if not self._is_lost(error):
                     raise
                 self._db.close()
-                self._db = self._renewed()
-                return self._db.execute(sql, values)
-        except (OSError, sqlite3.Error) as error:
+                self._db = self._renewed(damaged=self._file)
+                return work()
+        except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self._not_ready(error) from error
 
-    def _is_lost(self, error: sqlite3.Error) -> bool:
-        """Whether it can never be used again: damaged, removed under our hands, or closed to us in a folder that is
-        open."""
+    def _is_lost(self, error: Exception) -> bool:
+        """Whether it can never be used again: damaged (SQLite quotes what it met, which need not be text), removed
+        under our hands, or closed to us in a folder that is open."""
+        if isinstance(error, UnicodeDecodeError):
+            return True
         code = getattr(error, "sqlite_errorcode", 0) or 0
-        if code == _MOVED or code & 0xFF in _DAMAGED or str(error).startswith(("no such table", "no such column")):
+        if code == _MOVED or code & 0xFF in _DAMAGED:
             return True
         closed = self._path.is_file() and not os.access(self._path, os.R_OK | os.W_OK)
         return code & 0xFF in _CLOSED_TO_US and closed and os.access(self._path.parent, os.W_OK)
@@ -167,6 +189,8 @@ class JournalFile:
     def _migrate(self, db: sqlite3.Connection) -> None:
         db.execute("BEGIN IMMEDIATE")  # another process may be at it
         version = int(db.execute("PRAGMA user_version").fetchone()[0])
+        if not 0 <= version <= _LATEST_EVER:
+            raise _damaged(f"version {version}")
         if version > len(MIGRATIONS):
             db.execute("ROLLBACK")
             raise NotReady("journal-newer", file=str(self._path), version=version, known=len(MIGRATIONS))
@@ -184,6 +208,30 @@ def _is_closed(folder: Path) -> bool:
     """Whether nothing can be written into it, or, where it is not there, into what would hold it."""
     there = next((one for one in (folder, *folder.parents) if one.exists()), folder)
     return not os.access(there, os.W_OK | os.X_OK)
+
+
+def _number(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _facts(text: object) -> dict[str, Any]:
+    """Of one intent; of a damaged row none: that something was begun is still known."""
+    try:
+        found = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {}
+
+
+def _is_time(at: object) -> bool:
+    return isinstance(at, (int, float)) and math.isfinite(at)
 
 
 def _damaged(told: str) -> sqlite3.Error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import struct
-import time
 from pathlib import Path
 
 import google_crc32c
@@ -70,9 +69,7 @@ def test_tensorflow_reads_every_point_of_every_metric_and_finds_every_checksum_r
     assert found["tensorboard"] in (None, found["counts"])  # None: this engine has no TensorBoard
 
 
-@pytest.mark.slow
-def test_a_million_steps_are_written_in_seconds(tmp_path: Path) -> None:
-    many, began = some_points(1_000_000), time.monotonic()
-    table.write_csv(tmp_path / "metrics.csv", many)
-    tensorboard.write_events(tmp_path, many)
-    assert time.monotonic() - began < 20  # 2 s on an idle machine
+def test_a_hundred_thousand_steps_are_all_written(tmp_path: Path) -> None:
+    table.write_csv(tmp_path / "metrics.csv", some_points(100_000))
+    with (tmp_path / "metrics.csv").open() as file:
+        assert sum(1 for _ in file) == 100_001
