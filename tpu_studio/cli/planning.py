@@ -401,6 +401,20 @@ def _waits(limits: Mapping[str, Any]) -> str:
     return told if not away else f"{told}; with this computer off {figures.duration(float(away) * 3600)} at most"
 
 
+def _besides_rows(made: Plan) -> list[list[str]]:
+    """What it costs besides the chips; the whole of it is held back from the cap."""
+    from tpu_studio.planner.report import besides
+
+    parts = besides.besides(made)
+    if not parts:
+        return []
+    held = besides.reserved(made)
+    from_start = f"; {held} of it reserved from the start" if held else ""
+    rows = [["Besides", f"{besides.total(made)}, in the cap{from_start}"]]
+    rows += [["", f"{one.title}: {one.cost}. {one.how}"] for one in parts]
+    return [*rows, ["", besides.places(made)], ["", besides.OWN_CODE]]
+
+
 def _rented_rows(made: Plan) -> list[list[str]]:
     """What is rented, at what price, how the bill is capped, and what happens at the end."""
     from tpu_studio.domain import figures
@@ -414,6 +428,7 @@ def _rented_rows(made: Plan) -> list[list[str]]:
     return [
         ["Machine", f"{made.accelerator}, {made.job['where.tier']}, in {', '.join(made.job['where.zones'])}"],
         ["Price", rate],
+        *_besides_rows(made),
         ["Cap", cap(made)],
         *_worst_row(made),
         ["Waits", _waits(limits)],

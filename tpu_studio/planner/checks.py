@@ -13,14 +13,14 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue, title_of
+from tpu_studio.domain.catalogue import catalogue, region_of, title_of
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.planner.rented import Rented, cents_up
 from tpu_studio.planner.work import Memory
-from tpu_studio.wire.extras import all_in_usd_per_hour, reserve_of
+from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Check
@@ -201,6 +201,22 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
             {"where.accelerator": "auto"},
             {"accelerator": resolved.values["where.accelerator"]},
         )
+
+
+def of_bucket(resolved: Resolved, extras: Mapping[str, Any]) -> Iterator[Check]:
+    """Machine and bucket in different regions: what they exchange is charged. Refused where its price is unknown and
+    real; else priced, and asked for with the plan."""
+    home = str(extras.get("bucket_region") or "")
+    zones = [str(zone) for zone in resolved.values["where.zones"] or ()]
+    apart = list(dict.fromkeys(region for zone in zones if (region := region_of(zone)) != home))
+    if not home or not apart:
+        return
+    usd = part_of(extras, "traffic").get("usd")
+    facts = {"bucket": home, "regions": apart, "usd": usd}
+    if usd is None and resolved.values["where.place"] == "cloud":
+        yield Check("bucket-too-far", "error", "What traffic to the bucket costs from there is not known", None, facts)
+    else:
+        yield Check("bucket-elsewhere", "warning", "The machine may not come in the bucket's region", None, facts)
 
 
 def of_time_and_money(

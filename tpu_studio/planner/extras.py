@@ -127,7 +127,7 @@ def _hourly(
     id: str, what: str, count: int, each: float | None, hours: float, expected: bool, rate: str, note: str
 ) -> dict[str, Any]:
     per_hour = 0.0 if each is None else count * each
-    how = [_how(what, count, "each an hour", each), _how("time at most", round(hours, 2), "hours", None)]
+    how = [_how(count, "", what if count == 1 else what.replace(" ", "s ", 1), each, "an hour"), _time(hours)]
     usd = None if each is None else per_hour * hours
     told = _part(id, usd, usd if expected or usd is None else 0.0, how, rate, note)
     told |= {"usd_per_hour": _usd(per_hour), "usd_per_hour_expected": _usd(per_hour if expected else 0.0)}
@@ -145,8 +145,8 @@ def _operations_usd(loan: Loan, hours: float, copies: int, machines: int) -> tup
 def _operations(loan: Loan, moved: Moved, hours: float, machines: int) -> dict[str, Any]:
     usd, a, b = _operations_usd(loan, hours, moved.copies, machines)
     how = [
-        _how("writes and listings (class A)", a, "each", rates.operation_usd("a")),
-        _how("reads (class B)", b, "each", rates.operation_usd("b")),
+        _how(a, "", "writes and listings (class A)", 1000.0 * rates.operation_usd("a"), "a thousand"),
+        _how(b, "", "reads (class B)", 1000.0 * rates.operation_usd("b"), "a thousand"),
     ]
     each = _operations_usd(loan, 1.0, 0, 0)[0]
     return _part("operations", usd, usd / 2.0, how, "operations_usd_per_1000", "") | {"usd_per_hour": _usd(each)}
@@ -162,8 +162,8 @@ def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     size = _kept_bytes(moved, hours)
     rate = rates.storage_usd_per_gb_month(loan.bucket)
     how = [
-        _how("data, copies, result, events", round(size / rates.GB, 3), "GB, each a month", rate),
-        _how("kept", 30, "days", None),
+        _how(round(size / rates.GB, 4), "GB", "of data, copies, result and events", rate, "a month"),
+        _how(30, "days", "kept"),
     ]
     note = "Then the bucket's own rule deletes it."
     return _part("storage", rates.kept_usd(size, loan.bucket), None, how, "storage_usd_per_gb_month", note)
@@ -174,10 +174,9 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     events = EVENTS_BYTES_PER_STEP * moved.steps + EVENTS_BYTES_PER_HOUR * hours
     down = (moved.result + 2 * events) / rates.GB
     usd = down * rates.internet_usd_per_gb()
-    how = [_how("result and events to this computer", round(down, 4), "GB, each", rates.internet_usd_per_gb())]
+    how = [_how(round(down, 4), "GB", "to this computer", rates.internet_usd_per_gb(), "a GB")]
     apart = [region for region in loan.regions if region != loan.bucket]
     if not apart:
-        how.append(_how("between machine and bucket, one region", 0, "GB, each", 0.0))
         return _part("traffic", usd, None, how, "internet_usd_per_gb", "")
     known = [rates.between_usd_per_gb(loan.bucket, region) for region in apart]
     each = None if None in known else max(rate for rate in known if rate is not None)
@@ -185,19 +184,24 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     read = machines * loan.workers * (moved.data + BUNDLE_BYTES) + (machines - 1) * loan.workers * moved.state
     written = moved.copies * moved.state + moved.result + 2 * events
     across = (read + written) / rates.GB
-    how.append(_how(f"between {loan.bucket} and {', '.join(apart)}", round(across, 4), "GB, each", each))
+    how.append(_how(round(across, 4), "GB", f"between {loan.bucket} and {', '.join(apart)}", each, "a GB"))
     return _part(
         "traffic", None if each is None else usd + across * each, None, how, "between_regions_usd_per_gb", ""
     )  # fmt: skip
 
 
 def _tasks(loan: Loan) -> dict[str, Any]:
-    how = [_how("stops from outside: calls", TASKS_PER_ATTEMPT, "of a million a month that are free", 0.0)]
+    how = [_how(TASKS_PER_ATTEMPT, "", "calls for the stops from outside", 0.0, "of a million a month")]
     return _part("tasks", 0.0, 0.0, how, "tasks", "")
 
 
-def _how(what: str, amount: float, unit: str, usd_each: float | None) -> dict[str, Any]:
-    return {"what": what, "amount": amount, "unit": unit, "usd_each": usd_each}
+def _how(amount: float, unit: str, what: str, usd: float | None = None, per: str = "") -> dict[str, Any]:
+    """*usd* for each *per*; without a *per* it is an amount alone."""
+    return {"amount": amount, "unit": unit, "what": what, "usd": usd, "per": per}
+
+
+def _time(hours: float) -> dict[str, Any]:
+    return _how(round(hours, 2), "hours", "at most")
 
 
 def _part(

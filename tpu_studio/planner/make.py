@@ -435,6 +435,7 @@ class _Draft:
             allowed.checks(self.rented, place) if self.rented is not None and not self.free else (),
             colab.checks(self.estimate) if self.free else (),
             checks.of_memory(self.memory, self._needed_bytes, self._limit_bytes, self.resolved, self.devices),
+            checks.of_bucket(self.resolved, extras),
             checks.of_time_and_money(self.resolved, self.estimate, hours, money, self.job.given, self._price, extras),
         ):
             found += [check for check in group if check.id not in known]

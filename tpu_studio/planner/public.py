@@ -12,6 +12,8 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
     """Ranges are ``{"low","expected","high"}``; nothing costs anything on this computer unless a price is pretended.
 
     ``worst_case_usd`` only where something is rented; null: no price is known, or nothing ends a machine that hangs.
+    ``extras`` neither: what it costs besides the chips, part by part (``wire.extras``), at most; ``cost_usd`` is the
+    chips'.
     """
     memory = plan.memory
     return {
@@ -31,6 +33,7 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
         "alternatives": [dict(one) for one in plan.alternatives],
         "verdict": dict(plan.verdict),
         **_from_own_runs(plan),
+        **({"extras": dict(plan.extras)} if plan.extras else {}),
         **({"worst_case_usd": worst.usd} if (worst := worst_case(plan)) else {}),
     }
 

@@ -114,7 +114,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     zones = tuple(given) or areas.areas(known, part, tier, place)
     if not given and zones:
         reasons["where.zones"] = areas.why(known, part, tier, zones)
-    price = known.price(part.generation, part.chips, zones[0], tier) if zones else None
+    price = _dearest(known, part, zones, tier)
     problem, why = ("", "") if verdict.possible else ("accelerator-impossible", verdict.why)
     if not zones and not problem:
         problem, why = "accelerator-impossible", f"No area lends {title_of(part.accelerator_type)} as {tier}."
@@ -122,6 +122,13 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     if not backend and not problem:
         problem, why = "accelerator-impossible", _not_lent(job, part)
     return Rented(part, zones, tier, price, reasons, problem, why, backend)
+
+
+def _dearest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> Price | None:
+    """Of all areas that may be asked: the cap holds wherever it comes from. None: one of them has no known price."""
+    prices = [known.price(part.generation, part.chips, zone, tier) for zone in zones]
+    found = [price for price in prices if price is not None]
+    return max(found, key=lambda price: price.usd_per_chip_hour) if found and len(found) == len(prices) else None
 
 
 def _backend(job: Job, known: Catalogue, part: Slice) -> str:

@@ -10,10 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.planner.report.besides import TITLES, small
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runrented import lender
 
 FILE = ("result", "receipt.json")
+_ON_TOP = "Taxes, and what your own code moved or stored by itself, come on top."
+_PARTS = {
+    "disk": "Google says that a TPU VM includes its boot disk; the bill may tell otherwise.",
+    "storage": "What was kept, until the bucket's own rule deletes it.",
+    "operations": "Those of machine and computer, as both counted them.",
+    "traffic": "What came down to this computer, and between regions.",
+    "tasks": "A million calls a month are free.",
+}
 
 
 def read_receipt(run: Path) -> Mapping[str, Any]:
@@ -28,6 +37,7 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     """Cost first, then each machine, then what stays."""
     place = str(told.get("place"))
     facts = [_cost(told, place)]
+    facts += [_part(one) for one in told.get("parts") or () if isinstance(one, dict)]
     facts += [_machine(one, place) for one in told.get("made") or ()]
     in_vain = [one for one in told.get("asked_in_vain") or () if one]
     if in_vain:
@@ -50,11 +60,39 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
     least, most = usd if least is None else min(least, usd), max(usd, most or 0.0)
     shown = figures.money_between(least, most)
     if shown != figures.money(usd) and rate:
-        spans = [figures.duration(one / rate * 3600.0) for one in (least, most)]
-        span = f"{spans[0]} to {spans[1]}" if least else f"Up to {spans[1]}"
+        bounds = _spans(told, least, most, rate)
+        spans = [figures.duration(one) for one in bounds]
+        span = spans[0] if spans[0] == spans[1] else f"{spans[0]} to {spans[1]}" if bounds[0] else f"Up to {spans[1]}"
         more = f"{span} at {figures.money(rate)} an hour: no record tells it exactly, and the bill lies in between."
-    more += " Nothing was charged: practice." if place == "practice" else " Taxes, storage and traffic come on top."
-    return Fact(label, shown, more)
+    if place == "practice":
+        return Fact(label, shown, f"{more} Nothing was charged: practice.")
+    if told.get("parts"):
+        return Fact(label, shown, f"{more} {_ON_TOP}")
+    return Fact(label, shown, f"{more} Taxes, storage and traffic come on top.")
+
+
+def _spans(told: Mapping[str, Any], least: float, most: float, rate: float) -> tuple[float, float]:
+    """Seconds of all machines, at least and at most, with those that nobody saw."""
+    parts = [one for one in told.get("parts") or () if isinstance(one, dict)]
+    chips = next((one for one in parts if one.get("id") == "chips"), None)
+    if chips is None:
+        return least / rate * 3600.0, most / rate * 3600.0
+    unseen = max(0.0, most - sum(_number(one.get("usd_at_most")) or 0.0 for one in parts))
+    low, high = (_number(chips.get(name)) or 0.0 for name in ("usd_at_least", "usd_at_most"))
+    return low / rate * 3600.0, (high + unseen) / rate * 3600.0
+
+
+def _part(one: Mapping[str, Any]) -> Fact:
+    """What a part of the bill came to; the parts sum up to the cost."""
+    id = str(one.get("id"))
+    usd, least, most = (_number(one.get(name)) for name in ("usd", "usd_at_least", "usd_at_most"))
+    title = TITLES.get(id, id)
+    if usd is None:
+        return Fact(title, "Price unknown", "In no sum; Google's bill tells.")
+    least, most = usd if least is None else least, usd if most is None else most
+    if figures.money(least) == figures.money(most):
+        return Fact(title, small(usd).capitalize(), _PARTS.get(id, ""))
+    return Fact(title, f"{small(usd)}, at most {figures.money(most)}".capitalize(), _PARTS.get(id, ""))
 
 
 def _machine(one: Mapping[str, Any], place: str) -> Fact:

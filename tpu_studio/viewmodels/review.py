@@ -12,9 +12,11 @@ from typing import Any
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner.make import margin_boot_s
+from tpu_studio.planner.report import besides
 from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
+from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import OFFSETS_S
 
@@ -67,6 +69,10 @@ class Review:
     """The sign-in ends before the run may: what that means. "": it does not."""
     armed: str = ""
     """What will go wrong on the practice cloud, "" where nothing is armed."""
+    besides: tuple[Fact, ...] = ()
+    """Each thing that is charged besides the chips, what it costs at most and how that is worked out."""
+    told: tuple[str, ...] = ()
+    """What is true of them all: where machine and bucket are, what is in no figure."""
 
     @property
     def stops(self) -> Fact:
@@ -122,6 +128,10 @@ def review_of(
         time = planwords.time_range(plan.time_s) if plan.time_s else ""
         label = "Would cost" if practice else "Cost"
         facts.append(Fact(label, planwords.money_range(plan.cost_usd), time))
+    if besides.total(plan):
+        held = besides.reserved(plan)
+        more = f"Listed below; counted in the cap, {held} of it from the start." if held else "Counted in the cap."
+        facts.append(Fact("Besides the chips", besides.total(plan).capitalize(), more))
     facts.append(_cap(plan))
     facts.append(_waits(plan))
     return Review(
@@ -145,6 +155,8 @@ def review_of(
         lower=_lower(plan),
         outlives="" if practice else outlives,
         armed=armed if practice else "",
+        besides=tuple(Fact(one.title, one.cost.capitalize(), one.how) for one in besides.besides(plan)),
+        told=(besides.places(plan), besides.OWN_CODE) if plan.extras else (),
     )  # fmt: skip
 
 
@@ -198,7 +210,7 @@ def _lower(plan: Plan) -> tuple[Lower, ...]:
 
 def _beyond(plan: Plan) -> str:
     """What a machine that hangs may cost beyond that, and what ends it then."""
-    rate = float((plan.price or {}).get("usd_per_hour") or 0.0)
+    rate = all_in_usd_per_hour(plan.price, plan.extras) or 0.0
 
     def late(name: str) -> str:
         seconds = float(plan.limits.get(name) or 0.0)
@@ -260,7 +272,10 @@ def _end(plan: Plan, practice: bool, tier: str) -> tuple[str, ...]:
         "The machine is deleted, and its absence is proved; the receipt says when.",
     ]
     whose, costs = ("the practice", "would cost") if practice else ("your", "costs")
-    told.append(f"The results stay in {whose} bucket until you delete them; storage {costs} a little.")
+    told.append(
+        f"The results stay in {whose} bucket for 30 days, then its own rule deletes them there; what that {costs} is "
+        "counted above."
+    )
     if tier == "spot":
         told.append(
             "If Google takes the machine back, the model is saved; the run goes on with the next one while this app "

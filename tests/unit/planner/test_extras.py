@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tpu_studio.data.looked import Look
+from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.make import make_plan
+from tpu_studio.planner.public import plan_to_public_json
+from tpu_studio.planner.report import besides
+from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.extras import part_of
@@ -111,3 +117,48 @@ def test_a_cap_below_the_reserve_and_a_first_minute_is_refused_with_the_figure()
     assert least > plan.extras["fixed_usd"]
     enough = planned(job("mlp", "digits", where={"place": "cloud"}, limits={"money_usd": least}), DIGITS)
     assert not [one for one in enough.blocking if one.id == "money-limit-too-small"]
+
+
+def test_areas_outside_the_buckets_region_are_priced_at_the_dearest_and_asked_for():
+    where = {"place": "cloud", "tier": "spot", "accelerator": "v5litepod-1", "zones": ["us-central1-a", "us-west4-a"]}
+    plan = make_plan(job("mlp", "digits", where=where), DIGITS, now=NOW, computer=LAPTOP, bucket_region="us-central1")
+    assert plan.price is not None
+    assert plan.price["usd_per_hour"] == pytest.approx(0.52536)  # us-west4's; us-central1 asks 0.29771
+    told = next(check for check in plan.checks if check.id == "bucket-elsewhere")
+    assert told.level == "warning" and told.facts["regions"] == ["us-west4"]
+    near = {**where, "zones": ["us-central1-a"]}
+    plan = make_plan(job("mlp", "digits", where=near), DIGITS, now=NOW, computer=LAPTOP, bucket_region="us-central1")
+    assert not [check for check in plan.checks if check.id.startswith("bucket-")]
+
+
+def test_where_the_way_to_the_bucket_has_no_known_price_nothing_real_is_rented():
+    where = {"place": "cloud", "accelerator": "v5litepod-1", "zones": ["europe-west4-b"]}
+    plan = make_plan(job("mlp", "digits", where=where), DIGITS, now=NOW, computer=LAPTOP, bucket_region="us-west4")
+    told = next(check for check in plan.blocking if check.id == "bucket-too-far")
+    said = say_check(told.id, told.title, told.facts)
+    assert "us-west4" in said.title and "europe-west4" in said.title and said.action
+
+
+def test_the_words_name_each_part_its_amounts_and_what_is_in_no_figure():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS)
+    words = besides.besides(plan)
+    assert [one.title for one in words] == [besides.TITLES[part["id"]] for part in plan.extras["parts"]]
+    disk = next(one for one in words if one.title == "Disks")
+    assert disk.how.startswith("1 disk of 100 GB at $0.0") and "an hour" in disk.how and disk.source
+    unknown = Loan(("us-central2-b",), "on-demand", 1, False)
+    parts = extras_of(unknown, SMALL, hours=1.0, money_usd=None, usd_per_hour=3.0)
+    told = besides.besides(replace(plan, extras=parts))
+    assert "price unknown" in [one.cost for one in told]
+    assert besides.total(replace(plan, extras=parts)).endswith("and what has no known price")
+    assert plan_to_public_json(plan)["extras"] == plan.extras
+
+
+def test_the_worst_case_holds_the_reserve_once_and_disks_as_long_as_the_machine_is_there():
+    plan = planned(job("mlp", "digits", where={"place": "cloud"}, limits={"hours": 2.0, "money_usd": 500.0}), DIGITS)
+    assert plan.price is not None
+    rate = plan.price["usd_per_hour"] + plan.extras["machine_usd_per_hour"]
+    beyond_s = max(plan.limits["margin_s"], plan.limits["margin_boot_s"])
+    worst = worst_case(plan)
+    assert worst is not None and worst.usd is not None
+    cap = plan.extras["reserved_usd"] + 2.0 * rate
+    assert worst.usd == pytest.approx(cap + rate * beyond_s / 3600.0, abs=0.011)

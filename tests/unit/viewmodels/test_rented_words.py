@@ -33,6 +33,7 @@ from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.receipt import receipt_of
 from tpu_studio.viewmodels.review import longest_s, review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
+from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.ports import RunSummary
@@ -232,7 +233,7 @@ def test_where_google_ends_a_machine_itself_the_worst_case_is_that_limit_and_not
     for where in ({"backend": "compute-engine", "accelerator": "v6e-1"}, {"tier": "flex-start"}):
         plan = plan_at("cloud", **where)
         assert plan.price is not None and plan.limits["margin_boot_s"] == 1800.0
-        usd = figures.money(plan.price["usd_per_hour"] / 2.0)
+        usd = figures.money((all_in_usd_per_hour(plan.price, plan.extras) or 0.0) / 2.0)  # disk and address go on too
         told = f"Google's own limit ends it: up to 30 min later, {usd} more at most."
         review = review_of(plan, date.fromisoformat(plan.price["as_of"]))
         assert told in {fact.label: fact for fact in review.facts}["Stops at"].more

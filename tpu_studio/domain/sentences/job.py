@@ -253,6 +253,19 @@ CHECKS: dict[str, Entry] = {
         f"Getting ready alone costs something, so do storage and traffic, and a model needs a minute at least. {NOTHING_CHARGED}",
         f"Set “Cost limit” (limits.money_usd) to {_usd(f, 'least_usd')} or more, or to “auto”.",
     ),
+    "bucket-elsewhere": lambda f: Sentence(
+        f"The bucket is in {f.text('bucket', 'one region')}, and the machine may come in {f.text('regions', 'another')}",
+        "Data, copies of the model and results then cross between regions, which Google charges. The plan counts it in "
+        "the cap, at the dearest of these areas; no other area is asked.",
+        "Choose areas in the bucket's region, or start it as it is.",
+    ),
+    "bucket-too-far": lambda f: Sentence(
+        f"The bucket is in {f.text('bucket', 'another region')}, and what it costs to reach it from "
+        f"{f.text('regions', 'the machine')} is not known",
+        f"Data, copies of the model and results would cross between regions, without a limit that holds. "
+        f"{NOTHING_CHARGED}",
+        "Choose areas near the bucket, or set up a bucket in the machine's region on the account page.",
+    ),
     "money-limit-unused": Sentence(
         "The cost limit does nothing here",
         "Training on this computer costs nothing.",

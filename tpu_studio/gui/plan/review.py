@@ -53,6 +53,12 @@ def open_review(
     column.addLayout(facts_grid(tuple(fact for fact in review.facts if fact is not review.stops)))
     if review.warning:
         column.addWidget(Note(review.warning, "", "warn"))
+    if review.besides:
+        column.addWidget(Divider())
+        column.addWidget(Text("What is charged besides the chips, at most", "label-strong"))
+        column.addLayout(facts_grid(review.besides))
+        for line in review.told:
+            column.addWidget(Text(line, "caption", "text_2"))
     column.addWidget(Divider())
     column.addWidget(Text("What ends the bill", "label-strong"))
     for net in review.nets:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from tpu_studio.domain import figures
+from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 
 
 def cap(plan: Plan) -> str:
     """The limit, and what may lie beyond it: `$0.43, and up to $0.40 (20 min) more if the machine hangs …`."""
-    limits, price = plan.limits, plan.price or {}
+    limits, rate = plan.limits, all_in_usd_per_hour(plan.price, plan.extras)
     told = f"{figures.money(limits['money_usd'])}, and " if limits.get("money_usd") else "none, and "
-    boot = _beyond(float(limits.get("margin_boot_s") or 0.0), price)
+    boot = _beyond(float(limits.get("margin_boot_s") or 0.0), rate)
     platform = "platform" in limits.get("stops", ())
     if limits.get("without_outside_stop"):
         return told + (f"up to {boot} more if the machine hangs, when Google's own limit ends it" if platform
                        else "no end if the machine hangs while this computer is off")  # fmt: skip
-    told += f"up to {_beyond(float(limits['margin_s']), price)} more if the machine hangs and has to be stopped from "
+    told += f"up to {_beyond(float(limits['margin_s']), rate)} more if the machine hangs and has to be stopped from "
     told += "outside"
     if limits.get("margin_boot_s"):
         told += f"; {boot} if it hangs before it has begun and this computer is off"
@@ -34,7 +32,7 @@ def nets(plan: Plan) -> str:
     return f"{told}, and this computer while it is on"
 
 
-def _beyond(seconds: float, price: Mapping[str, Any]) -> str:
+def _beyond(seconds: float, rate: float | None) -> str:
     """How long at most, and for how much where the price is known."""
-    most = figures.money(price["usd_per_hour"] * seconds / 3600.0) if price.get("usd_per_hour") else ""
+    most = figures.money(rate * seconds / 3600.0) if rate else ""
     return f"{most} ({figures.duration(seconds)})" if most else figures.duration(seconds)

@@ -15,6 +15,7 @@ from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import TIER_WORDS, about, loaned
 from tpu_studio.planner.broken import broken
+from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME
 from tpu_studio.planner.report.plot import Point, plot
@@ -207,6 +208,7 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
         if plan.price:
             as_of = f" (as of {plan.price['as_of']})" if plan.price.get("as_of") else ""
             told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour{as_of}"))
+        told += [(f"Besides: {one.title}", f"{one.cost}. {one.how} {one.source}") for one in besides(plan)]
         told += [("Stops when it has cost", cap(plan)), ("Ended by", nets(plan))]
     elif limits.get("money_usd"):
         told.append(("Stops when it has cost", figures.money(float(limits["money_usd"]))))
