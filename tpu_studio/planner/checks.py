@@ -211,12 +211,12 @@ def of_bucket(resolved: Resolved, extras: Mapping[str, Any]) -> Iterator[Check]:
     apart = list(dict.fromkeys(region for zone in zones if (region := region_of(zone)) != home))
     if not home or not apart:
         return
-    usd = part_of(extras, "traffic").get("usd")
+    usd, where = part_of(extras, "traffic").get("usd"), ", ".join(apart)
     facts = {"bucket": home, "regions": apart, "usd": usd}
     if usd is None and resolved.values["where.place"] == "cloud":
-        yield Check("bucket-too-far", "error", "What traffic to the bucket costs from there is not known", None, facts)
+        yield Check("bucket-too-far", "error", f"What traffic between {home} and {where} costs is not known", None, facts)
     else:
-        yield Check("bucket-elsewhere", "warning", "The machine may not come in the bucket's region", None, facts)
+        yield Check("bucket-elsewhere", "warning", f"The machine may come in {where}; the bucket is in {home}", None, facts)
 
 
 def of_time_and_money(
