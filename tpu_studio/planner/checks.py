@@ -214,9 +214,11 @@ def of_bucket(resolved: Resolved, extras: Mapping[str, Any]) -> Iterator[Check]:
     usd, where = part_of(extras, "traffic").get("usd"), ", ".join(apart)
     facts = {"bucket": home, "regions": apart, "usd": usd}
     if usd is None and resolved.values["where.place"] == "cloud":
-        yield Check("bucket-too-far", "error", f"What traffic between {home} and {where} costs is not known", None, facts)
+        title = f"What traffic between {home} and {where} costs is not known"
+        yield Check("bucket-too-far", "error", title, None, facts)
     else:
-        yield Check("bucket-elsewhere", "warning", f"The machine may come in {where}; the bucket is in {home}", None, facts)
+        title = f"The machine may come in {where}; the bucket is in {home}"
+        yield Check("bucket-elsewhere", "warning", title, None, facts)
 
 
 def of_time_and_money(
