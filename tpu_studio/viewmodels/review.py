@@ -195,7 +195,7 @@ def _lower(plan: Plan) -> tuple[Lower, ...]:
     if worst is None or worst.usd is None or worst.cap_usd is None:
         return ()
     told = []
-    wait, rate = float(plan.limits.get("wait_hours") or 0.0), float((plan.price or {}).get("usd_per_hour") or 0.0)
+    wait, rate = float(plan.limits.get("wait_hours") or 0.0), all_in_usd_per_hour(plan.price, plan.extras) or 0.0
     platform = "platform" in (plan.limits.get("stops") or ())
     if not platform and wait > SHORT_WAIT_H:
         saved = float(plan.limits.get("margin_boot_s") or 0.0) - margin_boot_s(SHORT_WAIT_H, platform=False)

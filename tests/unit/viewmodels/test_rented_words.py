@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
@@ -195,7 +196,7 @@ def test_the_worst_case_is_a_figure_of_its_own_beside_the_cap_with_what_lowers_i
     plan = plan_at("cloud")
     assert plan.price is not None
     review = review_of(plan, date.fromisoformat(plan.price["as_of"]))
-    rate, cap_usd = plan.price["usd_per_hour"], review.worst.cap_usd  # type: ignore[union-attr]
+    rate, cap_usd = all_in_usd_per_hour(plan.price, plan.extras) or 0.0, review.worst.cap_usd  # type: ignore[union-attr]
     hang_h = plan.limits["margin_boot_s"] / 3600.0
     assert review.cap_figure == figures.money(plan.limits["money_usd"])
     assert review.cap_words == f"or after {planwords.hours(plan.limits['hours'])}, whichever comes first"
@@ -215,7 +216,8 @@ def test_a_worst_case_without_an_end_is_told_by_the_day():
     assert plan.price is not None
     without = replace(plan, limits={**plan.limits, "without_outside_stop": True})
     review = review_of(without, date.fromisoformat(plan.price["as_of"]))
-    assert review.worst_figure == f"{figures.money(plan.price['usd_per_hour'] * 24)} a day"
+    each = plan.price["usd_per_hour"] + plan.extras["machine_usd_per_hour"]
+    assert review.worst_figure == f"{figures.money(math.ceil(each * 2400.0) / 100.0)} a day"
     assert "until somebody deletes it" in review.worst_words and review.lower == ()
 
 
