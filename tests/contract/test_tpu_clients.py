@@ -82,7 +82,7 @@ def test_tpu_v2_lists_what_there_is(client: tpu_v2.TpuClient):
 def test_tpu_v2_understands_a_refusal_with_its_details(start_practice: Start):
     with client_of(start_practice("quota-zero")) as client, pytest.raises(exceptions.TooManyRequests) as refused:
         create(client)
-    assert refused.value.metadata["quota_limit"] == "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI"
+    assert refused.value.metadata["quota_limit"] == "TPUV5sPreemptibleLitepodServingPerProjectPerZoneForTPUAPI"
     assert "Limit: 0 in zone us-west4-a." in refused.value.message
 
 

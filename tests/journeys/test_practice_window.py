@@ -156,5 +156,5 @@ def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(
     services = studio.services
     assert services is not None
     qtbot.waitUntil(lambda: services.runs.summary(run).settled, timeout=150 * SECONDS)
-    assert services.runs.summary(run).usd == 0.0
+    assert services.runs.summary(run).usd < 0.01  # no machine: what was asked and kept in the bucket
     assert machines_of(practice) == []

@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,8 @@ def stop(home: Path) -> bool:
         if not _machines_left(home):
             return False
         record = start_or_join(home)
-    _call(record, "POST", "/practice/stop")
+    with suppress(OSError):  # it may be gone before it has answered; whether it is, the lock tells
+        _call(record, "POST", "/practice/stop")
     give_up = time.monotonic() + STOP_S
     while _is_held(home):
         if time.monotonic() > give_up:
@@ -200,7 +201,7 @@ def _call(record: dict[str, Any], method: str, path: str, body: dict[str, Any] |
         if refused.code == 400:
             raise ValueError(str(json.loads(text)["error"]["message"])) from refused
         raise OSError(str(refused)) from refused
-    except error.URLError as failed:
+    except (error.URLError, HTTPException) as failed:
         raise OSError(str(failed)) from failed
 
 
