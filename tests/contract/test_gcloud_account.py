@@ -28,5 +28,13 @@ def test_gcloud_reads_services_projects_billing_and_quota(start_practice: Start,
     assert "value" not in infos[tool.V6E]["dimensionsInfos"][0].get("details", {})  # none allowed there
 
 
+def test_gcloud_makes_a_role_of_what_google_has_and_of_nothing_else(start_practice: Start, tmp_path: Path) -> None:
+    gcloud = tool.Gcloud(tmp_path, start_practice())
+    make = ("iam", "roles", "create", "mine", "--project=practice-project")
+    refused = gcloud(*make, "--permissions=tpu.queuedResources.delete", fails=True)
+    assert "Permission tpu.queuedResources.delete is not valid" in refused
+    assert gcloud.read(*make, "--permissions=tpu.nodes.delete")["includedPermissions"] == ["tpu.nodes.delete"]
+
+
 def test_gcloud_sets_lists_and_deletes_an_outside_stop(start_practice: Start, tmp_path: Path) -> None:
     tool.tasks(tool.Gcloud(tmp_path, start_practice()))

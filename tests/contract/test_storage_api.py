@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from tests.contract.conftest import Answer, Call, Start, caller
+from tpu_studio.practice.iam import make_account
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.storage import service
 
@@ -340,6 +341,9 @@ def test_who_may_what_comes_from_the_buckets_own_policy(call: Call, practice: Pr
     email = "someone@practice-project.iam.gserviceaccount.com"
     viewer: dict[str, Any] = {"role": "roles/storage.objectViewer", "members": [f"serviceAccount:{email}"]}
     policy["bindings"].append(viewer)
+    unheard_of = call("PUT", f"/storage/v1/b/{BUCKET}/iam", policy)
+    assert (unheard_of.status, unheard_of.error["message"]) == (400, f"Service account {email} does not exist.")
+    make_account(practice.cloud, "practice-project", email)
     assert call("PUT", f"/storage/v1/b/{BUCKET}/iam", policy).status == 200
     assert call("PUT", f"/storage/v1/b/{BUCKET}/iam", policy).status == 412  # its etag is old now
 

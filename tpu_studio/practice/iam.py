@@ -259,9 +259,13 @@ def default_account(cloud: Cloud) -> str:
 def account(cloud: Cloud, email: str) -> dict[str, Any] | None:
     """The record of a service account that is there, known, and switched on."""
     record = cloud.db.get("account", email)
-    if record is None or record.get("disabled") or record.get("known_at", 0.0) > cloud.clock.now():
-        return None
-    return record
+    return record if record is not None and is_known(cloud, email) and not record.get("disabled") else None
+
+
+def is_known(cloud: Cloud, email: str) -> bool:
+    """Whether a service account is there, and was not made just now."""
+    record = cloud.db.get("account", email)
+    return record is not None and record.get("known_at", 0.0) <= cloud.clock.now()
 
 
 def make_account(cloud: Cloud, project: str, email: str, **words: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Any
 
-from tpu_studio.practice import consumers, policies
+from tpu_studio.practice import consumers, iam, policies
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.server import require
@@ -160,6 +160,10 @@ class Buckets:
         record = self._service.bucket(request.match["bucket"])
         self._service.need(request, "storage.buckets.setIamPolicy", record)
         cloud, resource = self._service.cloud, f"buckets/{record['name']}"
+        for member in (one for binding in bindings for one in binding.get("members", [])):
+            kind, _, email = member.partition(":")
+            if kind == "serviceAccount" and not iam.is_known(cloud, email):
+                raise GoogleError(400, message=f"Service account {email} does not exist.", reason="invalid")
         with cloud.db.transaction():
             if asked.get("etag") and asked["etag"] != cloud.principals.policy(resource)["etag"]:
                 raise conditions.failed()
