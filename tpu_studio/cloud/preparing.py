@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.cloud import startup
+from tpu_studio.cloud import carried, startup
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire import plan as plans
@@ -25,17 +25,21 @@ class Preparation:
 
     Args:
         scratch: Folder for one data piece at a time (64 MB, or as large as the largest file); default: the system's.
+        installer: Where on this computer the installer is that machines of Compute Engine are given; see `carried`.
     """
 
-    def __init__(self, scratch: Path | None = None) -> None:
-        self._scratch = scratch
+    def __init__(
+        self, scratch: Path | None = None, installer: Callable[[Mapping[str, Any]], Path] = carried.installer
+    ) -> None:
+        self._scratch, self._installer = scratch, installer
 
     def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
         """See `ports.Preparing`; also ``runtime``, the image for the TPU API. Whatever *progress* raises cancels."""
         generation = catalogue().slice(plan.accelerator).generation
         pieces = data_pieces(plan.job)
         packed = bundle(plan)
-        total = len(packed) + sum(piece.size for piece in pieces)
+        installer = self._installer_for(plan)
+        total = len(packed) + sum(piece.size for piece in pieces) + (installer.stat().st_size if installer else 0)
         sha256 = hashlib.sha256(packed).hexdigest()
         name = f"runs/{run}/job/bundle-{sha256}.tar.gz"
         progress(0, total)
@@ -48,7 +52,9 @@ class Preparation:
             data.append(self._bring(side, piece, done, total, progress))
             done += piece.size
             progress(done, total)
+        told = {} if installer is None else {"installer": self._carry(side, installer, done, total, progress)}
         return {
+            **told,
             "bundle": {"object": name, "sha256": sha256, "bytes": len(packed)},
             "data": data,
             "environment": startup.environment(plan.framework, generation),
@@ -56,6 +62,18 @@ class Preparation:
             "trust_code": plan.job.model == "file",
             "runtime": startup.runtime(plan.framework, generation),
         }
+
+    def _installer_for(self, plan: Plan) -> Path | None:
+        """Where the machine's image has none. Practice machines have their environment. Raises RunError."""
+        if plan.place == "practice" or not catalogue().by_compute_engine(plan.accelerator, plan.job.values):
+            return None
+        return self._installer(startup.installer())
+
+    def _carry(self, side: CloudSide, path: Path, before: int, total: int, progress: Progress) -> dict[str, Any]:
+        sha256 = startup.installer()["sha256"]
+        name = f"data/{sha256}.whl"
+        side.mailbox.upload(path, name, lambda done, whole: progress(before + done, total))
+        return {"object": name, "sha256": sha256, "bytes": path.stat().st_size}
 
     def is_current(self, pieces: Mapping[str, Any]) -> bool:
         return pieces.get("guardian_sha256") == startup.guardian_sha256()

@@ -76,6 +76,12 @@ def runtime(framework: str, generation: str) -> str:
     return str(_table()["runtimes"].get(framework, {}).get(catalogue().generation(generation).id, ""))
 
 
+def installer() -> Mapping[str, Any]:
+    """What a machine without pip gets: ``name``, ``version``, ``platform``, ``sha256`` of a wheel."""
+    found: Mapping[str, Any] = _table()["installer"]
+    return found
+
+
 def guardian_sha256() -> str:
     return hashlib.sha256(guardian_pyz()).hexdigest()
 

@@ -22,7 +22,7 @@ from tpu_studio.trainer.guardian.vm import config as vm_config
 from tpu_studio.trainer.guardian.vm.unpack import unpack
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import CloudRefused, DataError, ModelError
-from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.job import Job, parse, set_values
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Progress
 
@@ -231,6 +231,23 @@ def test_all_is_brought_once_and_told_as_it_goes(tmp_path: Path) -> None:
         data = box.held[one["object"]]
         assert (hashlib.sha256(data).hexdigest(), len(data)) == (one["sha256"], one["bytes"])
     assert plans.loads(box.held["runs/diamonds-k3f7/plan.json"]) == plans.loads(plans.dumps(made))
+
+
+def test_a_machine_of_compute_engine_is_brought_its_installer(tmp_path: Path) -> None:
+    wheel = tmp_path / "uv.whl"
+    wheel.write_bytes(b"a wheel" * 1000)
+    box, asked = Box(), list[Any]()
+    preparing = Preparation(tmp_path, lambda wanted: (asked.append(wanted), wheel)[1])
+    told: list[tuple[int, int]] = []
+    there = set_values(plan().job, {"where.backend": "compute-engine"})
+    for place, job, brought in (("cloud", there, True), ("cloud", plan().job, False), ("practice", there, False)):
+        made = replace(plan(), job=job, place=place, accelerator="v6e-1", run="digits-k3f7")
+        pieces = preparing.upload(side(box), made, "digits-k3f7", lambda done, total: told.append((done, total)))
+        assert ("installer" in pieces) == brought
+        assert told[-1][0] == told[-1][1]
+    ((wanted,), name) = (asked, f"data/{asked[0]['sha256']}.whl")
+    assert (wanted["name"], wanted["platform"]) == ("uv", "manylinux_2_17_x86_64")
+    assert box.held[name] == wheel.read_bytes()
 
 
 def test_what_progress_raises_cancels(tmp_path: Path) -> None:

@@ -450,6 +450,12 @@ CHECKS: dict[str, Entry] = {
         "Each takes its share of every step. All of them are charged, and all are deleted together.",
         "",
     ),
+    "installer-unfetched": lambda f: Sentence(
+        "What the machine installs its Python with could not be fetched",
+        f"Machines of Compute Engine have no installer of their own; TPU Studio brings uv, 18 MB, and checks it."
+        f"{f.said()} {NOTHING_CHARGED}",
+        "Look at the network, or install the training engine, which has pip; then start the run again.",
+    ),
     "compute-engine-untried": Sentence(
         "A TPU of Compute Engine may not open",
         "Two people report that JAX could not open one there (START_SESSION failed), another that it could; the TPU "

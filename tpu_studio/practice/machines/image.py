@@ -54,9 +54,10 @@ def make_disk(machine: Machine, folder: Path, worker: int) -> None:
     (_bin(folder, worker) / "date").unlink(missing_ok=True)
     if skew is not None:
         _skewed_clock(lead, _bin(folder, worker), float(skew["seconds"]))
-    _python(_bin(folder, worker) / "python3", _plain_python(), lead if skew is not None else None)
+    python = _plain_python() if machine.backend == "tpu" else _without_pip(folder, worker)
+    _python(_bin(folder, worker) / "python3", python, lead if skew is not None else None)
     ready = machines.vm_root(folder, worker) / READY
-    offered = None if "environment-install-fails" in machine.faults else ready_environment(machine)
+    offered = None if _nothing_installs(machine) else ready_environment(machine)
     if offered is None:
         ready.unlink(missing_ok=True)
     else:
@@ -128,7 +129,7 @@ def environment(machine: Machine, folder: Path, worker: int, *, metadata_port: i
         "PYTHONDONTWRITEBYTECODE": "1",
         **frameworks(machine),
     }
-    if "environment-install-fails" in machine.faults:
+    if _nothing_installs(machine):
         told |= {"PIP_INDEX_URL": _NO_INDEX, "UV_DEFAULT_INDEX": _NO_INDEX, "PIP_RETRIES": "0", "UV_HTTP_TIMEOUT": "2"}
         told |= {"PIP_CONFIG_FILE": os.devnull, "UV_NO_CONFIG": "1", "PIP_NO_CACHE_DIR": "1", "UV_NO_CACHE": "1"}
     return told
@@ -181,6 +182,21 @@ def _plain_python() -> str:
         return str(getattr(sys, "_base_executable", "") or sys.executable)
     engine = _engine_python()
     return os.path.realpath(engine) if engine else shutil.which("python3") or ""
+
+
+def _nothing_installs(machine: Machine) -> bool:
+    return "environment-install-fails" in machine.faults or machine.doubts.get("install-sources") == "blocked"
+
+
+def _without_pip(folder: Path, worker: int) -> str:
+    """The same Python with nothing installed, as on images of Compute Engine: an environment of its own, empty."""
+    root = machines.worker_folder(folder, worker) / "bare"
+    python, real = root / "bin" / "python3", Path(_plain_python())
+    if not python.is_symlink():
+        python.parent.mkdir(parents=True, exist_ok=True)
+        (root / "pyvenv.cfg").write_text(f"home = {real.parent}\ninclude-system-site-packages = false\n", "utf-8")
+        python.symlink_to(real)
+    return str(python)
 
 
 def _bin(folder: Path, worker: int) -> Path:

@@ -21,11 +21,9 @@ LABEL = "tpu-studio"
 
 
 def rules_of(plan: Plan, limits: Limits) -> Rules:
-    lenders = catalogue().lenders(catalogue().slice(plan.accelerator))
-    backend = plan.job.values.get("where.backend") or next(iter(lenders), "tpu-api")
     return Rules(
         zones=tuple(str(zone) for zone in plan.job["where.zones"]),
-        backend="compute" if backend == "compute-engine" else "tpu",
+        backend="compute" if catalogue().by_compute_engine(plan.accelerator, plan.job.values) else "tpu",
         wait_s=float(plan.job["limits.wait_hours"]) * 3600.0,
         silence_s=SILENCE_S + 120.0,
         boot_s=BOOT_S,

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -55,6 +56,19 @@ for name in told.list_supported_metrics():
 cat "$TPU_STUDIO_VM_ROOT/ready.json"
 echo up
 """
+
+
+@pytest.mark.parametrize("backend", ["tpu", "compute"])
+def test_machines_of_compute_engine_have_a_python_without_pip(world: World, backend: str) -> None:
+    asks = '#!/bin/sh\npython3 -c \'import sys, subprocess as s; print(s.call([sys.executable, "-m", "pip", "-V"]))\''
+    asks += "\necho up\nsleep 1000\n"
+    spec = machine_spec("n1", asks)
+    name = f"projects/{spec.project}/zones/{spec.zone}/instances/n1"
+    spec = replace(spec, backend=backend, resource=name if backend == "compute" else spec.resource)
+    world.fleet.start(spec.resource, spec)
+    world.up(spec.resource)
+    absent = "No module named pip" in world.console(spec.resource)
+    assert absent == (backend == "compute")
 
 
 def test_on_a_practice_machine_libtpu_is_there_and_says_that_its_numbers_are_practice(world: World) -> None:

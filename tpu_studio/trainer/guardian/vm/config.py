@@ -84,6 +84,8 @@ class Config:
     bundle: Piece
     data: tuple[Piece, ...]
     environment: Environment
+    installer: Piece | None
+    """A wheel of uv, where the image has no pip."""
     own_code: bool
 
     @property
@@ -156,6 +158,7 @@ def _config(tree: Mapping[str, Any]) -> Config:
             tuple(_matching("package", each, _PACKAGE) for each in environment.get("packages") or []),
             tuple(_link(each) for each in environment.get("find_links") or []),
         ),
+        installer=_piece(tree["installer"], "installer") if tree.get("installer") is not None else None,
         own_code=tree.get("trust_code") is True,
     )
 

@@ -1,7 +1,8 @@
 """The Python that trains: a ready one where the machine's image offers it, else made here with the plan's exact pins.
 
 Made once: a mark beside it names the pins it was made from. Python itself comes from the system where it has the right
-version, else through ``uv`` (the images of TPU VMs have 3.10, which frameworks no longer support).
+version, else through ``uv`` (the images of TPU VMs have 3.10, which frameworks no longer support; those of Compute
+Engine have no pip either, so it comes from the bucket there).
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import hashlib
 import json
 import os
 import queue
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -26,6 +29,7 @@ from tpu_studio.trainer.guardian.vm.config import Environment
 
 READY = "ready.json"
 _UV = "uv>=0.5,<1"
+_PROGRAM = re.compile(r"uv-[0-9][0-9A-Za-z.]*\.data/scripts/uv")
 _TRIES = 3
 _LINES = 30
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE")
@@ -41,10 +45,17 @@ class Ready:
     env: Mapping[str, str]
 
 
-def prepare(root: Path, wanted: Environment, told: Callable[[str], None], check: Callable[[], None]) -> Ready:
+def prepare(
+    root: Path,
+    wanted: Environment,
+    told: Callable[[str], None],
+    check: Callable[[], None],
+    installer: Callable[[], Path] | None = None,
+) -> Ready:
     """The Python to train with.
 
     Args:
+        installer: Gives the wheel of uv that was brought for this machine; None: pip of the image fetches one.
         told: Called with what is being done, for people.
         check: Called at least once a second; may raise to give up.
 
@@ -62,7 +73,7 @@ def prepare(root: Path, wanted: Environment, told: Callable[[str], None], check:
     mark.unlink(missing_ok=True)
     for number in range(1, _TRIES + 1):
         try:
-            _make(root, folder, wanted, told, check)
+            _make(root, folder, wanted, told, check, installer)
             break
         except EnvironmentFailed:
             if number == _TRIES:
@@ -96,7 +107,12 @@ def _offered(path: Path) -> Ready:
 
 
 def _make(
-    root: Path, folder: Path, wanted: Environment, told: Callable[[str], None], check: Callable[[], None]
+    root: Path,
+    folder: Path,
+    wanted: Environment,
+    told: Callable[[str], None],
+    check: Callable[[], None],
+    installer: Callable[[], Path] | None,
 ) -> None:
     told(f"Python {wanted.python}")
     shutil.rmtree(folder, ignore_errors=True)
@@ -105,16 +121,44 @@ def _make(
     if found and _can_make(found):
         _run([found, "-m", "venv", str(folder)], {}, told, check)
     else:
-        boot = root / "boot"
-        pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--upgrade"]
-        _run([*pip, "--target", str(boot), _UV], {"PIP_CACHE_DIR": str(cache)}, told, check)
-        uv = [sys.executable, "-m", "uv", "venv", "--seed", "--python", wanted.python, str(folder)]
-        own = {"PYTHONPATH": str(boot), "UV_CACHE_DIR": str(cache), "UV_PYTHON_INSTALL_DIR": str(root / "pythons")}
-        _run(uv, own, told, check)
+        uv, own = _uv(root, cache, told, check, installer)
+        argv = [*uv, "venv", "--seed", "--python", wanted.python, str(folder)]
+        _run(argv, {**own, "UV_CACHE_DIR": str(cache), "UV_PYTHON_INSTALL_DIR": str(root / "pythons")}, told, check)
     links = [part for link in wanted.find_links for part in ("--find-links", link)]
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
     if wanted.packages:
         _run([*pip, "--progress-bar", "off", *links, *wanted.packages], {"PIP_CACHE_DIR": str(cache)}, told, check)
+
+
+def _uv(
+    root: Path,
+    cache: Path,
+    told: Callable[[str], None],
+    check: Callable[[], None],
+    installer: Callable[[], Path] | None,
+) -> tuple[list[str], dict[str, str]]:
+    """How uv is started: command line and variables."""
+    if installer is not None:
+        return [str(_unpacked(installer(), root / "uv"))], {}
+    boot = root / "boot"
+    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--upgrade"]
+    _run([*pip, "--target", str(boot), _UV], {"PIP_CACHE_DIR": str(cache)}, told, check)
+    return [sys.executable, "-m", "uv"], {"PYTHONPATH": str(boot)}
+
+
+def _unpacked(wheel: Path, program: Path) -> Path:
+    """The program *uv* out of its wheel, which is a zip; nothing else of it is written. Raises EnvironmentFailed."""
+    fresh = program.with_suffix(".new")
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            (name,) = (one for one in archive.namelist() if _PROGRAM.fullmatch(one))
+            with archive.open(name) as source, open(fresh, "wb") as target:
+                shutil.copyfileobj(source, target)
+    except (zipfile.BadZipFile, ValueError) as error:
+        raise EnvironmentFailed(f"{wheel} holds no uv: {error}") from error
+    fresh.chmod(0o755)
+    os.replace(fresh, program)
+    return program
 
 
 def _can_make(python: str) -> bool:

@@ -13,6 +13,7 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -292,7 +293,9 @@ class OnDuty:
         def told(doing: str) -> None:
             events.say("phase", phase="setting-up", detail="environment", doing=doing, attempt=attempt)
 
-        ready = environment.prepare(self._folder.parent, config.environment, told, self._check)
+        ready = environment.prepare(
+            self._folder.parent, config.environment, told, self._check, self._installer_of(events)
+        )
         argv = ownpython.module(ready.python, "tpu_studio.trainer", "train", "--run", self._run)
         argv += ["--attempt", str(attempt), "--worker", str(self._worker)]
         if config.workers > 1:
@@ -302,6 +305,11 @@ class OnDuty:
         own = code / "model" / "model.py"
         argv += ["--model-file", str(own)] if config.own_code and own.is_file() else []
         return argv, environment.trainer_environment(ready, code)
+
+    def _installer_of(self, events: EventsFile) -> Callable[[], Path] | None:
+        """How to get at the installer that was brought for this machine; None: its image has one."""
+        piece = self._config.installer
+        return None if piece is None else lambda: self._fetched(events, piece, self._folder / "fetched" / piece.sha256)
 
     def _data(self, events: EventsFile, piece: Piece) -> Path:
         """Where the trainer finds it."""
