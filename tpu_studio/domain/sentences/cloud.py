@@ -101,6 +101,12 @@ ERRORS: dict[str, Entry] = {
         f"Google limits how often machines may be asked for. {NOTHING_CHARGED}",
         "Wait a minute; a run that waits for a machine asks again by itself.",
     ),
+    "installer-unfetched": lambda f: Sentence(
+        "What the machine installs its Python with could not be fetched",
+        f"Machines of Compute Engine have no installer of their own; TPU Studio brings uv, 18 MB, and checks it."
+        f"{f.said()} {NOTHING_CHARGED}",
+        "Look at the network, or install the training engine, which has pip; then start the run again.",
+    ),
     "type-not-in-zone": lambda f: Sentence(
         f"{f.text('accelerator', 'This TPU')} is not offered{_zone(f) or ' in this zone'}",
         NOTHING_CHARGED,
@@ -449,12 +455,6 @@ CHECKS: dict[str, Entry] = {
         f"{f.text('machines', 'Several')} machines train one model together",
         "Each takes its share of every step. All of them are charged, and all are deleted together.",
         "",
-    ),
-    "installer-unfetched": lambda f: Sentence(
-        "What the machine installs its Python with could not be fetched",
-        f"Machines of Compute Engine have no installer of their own; TPU Studio brings uv, 18 MB, and checks it."
-        f"{f.said()} {NOTHING_CHARGED}",
-        "Look at the network, or install the training engine, which has pip; then start the run again.",
     ),
     "compute-engine-untried": Sentence(
         "A TPU of Compute Engine may not open",
