@@ -80,6 +80,7 @@ doubts: env
 
 pictures: env engine
 	$(BIN)/python tools/pictures.py
+	$(BIN)/python tools/pictures_account.py
 
 # Needs no .venv: it builds in an environment of its own, with exact versions.
 package:

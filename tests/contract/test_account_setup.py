@@ -210,3 +210,49 @@ def test_one_look_at_everything_changes_nothing(practice: Practice):
     before = seen()
     assert "fail" not in states(doctor_of(practice).check(ready(practice))).values()
     assert seen() == before
+
+
+# ------------------------------------------------------------------------------------------------------ organisations
+
+
+@pytest.mark.parametrize(
+    ("constraint", "said"),
+    [
+        ("gcp.resourceLocations", "allows nothing in us-west4"),
+        ("compute.vmExternalIpAccess", "forbids machines an address"),
+        ("iam.disableServiceAccountCreation", "forbids new service accounts"),
+    ],
+)
+def test_what_an_organisation_forbids_is_told_by_its_rule_with_googles_page(
+    start_practice: Start, constraint: str, said: str
+):
+    practice = start_practice(f"org-policy:constraint={constraint}")
+    practice.cloud.db.delete("account", practice.cloud.settings.stopper)
+    found = row(doctor_of(practice).check(ready(practice)), "org-policy")
+    assert (found.state, found.fix) == ("fail", "request-permissions")
+    assert said in words(found) and constraint in words(found)
+    assert "iam-admin/orgpolicies?project=" in found.facts["page"]
+
+
+def test_key_files_that_are_forbidden_and_accounts_that_are_there_stand_in_nobodys_way(start_practice: Start):
+    for constraint in ("iam.disableServiceAccountKeyCreation", "iam.disableServiceAccountCreation"):
+        practice = start_practice(f"org-policy:constraint={constraint}")
+        assert row(doctor_of(practice).check(ready(practice)), "org-policy").state == "pass"
+        practice.stop()
+
+
+# ------------------------------------------------------------------------------------------------- Google's slowness
+
+
+def test_accounts_and_grants_that_google_does_not_know_at_once_are_waited_for_at_the_first_press(start_practice: Start):
+    """The account is 404 and cannot be bound for up to a minute of the practice clock, a grant counts after another."""
+    practice = start_practice(speed=60.0, iam_lag_s=0.0)
+    choices, doctor = ready(practice), doctor_of(practice)
+    for account in (practice.cloud.settings.runner, choices.stopper):
+        practice.cloud.db.delete("account", account)
+        practice.cloud.principals.set_policy(f"serviceAccounts/{account}", {"bindings": []})
+    practice.cloud.faults.arm("iam-slow", seconds=60.0)
+    for fix in ("make-runner", "make-queue"):
+        choices = doctor.fix(fix, choices)
+    found = states(doctor.check(choices))
+    assert (found["runner"], found["outside-stop"]) == ("pass", "pass")

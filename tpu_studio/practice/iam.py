@@ -43,6 +43,13 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("POST", accounts, schema="iam.v1:CreateServiceAccountRequest", service=_IAM)
     def create_account(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "iam.serviceAccounts.create")
+        if orgpolicy.enforced(cloud, "iam.disableServiceAccountCreation"):
+            raise GoogleError(400, "FAILED_PRECONDITION", "Service account creation is not allowed on this project.", [
+                {"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                 "violations": [{"type": "constraints/iam.disableServiceAccountCreation",
+                                 "subject": f"projects/{project['projectId']}",
+                                 "description": "Service account creation is not allowed on this project."}]}
+            ])  # fmt: skip
         wanted = request.json()
         account_id = wanted.get("accountId", "")
         if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", account_id):

@@ -135,7 +135,8 @@ class AccountViewModel(People):
                 return
             self._results = {**self._results, **{one.id: one for one in found}}
             settling = any(one.facts.get("recent") for one in self._results.values())
-            self._settling_since = (self._settling_since or self._now()) if settling else None
+            if not settling or self._settling_since is None:
+                self._settling_since = self._now() if settling else None
             self._draw_rows(checking=False, checked_at=self._now())
 
         self._tasks.submit(

@@ -216,10 +216,15 @@ class AccountView:
         if left == 0:
             return "Everything is ready"
         unsure = all(row.state in ("pass", "optional", "unknown") for row in self.needed)
-        if unsure:
+        if unsure and not any(row.recent or row.fix for row in self.needed if row.state == "unknown"):
             return "Ready, as far as Google tells"
         words = {1: "One thing is", 2: "Two things are", 3: "Three things are", 4: "Four things are"}
         return f"{words.get(left, f'{left} things are')} left before you can train"
+
+    @property
+    def row_to_press(self) -> Row | None:
+        """The one with the page's filled button."""
+        return next((row for row in self.rows if row.primary and row.button and not row.busy), None)
 
     @property
     def next_press(self) -> str:
@@ -228,7 +233,7 @@ class AccountView:
             return ""
         if self.doing or any(row.busy for row in self.rows):
             return "Working; nothing to press."
-        if (row := next((row for row in self.rows if row.primary and row.button), None)) is not None:
+        if (row := self.row_to_press) is not None:
             return f"Next: {row.button}."
         if any(row.recent for row in self.rows):
             return "Nothing to press: Google needs a few minutes, and this looks again by itself."

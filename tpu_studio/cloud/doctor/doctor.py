@@ -13,13 +13,12 @@ from typing import Any
 from google.auth.transport.requests import Request
 
 from tpu_studio.cloud import addresses, errors
-from tpu_studio.cloud.doctor import accounts, alert, names, network, pages, quota, rights
+from tpu_studio.cloud.doctor import accounts, alert, names, network, org, pages, quota, rights
 from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.repairs import Repairs
 from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.queues import allows
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
 from tpu_studio.domain.quota import TRAINING
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
@@ -178,27 +177,7 @@ class GoogleDoctor:
         return Result("permissions", "fail", facts, fix="request-permissions")
 
     def _org_policy(self, choices: Choices) -> Result:
-        api = self._apis(choices.project).policies
-
-        def policy(constraint: str) -> Mapping[str, Any]:
-            path = f"/v2/projects/{segment(choices.project)}/policies/{constraint}:getEffectivePolicy"
-            try:
-                return api.get(path).get("spec") or {}
-            except CloudRefused as error:
-                if error.id == "not-found":
-                    return {}
-                raise
-
-        stops = []
-        if not allows(policy("gcp.resourceLocations"), choices.region):
-            stops.append("gcp.resourceLocations")
-        if _denies_all(policy("compute.vmExternalIpAccess")):
-            stops.append("compute.vmExternalIpAccess")
-        if stops:
-            return Result(
-                "org-policy", "fail", {"policies": stops, "region": choices.region}, fix="request-permissions"
-            )
-        return Result("org-policy", "pass", {})
+        return org.look(self._apis(choices.project), choices)
 
     def _network(self, choices: Choices) -> Result:
         return network.look(self._apis(choices.project), choices)
@@ -435,6 +414,3 @@ def _blocks(before: Result, id: str) -> bool:
         return id != "runner" and str(before.facts.get("why")) in errors.UNCLEAR
     return before.state not in ("pass", "optional")
 
-
-def _denies_all(spec: Mapping[str, Any]) -> bool:
-    return any(rule.get("denyAll") for rule in spec.get("rules") or ())

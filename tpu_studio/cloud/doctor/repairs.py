@@ -15,7 +15,7 @@ from tpu_studio.cloud import errors
 from tpu_studio.cloud.doctor import alert, names, network
 from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.policies import Granting
-from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting, not_known_yet, not_on_yet
+from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting, not_on_yet
 from tpu_studio.cloud.queues import RETRIES, has_retries
 from tpu_studio.cloud.session import Api, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
@@ -146,7 +146,7 @@ class Repairs:
         self._let_act(choices, address, [member, *self._my_member])
         if choices.bucket:
             self._granting.on_bucket(self._apis.storage, choices.bucket, {names.BUCKET_ROLE: member})
-        if choices.stopper:
+        if choices.stopper and self._is_there(choices, choices.stopper):
             self._let_act(choices, choices.stopper, [member])  # it moves its own stops, which act as that one
         return replace(choices, runner=address)
 
@@ -202,8 +202,8 @@ class Repairs:
         what = f"{address} was made just now and is not known everywhere yet"
 
         def again(error: StudioError) -> bool:
-            early = error.id == "permission-missing" and address in self._fresh
-            return not_known_yet(error) or (early and self._may_grant(choices))
+            early = error.id == "permission-missing" and self._may_grant(choices)
+            return address in self._fresh and (early or error.id == "not-found")
 
         self._waiting.until(lambda: self._granting.on_account(iam, path, {names.ACT_AS_ROLE: members}), again, what)
 

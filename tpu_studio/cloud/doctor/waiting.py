@@ -16,7 +16,7 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 
 T = TypeVar("T")
 
-ACCOUNT_S = 180.0
+ACCOUNT_S = 600.0
 """For an account or a role that was made just now."""
 SERVICE_S = 600.0
 """For a service that was switched on just now."""
@@ -69,11 +69,9 @@ class Waiting:
 
 
 def not_known_yet(error: StudioError) -> bool:
-    """Whether a refusal is one of what was made just now and is not known everywhere."""
+    """Whether a grant was refused because the account or role in it is not known everywhere yet."""
     raw = str(error.facts.get("raw", ""))
-    if error.id == "bad-request":
-        return "does not exist" in raw or "is not supported for this resource" in raw
-    return error.id == "not-found"
+    return error.id == "bad-request" and ("does not exist" in raw or "is not supported for this resource" in raw)
 
 
 def not_on_yet(error: StudioError) -> bool:

@@ -141,8 +141,8 @@ _FAIL: dict[str, Entry] = {
     ),
     "org-policy": lambda f: Sentence(
         "",
-        f"{_some(f.raw('policies'))} forbids it in {f.text('region', 'this area')}.",
-        "Ask your organisation's administrator, or use a project of your own.",
+        " ".join(_rule(str(one), f) for one in f.raw("policies") or ()) or "One of its rules forbids it.",
+        "Ask your organisation's administrator, or use a project of your own, outside of it.",
     ),
     "network": lambda f: _closed(f) if f.raw("closed") else Sentence(
         "", f"The project has no network “{f.text('network', 'default')}”.", "We can make one. It costs nothing."
@@ -203,6 +203,8 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
     good = _NEUTRAL[id]
     if state == "waiting":
         after = NAMES.get(f.text("after"), "the step above")
+        if id == "services" and f.raw("missing"):  # the first are on, and Google asks who pays before it switches on the others
+            return Sentence(good, f"{len(f.raw('missing') or ())} more can be turned on once billing is on.", "")
         return Sentence(good, f"Waits for {after}.", "")
     told = {**cloud.ERRORS, **reaching.ERRORS}.get(f.text("why"))
     if told is None:
@@ -256,7 +258,11 @@ def _roles(items: Any) -> str:
 
 
 def _services(items: Any) -> str:
-    plain = {"tpu": "Cloud TPU", "compute": "Compute Engine", "storage": "Cloud Storage", "cloudtasks": "Cloud Tasks"}
+    plain = {
+        "tpu": "Cloud TPU", "compute": "Compute Engine", "storage": "Cloud Storage", "cloudtasks": "Cloud Tasks",
+        "serviceusage": "Service Usage", "cloudresourcemanager": "Resource Manager", "cloudbilling": "Cloud Billing",
+        "iam": "Identity and Access Management", "cloudquotas": "Cloud Quotas", "orgpolicy": "Organization Policy",
+    }  # fmt: skip
     return _some([plain.get(str(one).partition(".")[0], str(one)) for one in items or ()])
 
 
@@ -301,6 +307,15 @@ def _project(f: Facts) -> Sentence:
     if f.raw("key"):
         return Sentence("", told, "Choose one that the key file may use: a key file cannot make projects.")
     return Sentence("", told, "Choose one, or make a new one: that costs nothing.")
+
+
+def _rule(constraint: str, f: Facts) -> str:
+    told = {
+        "gcp.resourceLocations": f"It allows nothing in {f.text('region', 'this area')}; another area may do.",
+        "compute.vmExternalIpAccess": "It forbids machines an address of their own, which a TPU needs to report.",
+        "iam.disableServiceAccountCreation": "It forbids new service accounts, and a run needs two.",
+    }.get(constraint, "It forbids what a run needs.")
+    return f"{told} ({constraint})"
 
 
 def _lacking(f: Facts) -> str:

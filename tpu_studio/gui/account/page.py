@@ -46,7 +46,7 @@ _LOOK = {
 }
 SENTENCE = "Everything Google Cloud needs before it can lend you a TPU. Checking is free and changes nothing."
 PRACTICE = "Practice: nothing here is real. Prices say what it would cost."
-PRACTICE_SENTENCE = "What Google Cloud will need, to rehearse. Practice runs start without any of it."
+PRACTICE_SENTENCE = "What Google Cloud will need, to rehearse: the same rows and the same presses."
 
 
 class AccountPage(QWidget):
@@ -209,24 +209,24 @@ class AccountPage(QWidget):
             icon, tone, word = _LOOK[row.state]
             if row.id == "test-loan" and row.state == "optional":
                 icon, tone = "circle-dashed", "text_2"
-            if row.recent:
+            if row.recent or row.busy:
                 icon, tone, word = "circle-dashed", "text_2", "In a moment"
             stop = "Stop waiting" if row.busy and view.doing else ""
             shown = CheckRow(
                 row.title, row.text, icon=icon, tone=tone,
                 state="Working …" if row.busy else word,
-                action=stop if row.busy else row.button, blocking=row.state == "fail" and row.primary,
-                link="Open Google's page" if row.page else "",
+                action=stop if row.busy else row.button, blocking=row.state == "fail" and row.primary and not row.busy,
+                link="Open Google's page" if row.page and not row.busy else "",
             )  # fmt: skip
             shown.linked.connect(lambda row=row: QDesktopServices.openUrl(QUrl(row.page)))
             if row.action or row.details:
                 shown.setToolTip(plain("\n\n".join(part for part in (row.action, row.details) if part)))
             if shown.button is not None:
                 shown.button.setAccessibleName(f"{stop or row.button}: {row.title}")
-                if not row.primary:
+                if not row.primary or row.busy:
                     shown.button.set_kind("secondary")
                 shown.acted.connect(lambda row=row: self._mend(row))
-                if shown.button.accessibleName() == had or (next_step is None and row.primary):
+                if shown.button.accessibleName() == had or (next_step is None and row.primary and not row.busy):
                     next_step = shown.button
             self.rows.addWidget(shown)
         if here and next_step is not None:
