@@ -19,6 +19,7 @@ from tpu_studio.cloud.signin.secrets import PrivateFile
 from tpu_studio.domain.standing import from_json
 from tpu_studio.local.consents import Consents
 from tpu_studio.practice import daemon
+from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.viewmodels import settings_file
 from tpu_studio.workflow import desk
@@ -215,3 +216,11 @@ def test_nothing_unpickles_and_code_is_run_in_one_place() -> None:
             assert not (word in ("run", "Popen", "call", "check_output") and "shell" in given), path
             assert ast.unparse(node.func) not in ("os.system", "os.popen"), path
     assert runs == ["trainer/models/own.py"]
+
+
+@pytest.mark.parametrize(
+    "made", [lambda home: JournalFile(home / "journal.db").disconnect(), lambda home: Index(home).close()]
+)
+def test_a_new_home_is_nobody_elses_to_read(tmp_path: Path, made: Callable[[Path], None]) -> None:
+    made(tmp_path / "home")
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o700

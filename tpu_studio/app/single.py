@@ -1,14 +1,20 @@
 """One window for each TPU_STUDIO_HOME: a second start hands its file to the first and leaves.
 
-A local socket named after the home folder. On Unix a crash leaves the socket's name behind; it is removed only after
-a connection to it was refused, so a living first window is never robbed of it.
+A local socket named after the home folder. It lies where only this person can make a name, else another one of this
+computer could take it first, be handed what is opened, and keep the window from opening. On Unix a crash leaves the
+socket's name behind; it is removed only after a connection to it was refused, so a living first window is never robbed
+of it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -17,6 +23,7 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 CONNECT_MS = 300
 ANSWER_MS = 2000
+LONGEST = 100  # bytes of a path that a socket can have, on every system
 
 
 class FirstWindow(QObject):
@@ -64,9 +71,25 @@ class FirstWindow(QObject):
             self._early.append(path)
 
 
-def socket_name(home: Path) -> str:
-    digest = hashlib.sha256(str(home.expanduser().resolve()).encode()).hexdigest()
-    return f"tpu-studio-{digest[:16]}"
+def socket_name(home: Path) -> str | None:
+    """A path in a folder of this person's own, a pipe's name on Windows (there Qt sees to it); None: there is none."""
+    home = home.expanduser().resolve()
+    name = f"tpu-studio-{hashlib.sha256(str(home).encode()).hexdigest()[:16]}"
+    if sys.platform == "win32":
+        return name
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    beside = [Path(runtime)] if os.path.isabs(runtime) else []
+    fitting = (str(folder / name) for folder in (*beside, home) if _is_own(folder))
+    return next((path for path in fitting if len(os.fsencode(path)) <= LONGEST), None)
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether it is this person's, and nobody else may write into it."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 class Answer(Enum):
@@ -77,8 +100,11 @@ class Answer(Enum):
 
 def hand_over(home: Path, path: str) -> Answer:
     """Give *path* to a window that is open for *home*."""
+    name = socket_name(home)
+    if name is None:
+        return Answer.NOBODY
     socket = QLocalSocket()
-    socket.connectToServer(socket_name(home))
+    socket.connectToServer(name)
     if not socket.waitForConnected(CONNECT_MS):
         return Answer.NOBODY
     socket.write(json.dumps({"open": path}).encode() + b"\n")
@@ -92,7 +118,11 @@ def become_first(home: Path, parent: QObject | None = None) -> FirstWindow | Non
     """Listen for later starts; None when the name cannot be had (then the window works without this)."""
     server = QLocalServer()
     server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+    with suppress(OSError):  # a home that cannot be made is told where it is needed
+        home.expanduser().mkdir(parents=True, exist_ok=True, mode=0o700)
     name = socket_name(home)
+    if name is None:
+        return None
     if not server.listen(name):
         QLocalServer.removeServer(name)  # left by a crash: nobody answered in hand_over
         if not server.listen(name):

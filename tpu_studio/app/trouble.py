@@ -30,7 +30,7 @@ def start_log(home: Path) -> None:
     terminal.setFormatter(_OneLine("%(levelname)s %(message)s"))
     handlers: list[logging.Handler] = [terminal]
     try:
-        log_file(home).parent.mkdir(parents=True, exist_ok=True)
+        log_file(home).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with log_file(home).open("ab"):  # else each line would complain
             pass
         kept = RotatingFileHandler(log_file(home), maxBytes=LARGEST_BYTES, backupCount=1, encoding="utf-8", delay=True)

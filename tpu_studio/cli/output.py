@@ -122,7 +122,7 @@ class Output:
 
         log = home_folder() / "errors.log"
         try:
-            log.parent.mkdir(parents=True, exist_ok=True)
+            log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with open(log, "a", encoding="utf-8") as file:
                 told = without_secrets("".join(traceback.format_exception(error)))
                 file.write(time.strftime("\n%Y-%m-%d %H:%M:%S\n") + told)

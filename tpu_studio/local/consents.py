@@ -62,7 +62,7 @@ class Consents:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """App and command line may agree at the same time."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fd = os.open(self._file.with_name(".consent.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -39,7 +39,7 @@ class Side:
         self, place: str, home: Path, endpoints: Endpoints, open_browser: Callable[[str], bool] = webbrowser.open
     ) -> None:
         folder = folder_of(place, home)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.place, self.endpoints, self._folder, self._browse = place, endpoints, folder, open_browser
         self.signing = Accounts(folder, endpoints, self._secrets)
         self.choices = ChoicesFile(folder)

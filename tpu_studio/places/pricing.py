@@ -64,7 +64,7 @@ def refresh(
             return Priced(None, error)
         _use(place, kept[1], kept[0])
         return Priced(kept[0], error)
-    file.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomically(file, json.dumps({"format": 1, "date": today.isoformat(), "rows": rows}).encode())
     _use(place, rows, today)
     return Priced(today)

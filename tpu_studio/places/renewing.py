@@ -77,7 +77,7 @@ def refresh(
             Api(who.endpoints.tpu, http, patience=patience), Api(who.endpoints.compute, http, patience=patience),
             who.project, zones, today, before=before, told=told, cancelled=cancelled,
         )  # fmt: skip
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomically(_file(place, home), json.dumps(found.to_json()).encode())
     if cancelled():
         priced = pricing.use_kept(home, today, place)

@@ -59,7 +59,7 @@ class Database:
         self._lock = threading.RLock()
         self._boot = this_machine()["boot"]
         try:
-            home.mkdir(parents=True, exist_ok=True)
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._db = self._open()
         except (OSError, sqlite3.OperationalError) as error:
             raise refused(home, error) from error

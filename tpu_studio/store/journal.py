@@ -57,7 +57,7 @@ class JournalFile:
         self.put_aside: Path | None = None
         self.fresh, self._file = False, 0
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._db = self._opened()
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             raise self._not_ready(error) from error

@@ -1,5 +1,6 @@
 """One window for each home folder."""
 
+import os
 import subprocess
 import sys
 
@@ -53,3 +54,31 @@ def test_a_window_that_does_not_answer_keeps_its_place(qapp, first, tmp_path, mo
 
 def test_another_home_is_another_window(qapp, first, tmp_path):
     assert hand_over(tmp_path / "other", "") is Answer.NOBODY
+
+
+def test_the_socket_lies_where_nobody_else_can_make_a_name(tmp_path, monkeypatch):
+    own, open_to_others = tmp_path / "own", tmp_path / "open"
+    own.mkdir(mode=0o700)
+    open_to_others.mkdir()
+    open_to_others.chmod(0o777)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    assert single.socket_name(own).startswith(str(own))
+    assert single.socket_name(open_to_others) is None
+    assert become_first(open_to_others) is None
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(own))
+    assert single.socket_name(open_to_others).startswith(str(own))
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be two people")
+def test_another_person_of_this_computer_cannot_take_the_name_first(qtbot, tmp_path, monkeypatch):
+    """Tried: whoever had it was told what is opened, and no window came."""
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    program = "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])"
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", program]
+    taken = subprocess.run([*command, single.socket_name(home)], capture_output=True, text=True)
+    assert taken.returncode != 0 and "ermission" in taken.stderr
+    window = become_first(home)
+    assert window is not None
+    window.close()
