@@ -26,8 +26,9 @@ VERBS = {
     "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",
     "doctor": "doctor",
     "practice": "practice", "sweep": "sweeping", "catalogue": "catalogue",
+    "live-check": "livechecking",
 }  # fmt: skip
-FUNCTIONS = {"import": "import_", "catalogue": "catalogue_"}
+FUNCTIONS = {"import": "import_", "catalogue": "catalogue_", "live-check": "live_check"}
 """Verbs whose name is something else in Python, or in their module."""
 
 

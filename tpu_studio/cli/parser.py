@@ -252,6 +252,17 @@ def parser() -> argparse.ArgumentParser:
     sweep.add_argument("--delete", action="store_true", help="delete what TPU Studio made; buckets with results stay")
     sweep.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
+    live = verb(
+        "live-check",
+        "Settle on your own account what this program assumes of Google: free reads, then, if you agree, a few small "
+        "things and one TPU for minutes.",
+        "tpu-studio live-check --on practice --yes",
+    )
+    live.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    live.add_argument("--yes", action="store_true", help="also what makes something, and the one machine")
+    live.add_argument("--max-usd", type=float, default=1.0, metavar="X", help="it stays below this (1)")
+    live.add_argument("--save", metavar="FILE", help="what was seen, without names, to send to the project")
+
     known = verb(
         "catalogue",
         "What TPU Studio knows of TPUs: areas, slices, machines, images, prices, each with its source and day.",

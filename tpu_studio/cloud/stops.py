@@ -53,7 +53,7 @@ class TaskStops:
             CloudUnclear: Whether one stands could not be found out.
         """
         queue = self.queue(ref)
-        self._open(queue)
+        self.open(queue)
         standing = self._in(queue, ref)
         used = [int(found["n"]) for name in standing if (found := _NAME.match(name.rpartition("/")[2]))]
         next_n = max(used, default=0) + 1
@@ -119,7 +119,7 @@ class TaskStops:
 
     # ------------------------------------------------------------------------------------------------------ calls
 
-    def _open(self, queue: str) -> None:
+    def open(self, queue: str) -> None:
         """The queue, made if absent, with our retries, and set going if it was paused: a paused one never fires."""
         path = f"/v2/{_path(queue)}"
         try:

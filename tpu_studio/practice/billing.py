@@ -77,7 +77,10 @@ def install(router: Router, cloud: Cloud) -> None:
             raise not_found(request.match["service"])
         if request.one("currencyCode", "USD") != "USD":
             raise GoogleError(400, "INVALID_ARGUMENT", "The practice price list is in USD only.")
-        return page(request, "skus", list(skus.of_service(request.match["service"])), most=5000)
+        told = list(skus.of_service(request.match["service"]))
+        if cloud.doubts.way("price-descriptions"):
+            told = [{**one, "description": f"Accelerator usage, type {number}"} for number, one in enumerate(told)]
+        return page(request, "skus", told, most=5000)
 
 
 def _grant(cloud: Cloud) -> None:

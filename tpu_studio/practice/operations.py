@@ -23,7 +23,8 @@ class Operations:
 
         Args:
             parent: ``projects/P/locations/Z``.
-            more: ``foreign``: carry another service's metadata type; ``never``: it does not end (faults).
+            more: ``foreign``: carry another service's metadata type (True), or one of that package; ``never``: it does
+                not end (faults).
         """
         now = self._clock.now()
         name = f"{parent}/operations/operation-{int(now * 1000)}-{secrets.token_hex(6)}-{secrets.token_hex(4)}"
@@ -66,7 +67,9 @@ class Operations:
         return record
 
     def _shown(self, name: str, record: Record) -> Record:
-        package = "google.cloud.common" if record.get("foreign") else f"google.cloud.tpu.{record['version']}"
+        package = f"google.cloud.tpu.{record['version']}"
+        if foreign := record.get("foreign"):
+            package = foreign if isinstance(foreign, str) else "google.cloud.common"
         metadata = {
             "@type": f"type.googleapis.com/{package}.OperationMetadata",
             "createTime": self._clock.rfc3339(record["create"]), "target": record["target"], "verb": record["verb"],

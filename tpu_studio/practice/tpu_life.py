@@ -84,7 +84,7 @@ class Life:
         foreign = self._faults.take("foreign-metadata-type", **about) is not None
         operation = self._operations.begin(
             place.parent, name, "create", version,
-            foreign=foreign or bool(self._cloud.doubts.way("tpu-metadata-type")),
+            foreign="google.cloud.tpu.later" if self._cloud.doubts.way("tpu-metadata-type") else foreign,
             never=self._faults.take("operation-never-ends", **about) is not None,
         )  # fmt: skip
         self._db.put(QR, name, {

@@ -1,0 +1,65 @@
+"""The live check of a place, for the verb and for the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import tpu_studio
+from tpu_studio.wire.errors import NotReady
+
+if TYPE_CHECKING:
+    from tpu_studio.cloud.livecheck.prober import GoogleProber
+    from tpu_studio.workflow.livecheck.checking import Outcome
+    from tpu_studio.workflow.livecheck.ports import Step
+
+DEFAULT_USD = 1.0
+VERSION = tpu_studio.__version__
+
+
+@contextmanager
+def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[], float]]]:
+    """Who asks, and the cloud's time. Raises as `reach`; NotReady ``cloud-not-ready`` without a place for results."""
+    from tpu_studio.cloud.clock import DateClock
+    from tpu_studio.cloud.livecheck.asking import Side
+    from tpu_studio.cloud.livecheck.prober import GoogleProber
+    from tpu_studio.cloud.session import plain_session, session
+    from tpu_studio.cloud.stops import TaskStops
+    from tpu_studio.domain.catalogue import catalogue
+    from tpu_studio.places.reaching import reach
+    from tpu_studio.workflow.livecheck.left import Left
+
+    who = reach(place, home)
+    if not (who.project and who.bucket and who.region):
+        raise NotReady("cloud-not-ready", raw="The account is not set up")
+    ends = who.endpoints
+    zones = [one.zone for one in catalogue().generation("v5e").zones if one.zone.startswith(f"{who.region}-")]
+    zone = next(iter(sorted(zones)), "us-west4-a")
+    clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations")
+    with session(who.credentials, who.project if place == "cloud" else "") as http, plain_session() as plain:
+        stops = TaskStops(
+            http, ends.tasks, ends.orgpolicy, who.project, who.stopper or who.runner,
+            {"tpu": ends.tpu, "compute": ends.compute},
+        )  # fmt: skip
+        side = Side(
+            http, plain, ends, who.project, zone, who.region, who.bucket, who.runner, who.stopper,
+            account=getattr(who.credentials, "service_account_email", "") or place, left=Left(home, who.project),
+            now=clock.now, speed=clock.speed, secret=(who.runner, who.stopper),
+        )  # fmt: skip
+        yield GoogleProber(side, stops), clock.now
+
+
+def live_check(
+    place: str, home: Path, agreed: bool, max_usd: float, *, told: Callable[[Step], None] = lambda step: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Outcome:  # fmt: skip
+    """Ask, and keep what was seen. Raises as `prober_of`, SignedOut."""
+    from tpu_studio.workflow.livecheck.checking import check
+    from tpu_studio.workflow.livecheck.observed import Observations
+
+    with prober_of(place, home) as (prober, now):
+        outcome = check(prober, agreed, max_usd, told=told, cancelled=cancelled)
+        Observations(home).keep(prober.account, prober.project, VERSION, now(), outcome.seen)
+    return outcome
