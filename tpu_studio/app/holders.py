@@ -107,6 +107,7 @@ class RunHolder(Holder):
         model = run_model(self._studio, services, self._run, folder, plan)
         model.planned_again = self._studio.shell.plan_again
         model.planned_elsewhere = self._studio.shell.plan_again
+        model.planned_refused = lambda job, regions: self._studio.shell.plan_again(job, unstoppable=regions)
         self.put(RunPage(model))
 
 

@@ -49,16 +49,19 @@ class Editing(PlanBase):
 
         self._tasks.submit(work, done=lambda job: self._begin(job, path), failed=self._failed)
 
-    def open_draft(self, job: Job, leaving: Leaving | None = None) -> None:
-        """Begin with the settings of an earlier run; *leaving*: its queue is left once this plan starts."""
-        self._begin(job, None, leaving)
+    def open_draft(self, job: Job, leaving: Leaving | None = None, unstoppable: tuple[str, ...] = ()) -> None:
+        """Begin with the settings of an earlier run; *leaving*: its queue is left once this plan starts; *unstoppable*:
+        as in `PlanView`."""
+        self._begin(job, None, leaving, unstoppable)
 
     def open_data(self, path: Path, kind: str) -> None:
         """Begin with data; the model is the good first choice for it."""
         self.new()
         self.choose_data(kind, path)
 
-    def _begin(self, job: Job, file: Path | None, leaving: Leaving | None = None) -> None:
+    def _begin(
+        self, job: Job, file: Path | None, leaving: Leaving | None = None, unstoppable: tuple[str, ...] = ()
+    ) -> None:
         self._past.clear()
         self._future.clear()
         view = self.state.value
@@ -66,6 +69,7 @@ class Editing(PlanBase):
             PlanView(
                 engine=view.engine, running=view.running, saved=job if file else None, file=file,
                 price_trouble=view.price_trouble, account_missing=view.account_missing, leaving=leaving,
+                unstoppable=unstoppable,
             )
         )  # fmt: skip
         self._take(job)

@@ -25,6 +25,11 @@ class Launcher(Protocol):
     def launch(self, plan: Plan, *, beside: bool = False) -> str: ...
 
 
+def waived(plan: Plan) -> Plan:
+    """*plan* for one launch without a stop from outside. No job, setting or default says so."""
+    return replace(plan, limits={**plan.limits, "without_outside_stop": True})
+
+
 class Starting(PlanBase):
     def __init__(self, tasks: Tasks, engine: EngineViewModel, clock: Callable[[], float]) -> None:
         super().__init__(tasks, engine, clock)
@@ -95,11 +100,15 @@ class Starting(PlanBase):
         else:
             self._launch()
 
-    def start_reviewed(self) -> None:
-        """The person has read the review: exactly that plan is launched."""
+    def start_reviewed(self, without_outside_stop: bool = False) -> None:
+        """The person has read the review: exactly that plan is launched. *without_outside_stop*: they agreed to go
+        without for this launch; only where `PlanView.may_waive`."""
         if self.state.value.reviewing:
+            plan = self._reviewed
+            if plan is not None and without_outside_stop and self.state.value.may_waive:
+                plan = waived(plan)
             self._draw(reviewing=False)
-            self._launch(self._reviewed)
+            self._launch(plan)
 
     def leave_review_for_account(self) -> None:
         """The review said what the account needs first; the plan stays as it is."""

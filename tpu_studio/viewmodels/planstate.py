@@ -77,6 +77,7 @@ class PlanView:
     check: The TPU compiler's check of this plan: asked, under way, its answer.
     asking_notebook: The sheet that writes the notebook for Colab is open.
     leaving: The run that waits elsewhere for a machine until this one starts.
+    unstoppable: Regions where this job's launch was refused: no stop from outside can be had there.
     account_missing: What is known to keep Google from lending a TPU, as a button says it; "" when nothing is.
     """
 
@@ -119,12 +120,22 @@ class PlanView:
     asking_notebook: bool = False
     account_missing: str = ""
     leaving: Leaving | None = None
+    unstoppable: tuple[str, ...] = ()
 
     # ------------------------------------------------------------------------------------------------ what is there
 
     @property
     def complete(self) -> bool:
         return draft.is_complete(self.job)
+
+    @property
+    def may_waive(self) -> bool:
+        """The launch gate said that no stop from outside can be had in any of this plan's areas: the person may agree,
+        for one launch, to go without."""
+        if self.plan is None or not self.rented or not self.unstoppable:
+            return False
+        zones = [str(zone) for zone in self.plan.job["where.zones"] or ()]
+        return bool(zones) and all(zone.rpartition("-")[0] in self.unstoppable for zone in zones)
 
     @property
     def rented(self) -> bool:

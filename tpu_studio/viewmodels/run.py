@@ -224,6 +224,7 @@ class RunViewModel:
     ) -> None:
         self.plan = plan
         self.planned_again: Callable[[Job], None] = lambda job: None
+        self.planned_refused: Callable[[Job, tuple[str, ...]], None] = lambda job, regions: None
         self.planned_elsewhere: Callable[[Job, Leaving], None] = lambda job, leaving: None
         self.ask_faults: Callable[[], None] = lambda: None  # open the panel “What could go wrong?”
         self.ask_commands: Callable[[], None] = lambda: None  # show the launch as gcloud commands
@@ -328,7 +329,12 @@ class RunViewModel:
 
     def plan_again(self) -> None:
         """Open a new plan with this run's settings; this run stays as it is."""
-        self.planned_again(draft.of_plan(self.plan))
+        job, end = draft.of_plan(self.plan), self.state.value.view.end
+        if end is not None and end.reason == Reason.NO_OUTSIDE_STOP.value:
+            zones = [str(zone) for zone in self.plan.job["where.zones"] or ()]
+            self.planned_refused(job, tuple(dict.fromkeys(zone.rpartition("-")[0] for zone in zones)))
+        else:
+            self.planned_again(job)
 
     def go_elsewhere(self, changes: Mapping[str, Any]) -> None:
         """Open a plan of the same job with *changes*; this run waits on until that one starts (`Leaving`)."""

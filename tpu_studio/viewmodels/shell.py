@@ -43,6 +43,7 @@ class PlanRequest:
     """What the Plan page shall start from: a job file, the job of an earlier run, data, or nothing (a new run).
 
     *number* tells requests apart; *leaving*: the run whose queue is left once what is planned starts.
+    *unstoppable*: regions in which a launch of this job was refused, for no stop from outside can be had there.
     """
 
     number: int = 0
@@ -52,6 +53,7 @@ class PlanRequest:
     data_kind: str = ""
     place: str = ""
     leaving: Leaving | None = None
+    unstoppable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,9 @@ class ShellViewModel:
     def open_job(self, path: Path) -> None:
         self._plan(PlanRequest(next(self._numbers), job=path))
 
-    def plan_again(self, job: Job, leaving: Leaving | None = None) -> None:
+    def plan_again(self, job: Job, leaving: Leaving | None = None, unstoppable: tuple[str, ...] = ()) -> None:
         """A new plan with the settings of an earlier run."""
-        self._plan(PlanRequest(next(self._numbers), draft=job, leaving=leaving))
+        self._plan(PlanRequest(next(self._numbers), draft=job, leaving=leaving, unstoppable=unstoppable))
 
     def open_run(self, run: str, name: str = "") -> None:
         self._leave_for("run", run, name)

@@ -504,3 +504,17 @@ def test_who_must_sign_in_again_gets_there_by_one_press(page: AccountPage, world
     page.model.sign_in_again("practice")
     assert sheet(page).isVisible() and sheet(page).title.text() == "Sign in to the practice cloud"
     assert not page.model.state.value.asks_way
+
+
+def test_tab_goes_to_the_chosen_way_then_down_its_steps(qtbot: QtBot, page: AccountPage, world: World):
+    world.own = None
+    page.model.look()
+    page.activateWindow()
+    press(qtbot, page.welcome.button)
+    shown = sheet(page)
+    names = []
+    for _ in range(6):
+        shown.focusNextPrevChild(True)
+        names.append(page.window().focusWidget().accessibleName() or page.window().focusWidget().text())
+    at = names.index("How to sign in: With gcloud")
+    assert names[at + 1 : at + 4] == ["Open its page: Install gcloud", "Command", "Copy the command"]

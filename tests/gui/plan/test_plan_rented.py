@@ -13,8 +13,10 @@ from tests.fakes.planning import World
 from tests.gui.plan.pages import as_wide_as, press, rented, sheet_of, shown_notes, words_in
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
+from tpu_studio.gui.kit.choose import CheckBox
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.viewmodels import draft
 
 
 def test_a_rented_plan_shows_cost_first_and_each_choice_plans_anew(page: PlanPage, world: World):
@@ -186,3 +188,55 @@ def test_the_price_of_an_edit_stays_small_with_a_rented_place(page: PlanPage, wo
     rented(page, world, "cloud")
     assert len(world.view.slice_choices) == 3
     assert len({one.accelerator for one in world.view.slice_choices}) == 3
+
+
+def refused_before(page: PlanPage, world: World) -> None:
+    """A launch of this job was refused, for no stop from outside can be had in its areas."""
+    rented(page, world, "cloud")
+    zones = world.view.plan.job["where.zones"]
+    regions = tuple(zone.rpartition("-")[0] for zone in zones)
+    world.model.open_draft(draft.edited(world.view.job, {"where.zones": zones}), None, regions)
+
+
+def test_going_without_an_outside_stop_is_a_tick_of_the_review_that_only_a_refused_launch_brings(
+    qtbot: QtBot, page: PlanPage, world: World
+):
+    rented(page, world, "cloud")
+    world.model.start()
+    assert not sheet_of(page).findChildren(CheckBox)
+    press(qtbot, sheet_of(page), "Change the plan")
+    refused_before(page, world)
+    world.model.start()
+    sheet = sheet_of(page)
+    (tick,) = sheet.findChildren(CheckBox)
+    usd = world.view.plan.price["usd_per_hour"] * 24
+    assert not tick.isChecked() and f"${usd:.2f} a day at worst" in tick.text()
+    assert f"${usd:.2f} a day" not in words_in(sheet)
+    tick.click()
+    assert f"${usd:.2f} a day" in words_in(sheet) and "until somebody deletes it" in words_in(sheet)
+    press(qtbot, sheet, "Rent 1 chip & train")
+    assert world.launched[-1][0].limits["without_outside_stop"] is True
+    assert "without_outside_stop" not in world.view.plan.limits  # the next launch asks anew
+
+
+def test_without_the_tick_the_same_review_launches_with_outside_stops(qtbot: QtBot, page: PlanPage, world: World):
+    refused_before(page, world)
+    world.model.start()
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert not world.launched[-1][0].limits.get("without_outside_stop")
+
+
+def test_another_area_takes_the_tick_away(page: PlanPage, world: World):
+    refused_before(page, world)
+    assert world.view.may_waive
+    world.model.apply({"where.zones": ["europe-west4-b"]})
+    assert not world.view.may_waive
+
+
+def test_a_smaller_worst_case_is_one_press_in_the_review(qtbot: QtBot, page: PlanPage, world: World):
+    rented(page, world, "cloud")
+    world.model.start()
+    words = words_in(sheet_of(page))
+    assert "Worst case" in words and "instead of 4 h" in words
+    press(qtbot, sheet_of(page), "Wait 30 min")
+    assert page.review is None and world.view.job["limits.wait_hours"] == 0.5 and world.launched == []

@@ -275,3 +275,17 @@ def test_what_stands_below_the_removal_begins_where_its_words_do(qtbot: QtBot, s
         QApplication.processEvents()
         card = one.page.removal
         assert card._lines.mapTo(card, QPoint(0, 0)).x() == card.note.text.mapTo(card, QPoint(0, 0)).x()
+
+
+def test_a_launch_refused_for_want_of_an_outside_stop_leads_to_a_plan_that_knows_it(show: Any):
+    end = (60.0, "end", {"status": "failed", "reason": "no-outside-stop", "facts": {}})
+    one = show("cloud", view_of(*ASKED, end), T + 90)
+    refused: list[tuple[str, ...]] = []
+    one.model.planned_refused = lambda job, regions: refused.append(regions)
+    one.model.plan_again()
+    zones = one.followed.plan.job["where.zones"]
+    assert refused == [tuple(dict.fromkeys(zone.rpartition("-")[0] for zone in zones))] and one.planned == []
+    other = (60.0, "end", {"status": "failed", "reason": "launch-refused", "facts": {}})
+    two = show("cloud", view_of(*ASKED, other), T + 90)
+    two.model.plan_again()
+    assert len(two.planned) == 1

@@ -37,8 +37,9 @@ from tpu_studio.gui.plan.verdict_card import VerdictCard
 from tpu_studio.gui.plan.where_section import WhereSection
 from tpu_studio.gui.shell.sheet import Sheet, covered
 from tpu_studio.viewmodels.plan import PlanViewModel
+from tpu_studio.viewmodels.planstart import waived
 from tpu_studio.viewmodels.planstate import PlanView, Step
-from tpu_studio.viewmodels.review import review_of
+from tpu_studio.viewmodels.review import Review, review_of
 from tpu_studio.viewmodels.shell import PlanRequest
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class PlanPage(QWidget):
         if request.job is not None:
             self._model.open_job(request.job)
         elif request.draft is not None:
-            self._model.open_draft(request.draft, request.leaving)
+            self._model.open_draft(request.draft, request.leaving, request.unstoppable)
         elif request.data is not None:
             self._model.open_data(request.data, request.data_kind or "images")
         else:
@@ -282,16 +283,20 @@ class PlanPage(QWidget):
             free.close()
         if view.reviewing and self.review is None and view.plan is not None:
             plan, model = view.plan, self._model
-            review = review_of(
-                plan, date.today(), view.price_trouble, view.blocked, outlives=self.outlives(plan), armed=self.armed()
-            )
+
+            def reviewed(plan: Plan) -> Review:
+                said = {"outlives": self.outlives(plan), "armed": self.armed()}
+                return review_of(plan, date.today(), view.price_trouble, view.blocked, **said)
+
+            review = reviewed(plan)
             self.review = open_review(
                 self,
                 review,
-                model.leave_review_for_account if review.blocked else model.start_reviewed,
+                (lambda _: model.leave_review_for_account()) if review.blocked else model.start_reviewed,
                 model.close_review,
                 lambda: self.show_commands(plan),
                 model.apply,
+                reviewed(waived(plan)) if view.may_waive else None,
             )
         elif not view.reviewing and self.review is not None:
             sheet = self.review

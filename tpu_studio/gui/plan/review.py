@@ -9,7 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from tpu_studio.gui.kit.button import Button
-from tpu_studio.gui.kit.card import Divider, Scroll
+from tpu_studio.gui.kit.card import Divider, Scroll, clear_layout
+from tpu_studio.gui.kit.choose import CheckBox
 from tpu_studio.gui.kit.pill import Icon
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.text import Text
@@ -19,33 +20,75 @@ from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.review import PRACTICE, STOPS_AT, Fact, Lower, Net, Review
 
 WIDTH = 760
+WAIVER = (
+    "Google has no such stop for this area or organisation. Then only the machine itself and this computer end it; it "
+    "counts for this one launch."
+)
 
 
 def open_review(
     over: QWidget,
     review: Review,
-    start: Callable[[], None],
+    start: Callable[[bool], None],
     leave: Callable[[], None],
     commands: Callable[[], None] = lambda: None,
     lower: Callable[[dict[str, Any]], None] = lambda changes: None,
+    waived: Review | None = None,
 ) -> Sheet:
-    """*start* launches exactly what is shown (or leads to what is missing) and closes the sheet; *leave* is called
-    whenever it closes; *commands* shows the same launch as a script; *lower* takes a change of the plan that makes the
-    worst case smaller."""
+    """*start* launches exactly what is shown (or leads to what is missing) and closes the sheet; it is told whether the
+    person has agreed to go without a stop from outside, which *waived*, the review of that launch, offers by a tick.
+    *leave* is called whenever it closes; *commands* shows the same launch as a script; *lower* takes a change of the
+    plan that makes the worst case smaller."""
     sheet = Sheet(over, review.title, review.sentence, width=WIDTH)
-    if review.practice:
-        sheet.body.addWidget(Note(PRACTICE, "", "accent", icon="flask-conical"))
-    if review.armed:
-        sheet.body.addWidget(Note(review.armed, "Home has the list, to take it back.", "warn", icon="flask-conical"))
-    if review.outlives:
-        sheet.body.addWidget(Note("The sign-in may end before the run", review.outlives, "warn"))
-    if review.blocked:
-        words = "Nothing can be rented before. The Account page leads through it, and this plan waits for you."
-        sheet.body.addWidget(Note(review.verb, words, "warn"))
+    for note in _notes(review):
+        sheet.body.addWidget(note)
     inside = QWidget()
     column = QVBoxLayout(inside)
     column.setContentsMargins(0, 0, Space.m, 0)
     column.setSpacing(Space.l)
+
+    def fill(shown: Review) -> None:
+        clear_layout(column)
+        _fill(column, shown, sheet, lower)
+
+    fill(review)
+    sheet.body.addWidget(Tall(Scroll(inside), lambda width: inside.heightForWidth(width) + 4), 1)
+    sheet.body.addWidget(Divider())
+    tick = _tick(sheet, waived) if waived is not None else None
+    if tick is not None:
+        tick.toggled.connect(lambda on: fill(waived if on and waived is not None else review))
+    sheet.body.addWidget(Text(review.charge, "label"))
+    sheet.answer("Show me the commands", commands, kind="quiet", left=True, stays=True)
+    sheet.answer("Change the plan", safe=True)
+    sheet.answer(review.verb, lambda: start(tick is not None and tick.isChecked()), kind="primary", stays=True)
+    sheet.closed = leave
+    sheet.open()
+    return sheet
+
+
+def _tick(sheet: Sheet, waived: Review) -> CheckBox:
+    tick = CheckBox(f"Start this once without a stop from outside: {waived.worst_figure} at worst")
+    sheet.body.addWidget(tick)
+    sheet.body.addWidget(Text(WAIVER, "caption", "text_2"))
+    return tick
+
+
+def _notes(review: Review) -> list[Note]:
+    """What stands above everything, worst last."""
+    told = []
+    if review.practice:
+        told.append(Note(PRACTICE, "", "accent", icon="flask-conical"))
+    if review.armed:
+        told.append(Note(review.armed, "Home has the list, to take it back.", "warn", icon="flask-conical"))
+    if review.outlives:
+        told.append(Note("The sign-in may end before the run", review.outlives, "warn"))
+    if review.blocked:
+        words = "Nothing can be rented before. The Account page leads through it, and this plan waits for you."
+        told.append(Note(review.verb, words, "warn"))
+    return told
+
+
+def _fill(column: QVBoxLayout, review: Review, sheet: Sheet, lower: Callable[[dict[str, Any]], None]) -> None:
     column.addLayout(_figures(review))
     for way in review.lower:
         column.addLayout(_lower(way, sheet, lower))
@@ -68,15 +111,6 @@ def open_review(
     for line in review.end:
         column.addLayout(_line(line))
     column.addStretch(1)
-    sheet.body.addWidget(Tall(Scroll(inside), lambda width: inside.heightForWidth(width) + 4), 1)
-    sheet.body.addWidget(Divider())
-    sheet.body.addWidget(Text(review.charge, "label"))
-    sheet.answer("Show me the commands", commands, kind="quiet", left=True, stays=True)
-    sheet.answer("Change the plan", safe=True)
-    sheet.answer(review.verb, start, kind="primary", stays=True)
-    sheet.closed = leave
-    sheet.open()
-    return sheet
 
 
 def _figures(review: Review) -> QGridLayout:

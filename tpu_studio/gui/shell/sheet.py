@@ -12,7 +12,16 @@ from collections.abc import Callable, Sequence
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QScrollBar, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QRadioButton,
+    QScrollArea,
+    QScrollBar,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from tpu_studio.gui.kit import paint
 from tpu_studio.gui.kit.button import Button, Kind
@@ -222,14 +231,18 @@ class Sheet(Veil):
         stops = [
             child
             for child in self.findChildren(QWidget)
-            if child.isVisibleTo(self) and child.isEnabled() and child.focusPolicy() & Qt.FocusPolicy.TabFocus
+            if child.isVisibleTo(self) and child.isEnabled() and _takes_tab(child)
         ]
         if not stops:
             return False
         now = self._host.focusWidget()
         at = stops.index(now) if now in stops else -1
         reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
-        stops[(at + (1 if forward else -1)) % len(stops)].setFocus(reason)
+        to = stops[(at + (1 if forward else -1)) % len(stops)]
+        to.setFocus(reason)
+        for area in self.findChildren(QScrollArea):
+            if area.isAncestorOf(to):
+                area.ensureWidgetVisible(to)
         return True
 
     def mousePressEvent(self, event) -> None:  # type: ignore[no-untyped-def]
@@ -237,6 +250,13 @@ class Sheet(Veil):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         paint.open_painter(self).fillRect(self.rect(), ink("#000000", 0.5 if controller().theme.dark else 0.28))
+
+
+def _takes_tab(child: QWidget) -> bool:
+    """Of a group of which one is chosen, only that one; Qt leaves it to whichever had the focus last."""
+    if isinstance(child, QRadioButton) and child.group() is not None and child.group().checkedButton() is not None:
+        return child.isChecked()
+    return bool(child.focusPolicy() & Qt.FocusPolicy.TabFocus)
 
 
 def _with_ancestors(widget: QWidget | None) -> list[QWidget]:
