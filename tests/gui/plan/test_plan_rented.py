@@ -16,7 +16,9 @@ from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.gui.kit.choose import CheckBox
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.viewmodels import draft
+from tpu_studio.viewmodels.planstart import waived
 
 
 def test_a_rented_plan_shows_cost_first_and_each_choice_plans_anew(page: PlanPage, world: World):
@@ -209,7 +211,7 @@ def test_going_without_an_outside_stop_is_a_tick_of_the_review_that_only_a_refus
     world.model.start()
     sheet = sheet_of(page)
     (tick,) = sheet.findChildren(CheckBox)
-    usd = world.view.plan.price["usd_per_hour"] * 24
+    usd = worst_case(waived(world.view.plan)).usd_per_day
     assert not tick.isChecked() and f"${usd:.2f} a day at worst" in tick.text()
     assert f"${usd:.2f} a day" not in words_in(sheet)
     tick.click()
