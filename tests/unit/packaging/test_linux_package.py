@@ -87,7 +87,8 @@ def test_the_menu_entry_opens_job_files_with_the_program(deb: ModuleType):
 
 def test_the_manual_page_names_every_verb_and_its_options(deb: ModuleType):
     manual = deb._filled("tpu-studio.1")
-    assert [verb for verb in VERBS if not re.search(rf"^\.SS {verb}\b", manual, re.MULTILINE)] == []
+    named = {verb: re.escape(verb.replace("-", r"\-")) for verb in VERBS}
+    assert [verb for verb, name in named.items() if not re.search(rf"^\.SS {name}\b", manual, re.MULTILINE)] == []
     assert "\n.B \\-\\-use\\-gcloud\n" in manual
     assert "\n.B \\-\\-on PLACE\n" in manual
     assert "\n.B \\-\\-detached\n" in manual
