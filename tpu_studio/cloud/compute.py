@@ -25,6 +25,7 @@ IMAGES = {
 """v5e is listed and refused there: only the TPU API lends it."""
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
 _MODELS = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
+_FIELDS = "name,status,creationTimestamp,labels"
 _WAITING = ("PENDING",)  # a flex-start that waits: it has a creationTimestamp, and is neither there nor charged
 _COMING = ("PROVISIONING", "STAGING", "REPAIRING")
 _LEAVING = ("PENDING_STOP", "STOPPING", "SUSPENDING", "DEPROVISIONING")
@@ -43,6 +44,7 @@ class ComputeMachines:
         self._api = Api(endpoint, http, patience=patience)
         self._project, self._known = project, known or catalogue()
         self._operations: dict[Ref, str] = {}
+        self._whole = False  # a part of an instance cannot be asked for
         self._lock = threading.Lock()
 
     def check(self, wanted: Wanted) -> None:
@@ -115,8 +117,17 @@ class ComputeMachines:
         return found
 
     def _instance(self, ref: Ref) -> dict[str, Any] | None:
+        """What we read of it; whole, it carries all metadata, the guardian too."""
+        path = f"{self._zone(ref)}/instances/{segment(ref.name)}"
         try:
-            return self._api.get(f"{self._zone(ref)}/instances/{segment(ref.name)}", zone=ref.zone, name=ref.name)
+            if not self._whole:
+                try:
+                    return self._api.get(path, {"fields": _FIELDS}, zone=ref.zone, name=ref.name)
+                except CloudRefused as error:
+                    if error.id != "bad-request":
+                        raise
+                    self._whole = True
+            return self._api.get(path, zone=ref.zone, name=ref.name)
         except CloudRefused as error:
             if error.id == "not-found":
                 return None

@@ -17,6 +17,7 @@ from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.compute_life import KIND, Instances
 from tpu_studio.practice.compute_operations import HOME, ComputeOperations
 from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.partial import part_of
 from tpu_studio.practice.routing import Request, Router
 
 Record = dict[str, Any]
@@ -114,7 +115,7 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("GET", _INSTANCE, service=_API, permission="compute.instances.get")
     def get(request: Request) -> Record:
-        return _shown(cloud, record_of(request)[1])
+        return part_of(cloud, request, _shown(cloud, record_of(request)[1]), "Instance", "compute.v1")
 
     @router.route("DELETE", _INSTANCE, service=_API, permission="compute.instances.delete")
     def delete(request: Request) -> Record:

@@ -10,6 +10,7 @@ from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import with_numbers
 from tpu_studio.practice.errors import GoogleError, error_info, not_found
 from tpu_studio.practice.operations import Operations
+from tpu_studio.practice.partial import part_of
 from tpu_studio.practice.routing import Handler, Reply, Request, Router
 from tpu_studio.practice.server import require
 from tpu_studio.practice.tpu_checks import (
@@ -72,7 +73,7 @@ class _Part:
             assert isinstance(body, dict)
             version = request.match.get("version", "v2")
             document = f"tpu.{version}"
-            body = show.known_only(body, answer, document)
+            body = part_of(self._cloud, request, show.known_only(body, answer, document), answer, document)
             if "enum-encoding=int" in request.one("$alt"):
                 body = with_numbers(body, answer, document)
             return body
