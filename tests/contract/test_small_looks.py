@@ -1,4 +1,4 @@
-"""A look at a machine brings what is read of it, and not the metadata that it was made with, whichever Google allows."""
+"""A look at a machine brings what is read of it, not the metadata that it was made with, whatever Google allows."""
 
 from __future__ import annotations
 
