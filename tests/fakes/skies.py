@@ -17,6 +17,7 @@ from tests.fakes.plans import plan as computer_plan
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.events import encode, event
 from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.gate import GONE, NOT_FOUND, PERMISSION_DENIED, Account, Evidence
 from tpu_studio.workflow.cloudruns.ports import (
     CloudPlace,
     CloudSide,
@@ -73,6 +74,10 @@ class Sky:
     tells_ends: It keeps a record of each deletion.
     provisioning: How Google takes a deletion of what is being made: accepted, refused (HTTP 400), operation (HTTP
         200, and the operation fails: a task takes that for done).
+    says: What reads say of an account (yes, no, unknown), yes where it is not named; ``why``: of that.
+    codes: What the tasks of a proof show by account: NOT_FOUND where it is not named, PERMISSION_DENIED of nobody.
+    queue_why: Why no queue can be had; "": it can.
+    proving: Tasks of proofs that stand, by name.
     stopper: The account of the stops from outside; "": the runner's.
     hook: Called before and after each call of a port.
     """
@@ -99,6 +104,11 @@ class Sky:
     forbidden: set[str] = field(default_factory=set)
     tells_ends: bool = False
     provisioning: str = "accepted"
+    says: dict[str, tuple[str, str]] = field(default_factory=dict)
+    codes: dict[str, int | None] = field(default_factory=dict)
+    queue_why: str = ""
+    proving: dict[str, str] = field(default_factory=dict)
+    proofs: int = 0
     stopper: str = "stopper@sky"
     most_at_once: int = 0
 
@@ -246,7 +256,7 @@ class Sky:
         return CloudSide(
             place="practice", project="sky", runner="runner@sky", stopper=self.stopper,
             machines={"tpu": _Machines(self)},
-            stops=_Stops(self), mailbox=_Box(self), clock=_Clock(self),
+            stops=_Stops(self), mailbox=_Box(self), clock=_Clock(self), rights=_Rights(self),
             endpoints={"storage": "http://sky", "tpu": "http://sky", "compute": "http://sky", "tasks": "http://sky",
                        "resourcemanager": "http://sky"},
         )  # fmt: skip
@@ -370,6 +380,41 @@ class _Stops:
             self._sky.hook("remove-stop", False)
             self._sky.tasks.pop(name, None)
             self._sky.hook("remove-stop", True)
+
+
+NOBODY = "nobody@sky"
+
+
+class _Rights:
+    def __init__(self, sky: Sky) -> None:
+        self._sky = sky
+
+    def evidence(self, ref: Ref) -> Evidence:
+        sky = self._sky
+        sky.hook("evidence", False)
+        queue = "" if sky.queue_why else f"projects/sky/locations/{ref.region}/queues/tpu-studio"
+        runner, stopper = (Account(one, *sky.says.get(one, ("yes", ""))) for one in ("runner@sky", sky.stopper))
+        return Evidence(queue, runner, stopper if sky.stopper else None, sky.queue_why)
+
+    def begin(self, queue: str, ref: Ref, accounts: Sequence[str]) -> tuple[Mapping[str, str], str]:
+        self._sky.hook("prove", False)
+        self._sky.proofs += 1
+        told = {f"{queue}/tasks/ts-proof-{self._sky.proofs}-{n}": one for n, one in enumerate((NOBODY, *accounts))}
+        self._sky.proving.update(told)
+        return told, NOBODY
+
+    def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
+        self._sky.hook("proof", False)
+        found: dict[str, int | None] = {}
+        for name in tasks:
+            email = self._sky.proving.get(name, "")
+            usual = PERMISSION_DENIED if email == NOBODY else NOT_FOUND
+            found[name] = self._sky.codes.get(email, usual) if email else GONE
+        return found
+
+    def end(self, tasks: Sequence[str]) -> None:
+        for name in tasks:
+            self._sky.proving.pop(name, None)
 
 
 class _Box:

@@ -96,6 +96,10 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
     run.add_argument("--measure", action="store_true", help="time a few real steps first, for closer limits")
     run.add_argument("--yes", action="store_true", help="do not ask (places that cost money ask before they start)")
+    run.add_argument(
+        "--without-outside-stop", action="store_true",
+        help="this run only: also where Google can set no stop that ends the TPU with this computer off",
+    )  # fmt: skip
     run.add_argument("--notebook", type=Path, metavar="FILE", help="on colab: where to write it; else beside the job")
     run.add_argument("--open", action="store_true", help="on colab: open Colab in the browser")
 

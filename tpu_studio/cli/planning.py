@@ -389,7 +389,7 @@ def _worst_row(made: Plan) -> list[list[str]]:
         return []
     if worst.usd is not None:
         return [["At worst", f"{figures.money(worst.usd)} in all, should it hang before it has begun"]]
-    a_day = f"{figures.money(worst.usd_per_day)} a day " if worst.usd_per_day else "charged "
+    a_day = f"{figures.money(worst.usd_per_day)} a day, " if worst.usd_per_day else "charged "
     return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]
 
 

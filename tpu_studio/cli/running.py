@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from tpu_studio.cli.output import Output
@@ -43,6 +44,8 @@ def run(arguments: Arguments, output: Output) -> int:
             raise BadInput("colab-only")
         if made.place != "cloud":
             _need_engine(services, output)
+        if arguments.without_outside_stop:
+            made = _without_outside_stop(made)
         if made.place in RENTED:
             _agree(made, arguments, output)
         with cancelling() as pressed:  # half a launch would leave a run that nobody was told of
@@ -125,9 +128,12 @@ def result(services: Studio, name: str) -> dict[str, Any]:
 
 
 def exit_code(view: RunView) -> int:
-    """0 done (also when it was stopped and kept), 1 failed or discarded, 3 stopped by a limit."""
+    """0 done (also when it was stopped and kept), 1 failed or discarded, 3 stopped by a limit, 4 the account is not
+    ready: nobody was shown to be able to end the bill, and nothing was rented."""
     if view.end is None:
         return 0
+    if view.end.reason in (Reason.NO_OUTSIDE_STOP.value, Reason.STOPS_UNPROVED.value):
+        return NotReady.exit_code
     if view.end.reason in (Reason.TIME_LIMIT.value, Reason.MONEY_LIMIT.value):
         return 3
     if view.end.status is Status.FAILED or view.end.reason == Reason.DISCARDED.value:
@@ -230,6 +236,13 @@ def _share(view: RunView) -> float | None:
         return view.progress
     done, total = view.uploaded
     return done / total if total and done < total else None
+
+
+def _without_outside_stop(made: Plan) -> Plan:
+    """Raises BadInput where nothing is rented."""
+    if made.place not in RENTED:
+        raise BadInput("waiver-not-rented", place=made.place)
+    return replace(made, limits={**made.limits, "without_outside_stop": True})
 
 
 def _agree(made: Plan, arguments: Arguments, output: Output) -> None:

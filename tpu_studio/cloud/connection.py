@@ -11,6 +11,7 @@ from typing import Any
 from tpu_studio.cloud.clock import DateClock
 from tpu_studio.cloud.compute import ComputeMachines
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.evidence import CloudStopRights
 from tpu_studio.cloud.mailbox import BucketMailbox
 from tpu_studio.cloud.session import PATIENT, Patience, plain_session, session
 from tpu_studio.cloud.stops import TaskStops
@@ -46,6 +47,8 @@ def connect(
     http = session(credentials, project if place == "cloud" else "")
     clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", patience=patience)
     runner = runner or runner_account(project)
+    targets = {"tpu": ends.tpu, "compute": ends.compute}
+    stops = TaskStops(http, ends.tasks, ends.orgpolicy, project, stopper or runner, targets, patience=patience)
     return CloudSide(
         place=place,
         project=project,
@@ -55,10 +58,8 @@ def connect(
             "tpu": TpuMachines(http, ends.tpu, project, patience=patience, compute=ends.compute),
             "compute": ComputeMachines(http, ends.compute, project, patience=patience),
         },
-        stops=TaskStops(
-            http, ends.tasks, ends.orgpolicy, project, stopper or runner, {"tpu": ends.tpu, "compute": ends.compute},
-            patience=patience,
-        ),
+        stops=stops,
+        rights=CloudStopRights(http, ends, project, runner, stopper, stops, patience=patience),
         mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience),
         clock=clock,
         endpoints=ends.for_machine(),

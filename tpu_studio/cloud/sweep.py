@@ -13,6 +13,7 @@ from typing import Any
 
 from tpu_studio.cloud.compute import aggregated
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.evidence import PROOF
 from tpu_studio.cloud.prices import ADDRESS_USD_PER_HOUR, DISK_USD_PER_GB_MONTH, extras
 from tpu_studio.cloud.queues import QUEUE
 from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
@@ -151,6 +152,8 @@ class Sweep:
         from tpu_studio.cloud import errors
 
         try:
+            if f"/tasks/{PROOF}" in task.name:
+                return None  # it was to show who may delete, and deletes nothing
             aim = self._stops.aim(task.name)
             if aim is None:
                 return None  # it has fired meanwhile

@@ -50,6 +50,7 @@ class Reason(str, Enum):
     REPORTING_LOST = "reporting-lost"
     LAUNCH_REFUSED = "launch-refused"
     NO_OUTSIDE_STOP = "no-outside-stop"
+    STOPS_UNPROVED = "stops-unproved"  # who would end the bill was not shown to be able to
     UPLOAD_FAILED = "upload-failed"
     BUCKET_GONE = "bucket-gone"
 
@@ -84,6 +85,7 @@ class Reason(str, Enum):
             Reason.MACHINE_NEVER_SPOKE,
             Reason.REPORTING_LOST,
             Reason.NO_OUTSIDE_STOP,
+            Reason.STOPS_UNPROVED,
             Reason.UPLOAD_FAILED,
         )
 

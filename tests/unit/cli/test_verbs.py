@@ -145,6 +145,8 @@ def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Termin
     (("run", JOB, "--set", "training.epochs=-2"), "job-out-of-range"),
     (("run", JOB, "--set", "nonsense"), "job-setting"),
     (("run", JOB, "--open"), "colab-only"),
+    (("run", JOB, "--without-outside-stop"), "waiver-not-rented"),
+    (("run", JOB, "--on", "cloud", "--without-outside-stop"), "needs-yes"),
     (("run", JOB, "--on", "cloud"), "needs-yes"),
     (("run", JOB, "--on", "cloud", "--yes", "--set", "training.framework=tensorflow"), "plan-has-errors"),
     (("plan", JOB, "--on", "mars"), "command-line"),

@@ -213,7 +213,7 @@ class Box:
 
 def side(box: Any) -> CloudSide:
     nothing: Any = None
-    return CloudSide("practice", "p", "r@p", {}, nothing, box, nothing, {})
+    return CloudSide("practice", "p", "r@p", {}, nothing, box, nothing, nothing, {})
 
 
 def test_all_is_brought_once_and_told_as_it_goes(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from tpu_studio.domain.sentences import (
     result,
     run,
     signin,
+    stops,
 )
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence, tell
 from tpu_studio.wire.errors import StudioError
@@ -49,7 +50,7 @@ __all__ = [
 ERRORS: dict[str, Entry] = {
     **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
     **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **reaching.ERRORS, **signin.ERRORS, **practice.ERRORS,
-    **colab.ERRORS, **advice.ERRORS, **lasting.ERRORS,
+    **colab.ERRORS, **advice.ERRORS, **lasting.ERRORS, **stops.ERRORS,
 }  # fmt: skip
 FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **check.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES, **lasting.NOTICES}

@@ -7,6 +7,7 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 from __future__ import annotations
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.sentences import stops
 from tpu_studio.domain.sentences.lasting import copy_in_bucket
 from tpu_studio.domain.sentences.run import model_from_before
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
@@ -373,11 +374,7 @@ REASONS: dict[Reason, Entry] = {
         f"It says: {f.text('raw', 'no reason').rstrip('.')}. Nothing was made, and nothing was charged.",
         "The account page tells what is missing; then start it again.",
     ),
-    Reason.NO_OUTSIDE_STOP: lambda f: Sentence(
-        "The stops at Google could not be set, so nothing was rented",
-        f"Without them a machine that hangs would run until somebody looks.{f.said()} Nothing was charged.",
-        "Let the account page prepare the queue, or agree in the plan to go without.",
-    ),
+    **stops.REASONS,
     Reason.UPLOAD_FAILED: lambda f: Sentence(
         "Job or data could not be brought to the bucket",
         f"{_upload(f)}Nothing was rented. What is in the bucket already is not sent again; "

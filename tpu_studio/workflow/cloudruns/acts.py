@@ -17,10 +17,13 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, decide
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
-from tpu_studio.workflow.cloudruns.decide import Action, Rules
+from tpu_studio.workflow.cloudruns.decide import Action
+from tpu_studio.workflow.cloudruns.gate import Show
+from tpu_studio.workflow.cloudruns.gating import Gating
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
+from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Machine
 
 STOPS_TRIES = 4
@@ -38,7 +41,11 @@ class Acts:
         uploads: dict[str, tuple[int, int]],
     ) -> None:  # fmt: skip
         self._records, self._closing, self._place, self._uploads = records, closing, place, uploads
+        self._gating = Gating(records, records.home, closing.declare, self._is_starting)
         self._failures: dict[str, int] = {}  # not of `Watched`, which is made anew after some failures
+
+    def _is_starting(self, refusal: str, run: Watched) -> bool:
+        return decide.may_be_starting(refusal, run.state, run.side.clock.now())
 
     def _failed(self, what: str) -> int:
         """How often it has failed by now."""
@@ -50,11 +57,14 @@ class Acts:
 
         Raises RunError of a disk that has not taken down what was done before: nothing is begun then.
         """
-        if run.unsaved and isinstance(action, (decide.Open, decide.Prepare, decide.SetStops, decide.Create)):
+        begins = (decide.Open, Show, decide.Prepare, decide.SetStops, decide.Create)
+        if run.unsaved and isinstance(action, begins):
             raise run.disk or RunError("folder-unwritable", folder=str(run.folder))
         match action:
             case decide.Open():
                 return self._open(run)
+            case Show(zone):
+                return self._gating.show(run, zone, rules.backend)
             case decide.Prepare():
                 return self._prepare(run)
             case decide.SetStops(name, zone, number):
@@ -92,6 +102,7 @@ class Acts:
             case decide.Again():
                 self._closing.again(run)
             case decide.Declare(reason, facts):
+                self._gating.end(run)
                 self._closing.declare(run, reason, facts)
             case decide.Finish(unheard):
                 if unheard:

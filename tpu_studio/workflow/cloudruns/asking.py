@@ -9,9 +9,9 @@ from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import times
-from tpu_studio.workflow.cloudruns.decide import Rules
 from tpu_studio.workflow.cloudruns.mirror import prefix_of
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Wanted
+from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Machine, State
 
 MARGIN_S = 600.0

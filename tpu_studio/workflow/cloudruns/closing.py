@@ -20,12 +20,13 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
 from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, bill
-from tpu_studio.workflow.cloudruns.decide import OWN_REASON, Rules
+from tpu_studio.workflow.cloudruns.decide import OWN_REASON
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
 from tpu_studio.workflow.cloudruns.recording import SEEN_ENOUGH_S, Records, Watched
+from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, State, with_guard
 
 DELETE_FAILS_BEFORE_NOTICE = 2

@@ -13,7 +13,10 @@ from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns import gate
+from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.ports import MachineSeen
+from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, State
 
 ELSEWHERE = (
@@ -37,37 +40,6 @@ STARTING_S = 300.0
 SUBMITTED_S = 30.0
 REPEAT_S = 600.0
 """For so long the same create call may be repeated: later, a machine of that name could have come and gone."""
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How long things may take, in seconds by the cloud's clock.
-
-    Attributes:
-        zones: In the order in which they are asked.
-        wait_s: For a machine, from the first time that it was asked for.
-        hunt_s: In one zone, when there are several.
-        round_s: Pause after all zones were asked in vain; up to five times that after more rounds.
-        silence_s: Of a guardian that has spoken.
-        boot_s: From a node that is ready to the guardian's first word.
-        self_delete_s: After its end, for the machine to delete itself.
-    """
-
-    zones: Sequence[str]
-    backend: str = "tpu"
-    wait_s: float = 14_400.0
-    hunt_s: float = 600.0
-    round_s: float = 120.0
-    rate_s: float = 60.0
-    silence_s: float = 1020.0
-    boot_s: float = 1200.0
-    stop_s: float = 600.0
-    self_delete_s: float = 90.0
-    delete_again_s: float = 30.0
-    usd_per_hour: float | None = None
-    money_usd: float | None = None
-    reserved_usd: float = 0.0
-    hours: float | None = None
 
 
 @dataclass(frozen=True)
@@ -206,8 +178,8 @@ class Done:
 
 
 Action = (
-    Open | Prepare | SetStops | Create | Look | Accept | Notice | SetLeaseStops | Leave | Delete | Gone | RemoveStops
-    | NextAttempt | Again | Declare | Finish | Wait | Done
+    Open | Show | Prepare | SetStops | Create | Look | Accept | Notice | SetLeaseStops | Leave | Delete | Gone
+    | RemoveStops | NextAttempt | Again | Declare | Finish | Wait | Done
 )  # fmt: skip
 
 
@@ -227,6 +199,8 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
     if machine.asked is None:
         if seen.stop:
             return Declare(_stopped(seen))
+        if not gate.holds(state.gates.get(machine.ref.region), seen.now):
+            return Show(machine.ref.zone)
         return Create(machine) if machine.stops else SetStops(machine.ref.name, machine.ref.zone, machine.number)
     if machine.leaving:
         return _clear(machine, seen, rules)
@@ -259,8 +233,8 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return Declare(Reason.MONEY_LIMIT, {"result": False})
     if rules.hours is not None and used_s >= rules.hours * 3600.0:
         return Declare(Reason.TIME_LIMIT, {"result": False})
-    if state.pieces is None:
-        return Prepare()
+    if state.pieces is None:  # a proof goes on beside the upload
+        return Prepare() if region_of(rules.zones[0]) in state.gates else Show(rules.zones[0])
     refused = _refused(state, rules, seen.now)
     if refused is not None:
         return refused
@@ -283,6 +257,8 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     open_zones = [zone for zone in rules.zones if zone not in latest or latest[zone].refusal in ("", *AGAIN)]
     open_zones = open_zones or list(rules.zones)
     zone = _next_zone(open_zones, last, tried)
+    if not gate.holds(state.gates.get(region_of(zone)), seen.now):
+        return Show(zone)
     number = state.next_try
     return SetStops(f"ts-{run}-a{state.attempt}-t{number}", zone, number)
 

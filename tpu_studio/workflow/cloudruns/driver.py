@@ -26,11 +26,12 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, decide
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
-from tpu_studio.workflow.cloudruns.decide import Action, Rules, Seen
+from tpu_studio.workflow.cloudruns.decide import Action, Seen
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
+from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
 from tpu_studio.workflow.consent import is_foreign

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.cloudruns.gate import Evidence
 
 Progress = Callable[[int, int], None]
 """Bytes done, bytes in all; may raise to cancel."""
@@ -146,6 +147,30 @@ class OutsideStops(Protocol):
         ...
 
 
+class StopRights(Protocol):
+    """Whether the accounts that end the bill may do so: by reads, and by proof (`gate`)."""
+
+    def evidence(self, ref: Ref) -> Evidence:
+        """Of runner and stopper, for a machine in *ref*'s zone and backend; its queue stands and runs afterwards, or
+        the evidence says why it does not. *ref*'s name does not count."""
+        ...
+
+    def begin(self, queue: str, ref: Ref, accounts: Sequence[str]) -> tuple[Mapping[str, str], str]:
+        """Set a proof's tasks: name → account, with the account without rights that is one of them.
+
+        Raises CloudRefused: one of them was refused; none is left then.
+        """
+        ...
+
+    def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
+        """Code (google.rpc) of each task's last attempt; None: none is told; `gate.GONE`: the task is not there."""
+        ...
+
+    def end(self, tasks: Sequence[str]) -> None:
+        """Remove them; absent is fine."""
+        ...
+
+
 @dataclass(frozen=True)
 class Stored:
     name: str
@@ -218,6 +243,7 @@ class CloudSide:
     stops: OutsideStops
     mailbox: Mailbox
     clock: ServerClock
+    rights: StopRights
     endpoints: Mapping[str, str]
     speed: float = 1.0
     stopper: str = ""

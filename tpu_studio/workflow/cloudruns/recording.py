@@ -85,11 +85,11 @@ class Records:
     """Of the runs under *home*."""
 
     def __init__(self, home: Path, journal: Journal) -> None:
-        self.journal, self._home = journal, home
+        self.journal, self.home = journal, home
 
     @property
     def install(self) -> str:
-        return desk.install_id(self._home)
+        return desk.install_id(self.home)
 
     def refresh(self, run: Watched) -> None:
         """Read the desktops' events again if any has grown."""

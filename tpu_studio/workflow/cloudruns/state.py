@@ -7,6 +7,7 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
     deleted {name, proof, made, created, billed_until, billed_least, billed_most}   stops-removed {name, left}
     attempt-over {attempt, reason}   again {attempt}   settled {}
+    gate {region, backend, answer (shown | proving | proved | refused), queue, accounts, tasks, control, codes}
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tpu_studio.wire.events import Event
+from tpu_studio.workflow.cloudruns.gate import Shown
 from tpu_studio.workflow.cloudruns.ports import Ref
 
 ATTEMPTS_AT_MOST = 9998
@@ -137,6 +139,7 @@ class State:
     since: When this attempt began to ask for a machine.
     end: End of the run: the guardian's or, where it could say none, the desktop's.
     declared: The end was written by a desktop.
+    gates: What was shown of the stops, by region (`gate`).
     """
 
     opened: bool = False
@@ -151,6 +154,7 @@ class State:
     settled: bool = False
     phase: tuple[str, str] = ("", "")
     preempted_over: int = 0
+    gates: Mapping[str, Shown] = field(default_factory=dict)
 
     @property
     def machine(self) -> Machine | None:
@@ -340,6 +344,18 @@ def _attempt_over(state: State, event: Event) -> State:
     )
 
 
+def _gate(state: State, event: Event) -> State:
+    region, answer = str(event.get("region") or ""), str(event.get("answer") or "")
+    tasks = event.get("tasks")
+    tasks = {str(name): str(who) for name, who in tasks.items()} if isinstance(tasks, dict) else {}
+    known = {key: one for key, one in state.gates.items() if key != region}
+    if answer == "refused":
+        return replace(state, gates=known)
+    answer = "proving" if answer == "proving" else "shown"
+    queue, control = str(event.get("queue") or ""), str(event.get("control") or "")
+    return replace(state, gates={**known, region: Shown(answer, event.t, queue, tasks, control)})
+
+
 def _again(state: State, event: Event) -> State:
     attempt = _attempt_of(event, state.attempt + 1)
     return replace(state, attempt=max(state.attempt, attempt), since=event.t, end=None, declared=False, settled=False)
@@ -366,6 +382,7 @@ _FOLDS = {
     "stops-removed": _stops_removed,
     "attempt-over": _attempt_over,
     "again": _again,
+    "gate": _gate,
     "end": _end,
     "phase": _phase,
 }

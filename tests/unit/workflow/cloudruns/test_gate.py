@@ -1,0 +1,227 @@
+"""No create call unless the stops were shown to work: reads, proofs, what makes one void, what may be waived."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from tests.fakes.clouddesk import CloudDesk, ends, killed_at
+from tests.fakes.skies import NOBODY, Sky, cloud_plan
+from tpu_studio.domain.sentences import say_reason
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns import gate
+from tpu_studio.workflow.cloudruns.gate import Account, Evidence, Go, Prove, Refuse, Shown
+
+RUNNER, STOPPER = "runner@sky", "stopper@sky"
+YES = Account(RUNNER, "yes"), Account(STOPPER, "yes")
+UNKNOWN = Account(RUNNER, "unknown", "unreadable"), Account(STOPPER, "unknown", "no-grant")
+NO = Account(RUNNER, "no", "absent"), Account(STOPPER, "no", "disabled")
+
+
+# ------------------------------------------------------------------------------------------------------- decisions
+
+
+def test_two_yes_and_a_queue_let_it_go():
+    assert gate.judge(Evidence("q", *YES), waived=False) == Go({RUNNER: "reads", STOPPER: "reads"})
+
+
+@pytest.mark.parametrize(("runner", "stopper", "which"), [(NO[0], YES[1], "runner"), (YES[0], NO[1], "stopper")])
+def test_a_no_of_either_account_refuses_it(runner: Account, stopper: Account, which: str):
+    verdict = gate.judge(Evidence("q", runner, stopper), waived=False)
+    assert isinstance(verdict, Refuse) and verdict.reason is Reason.STOPS_UNPROVED
+    assert verdict.facts["which"] == which
+
+
+def test_who_is_unknown_is_proved_each_by_itself():
+    assert gate.judge(Evidence("q", *UNKNOWN), waived=False) == Prove((RUNNER, STOPPER))
+    assert gate.judge(Evidence("q", YES[0], UNKNOWN[1]), waived=False) == Prove((STOPPER,))
+    assert gate.judge(Evidence("q", *UNKNOWN), waived=False, proved=[STOPPER]) == Prove((RUNNER,))
+    told = gate.judge(Evidence("q", *UNKNOWN), waived=False, proved=[STOPPER, RUNNER])
+    assert told == Go({RUNNER: "proof", STOPPER: "proof"})
+
+
+def test_without_a_queue_it_is_refused_and_may_be_waived_but_for_the_runner():
+    def told(runner: Account, *, waived: bool) -> Go | Refuse | Prove:
+        return gate.judge(Evidence("", runner, UNKNOWN[1], "org-policy"), waived=waived)
+
+    refused = told(YES[0], waived=False)
+    assert isinstance(refused, Refuse) and refused.reason is Reason.NO_OUTSIDE_STOP
+    assert told(YES[0], waived=True) == Go({RUNNER: "reads"})
+    for runner in (UNKNOWN[0], NO[0]):
+        unproved = told(runner, waived=True)
+        assert isinstance(unproved, Refuse) and unproved.reason is Reason.STOPS_UNPROVED
+
+
+def test_with_a_queue_a_waived_launch_still_has_its_runner_proved():
+    assert gate.judge(Evidence("q", *UNKNOWN), waived=True) == Prove((RUNNER,))
+
+
+@pytest.mark.parametrize(
+    ("control", "account", "after_s", "outcome"),
+    [
+        (7, 5, 0.0, "go"),
+        (None, 5, 0.0, "wait"),
+        (7, None, 0.0, "wait"),
+        (7, 7, 599.0, "wait"),  # Google is slow to know of a new right
+        (7, 14, 599.0, "wait"),
+        (7, 7, 600.0, "stops-unproved"),
+        (5, 5, 0.0, "no-outside-stop"),  # 404 is told to everybody: it proves nothing
+        (7, gate.GONE, 0.0, "no-outside-stop"),
+        (gate.GONE, 5, 0.0, "no-outside-stop"),
+        (None, 5, 600.0, "no-outside-stop"),
+        (7, None, 600.0, "no-outside-stop"),
+        (14, 5, 600.0, "no-outside-stop"),
+        (5, 7, 600.0, "no-outside-stop"),
+    ],
+)
+def test_only_a_404_beside_a_403_of_the_account_without_rights_is_a_proof(
+    control: int | None, account: int | None, after_s: float, outcome: str
+):
+    shown = Shown("proving", 1000.0, "q", {"q/tasks/0": NOBODY, "q/tasks/1": RUNNER}, NOBODY)
+    told = gate.read(shown, {"q/tasks/0": control, "q/tasks/1": account}, 1000.0 + after_s)
+    found = "wait" if told is None else "go" if isinstance(told, Go) else told.reason.value
+    assert found == outcome
+
+
+# ---------------------------------------------------------------------------------------------------- in the driver
+
+
+def refused(desk: CloudDesk, reason: str) -> None:
+    ends(desk, reason)
+    assert desk.sky.created_names == [] and desk.sky.proving == {}
+
+
+def test_what_was_shown_stands_in_the_records_before_anything_is_asked_for(desk: CloudDesk, sky: Sky) -> None:
+    ends(desk)
+    (told,) = desk.said("gate")
+    assert told.get("answer") == "shown" and told.get("accounts") == {RUNNER: "reads", STOPPER: "reads"}
+    created = next(event for event in desk.said("intent") if event.get("action") == "create")
+    assert told.t < created.t and sky.proofs == 0
+
+
+@pytest.mark.parametrize("who", [RUNNER, STOPPER])
+@pytest.mark.parametrize("why", ["absent", "disabled", "conditional"])
+def test_an_account_that_may_not_ends_the_launch_before_it_costs_anything(
+    desk: CloudDesk, sky: Sky, who: str, why: str
+) -> None:
+    sky.says[who] = ("no", why)
+    refused(desk, "stops-unproved")
+    end = desk.state.end
+    assert end is not None
+    said = say_reason(Reason.STOPS_UNPROVED, end.get("facts"), place="cloud")
+    assert who in said.meaning and "account page" in said.action and "Nothing was charged" in said.meaning
+
+
+def test_accounts_that_cannot_be_read_are_proved_beside_the_upload(desk: CloudDesk, sky: Sky) -> None:
+    sky.says = {RUNNER: ("unknown", "unreadable"), STOPPER: ("unknown", "unreadable")}
+    calls: list[str] = []
+    sky.hook = lambda name, done: calls.append(name)
+    ends(desk)
+    assert calls.index("prove") < calls.index("upload") < calls.index("proof") < calls.index("create")
+    assert [event.get("answer") for event in desk.said("gate")] == ["proving", "proved"]
+    assert desk.said("gate")[-1].get("codes") == {NOBODY: 7, RUNNER: 5, STOPPER: 5}
+    assert sky.proving == {}
+
+
+def test_a_right_that_google_is_slow_to_know_of_is_waited_for(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[STOPPER], sky.codes[STOPPER] = ("unknown", "no-grant"), 7
+    desk.turn()
+    desk.turn()
+    assert sky.proving and sky.created_names == []
+    sky.codes[STOPPER] = 5
+    ends(desk)
+
+
+def test_an_account_that_stays_refused_for_ten_minutes_ends_the_launch(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[RUNNER], sky.codes[RUNNER] = ("unknown", "no-grant"), 7
+    began = sky.now
+    refused(desk, "stops-unproved")
+    assert 600.0 <= sky.now - began < 1200.0
+
+
+def test_a_404_that_everybody_is_told_proves_nothing(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[RUNNER], sky.codes[NOBODY] = ("unknown", "no-grant"), 5
+    refused(desk, "no-outside-stop")
+
+
+def test_a_task_that_is_simply_gone_proves_nothing(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[RUNNER], sky.codes[RUNNER] = ("unknown", "no-grant"), None
+    desk.turn()
+    assert sky.proving
+    sky.proving.clear()
+    refused(desk, "no-outside-stop")
+
+
+def test_a_proof_holds_for_an_hour_and_is_asked_for_again_after_it(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[STOPPER] = ("unknown", "no-grant")
+    sky.refuse["us-west4-a"] = ["no-capacity"] * 12
+    ends(desk)
+    shown = [event.t for event in desk.said("gate") if event.get("answer") in ("shown", "proved")]
+    asked = [event.t for event in desk.said("intent") if event.get("action") == "create"]
+    assert all(any(0.0 <= at - one < gate.HOLDS_S for one in shown) for at in asked)
+    assert sky.proofs == 1 + sum(later - sooner >= gate.HOLDS_S for sooner, later in pairwise(shown))
+
+
+def test_another_launch_within_the_hour_uses_the_proof(tmp_path, sky: Sky) -> None:  # type: ignore[no-untyped-def]
+    sky.says[STOPPER] = ("unknown", "no-grant")
+    ends(CloudDesk(tmp_path / "one", sky))
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two" / "stop-proofs.json").write_bytes((tmp_path / "one" / "stop-proofs.json").read_bytes())
+    sky.objects.clear()
+    sky.created_names.clear()
+    sky.bill.clear()
+    ends(CloudDesk(tmp_path / "two", sky))
+    assert sky.proofs == 1
+    sky.pass_time(3600.0)
+    (tmp_path / "three").mkdir()
+    (tmp_path / "three" / "stop-proofs.json").write_bytes((tmp_path / "one" / "stop-proofs.json").read_bytes())
+    sky.objects.clear()
+    sky.created_names.clear()
+    ends(CloudDesk(tmp_path / "three", sky))
+    assert sky.proofs == 2
+
+
+@pytest.mark.parametrize("call", range(1, 40, 3))
+def test_killed_at_any_call_of_a_proof_the_next_goes_on_and_nothing_is_asked_for_unproved(
+    desk: CloudDesk, sky: Sky, call: int
+) -> None:
+    sky.says = {RUNNER: ("unknown", "unreadable"), STOPPER: ("unknown", "unreadable")}
+    with killed_at(sky, call):
+        for _ in range(12):
+            desk.turn()
+    desk.die()
+    desk.start()
+    ends(desk)
+    created = next(event for event in desk.said("intent") if event.get("action") == "create")
+    assert any(event.get("answer") == "proved" and event.t < created.t for event in desk.said("gate"))
+
+
+def without_stop(desk: CloudDesk) -> None:
+    plan = replace(cloud_plan(), limits={**cloud_plan().limits, "without_outside_stop": True})
+    desk.sky.objects.clear()
+    desk.__init__(desk.home / "waived", desk.sky, plan)  # type: ignore[misc]
+
+
+def test_where_no_stop_can_be_had_the_launch_is_refused_unless_it_was_waived_for_it(desk: CloudDesk, sky: Sky) -> None:
+    sky.queue_why = "org-policy"
+    refused(desk, "no-outside-stop")
+    without_stop(desk)
+    ends(desk)
+    assert sky.tasks_ever == set()
+
+
+@pytest.mark.parametrize("says", [("unknown", "unreadable"), ("no", "disabled")])
+def test_the_runner_is_never_waived(desk: CloudDesk, sky: Sky, says: tuple[str, str]) -> None:
+    sky.queue_why, sky.says[RUNNER] = "org-policy", says
+    without_stop(desk)
+    refused(desk, "stops-unproved")
+
+
+def test_a_stop_of_the_person_ends_a_proof_and_leaves_no_task(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[RUNNER], sky.codes[RUNNER] = ("unknown", "no-grant"), 7
+    desk.turn()
+    assert sky.proving
+    desk.stop()
+    refused(desk, "stopped-by-user")

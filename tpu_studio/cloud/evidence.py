@@ -1,0 +1,154 @@
+"""Whether runner and stopper may delete a machine, by reads and by proof. Implements `ports.StopRights`.
+
+A proof is a task that deletes, as that account, a name that never was; an account of our own without any right
+(``tpu-studio-nobody``) has the same task, so that 404 means "may delete" and not "is told to everybody".
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tpu_studio.cloud.doctor import policies
+from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
+from tpu_studio.cloud.stops import TaskStops
+from tpu_studio.wire.errors import CloudRefused
+from tpu_studio.workflow.cloudruns.gate import GONE, Account, Evidence
+from tpu_studio.workflow.cloudruns.ports import Ref
+
+NOBODY = "tpu-studio-nobody"
+PROOF = "ts-proof-"
+NEEDED = {"tpu": "tpu.nodes.delete", "compute": "compute.instances.delete"}
+RETRIES = {"maxAttempts": 25, "minBackoff": "30s", "maxBackoff": "30s", "maxDoublings": 0}
+"""Of a proof's tasks: they stand between attempts, to be read, for longer than a proof takes, then leave."""
+_UNREADABLE = ("permission-missing", "service-disabled", "not-found", "bad-request")
+
+
+class CloudStopRights:
+    """Args:
+    stops: Knows the queue and what a task calls.
+    runner, stopper: *stopper* "": the stops act as the runner.
+    """
+
+    def __init__(
+        self, http: Any, endpoints: Endpoints, project: str, runner: str, stopper: str, stops: TaskStops,
+        *, patience: Patience = PATIENT,
+    ) -> None:  # fmt: skip
+        self._iam = Api(endpoints.iam, http, patience=patience)
+        self._resources = Api(endpoints.resources, http, patience=patience)
+        self._tasks = Api(endpoints.tasks, http, patience=patience)
+        self._project, self._runner, self._stopper, self._stops = project, runner, stopper, stops
+
+    def evidence(self, ref: Ref) -> Evidence:
+        """See `ports.StopRights`. The queue is made, set right or set going where that is needed."""
+        queue, why, facts = "", "", dict[str, Any]()
+        try:
+            queue = self._stops.queue(ref)
+            self._stops.open(queue)
+        except CloudRefused as error:
+            queue, why, facts = "", error.id, dict(error.facts)
+        policy = self._policy()
+        runner = self._account(self._runner, policy, NEEDED[ref.backend])
+        stopper = self._account(self._stopper, policy, NEEDED[ref.backend]) if self._stopper else None
+        return Evidence(queue, runner, stopper, why, facts)
+
+    def begin(self, queue: str, ref: Ref, accounts: Sequence[str]) -> tuple[Mapping[str, str], str]:
+        """See `ports.StopRights`."""
+        control, number = self._nobody(), secrets.token_hex(8)
+        url = self._stops.target(Ref(f"{PROOF}{number}", ref.zone, ref.backend))
+        tasks: dict[str, str] = {}
+        try:
+            for n, email in enumerate((control, *accounts)):
+                name = f"{queue}/tasks/{PROOF}{number}-{n}"
+                call = {"httpMethod": "DELETE", "url": url,
+                        "oauthToken": {"serviceAccountEmail": email, "scope": SCOPES[0]}}  # fmt: skip
+                task = {"name": name, "httpRequest": call, "retryConfig": dict(RETRIES)}
+                self._tasks.post(f"/v2/{queue}/tasks", {"task": task}, zone=ref.zone)
+                tasks[name] = email
+        except CloudRefused:
+            self.end(list(tasks))
+            raise
+        return tasks, control
+
+    def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
+        found: dict[str, int | None] = {}
+        for name in tasks:
+            try:
+                told = self._tasks.get(f"/v2/{name}").get("lastAttempt") or {}
+            except CloudRefused as error:
+                if error.id != "not-found":
+                    raise
+                found[name] = GONE
+                continue
+            status = told.get("responseStatus")
+            found[name] = int(status.get("code") or 0) if isinstance(status, Mapping) else None
+        return found
+
+    def end(self, tasks: Sequence[str]) -> None:
+        for name in tasks:
+            try:
+                self._tasks.delete(f"/v2/{name}")
+            except CloudRefused as error:
+                if error.id != "not-found":
+                    raise
+
+    # ------------------------------------------------------------------------------------------------------ calls
+
+    def _nobody(self) -> str:
+        """The account without rights, made where it is not there."""
+        account = {"accountId": NOBODY, "serviceAccount": {"displayName": "TPU Studio, without rights"}}
+        try:
+            self._iam.post(f"/v1/projects/{segment(self._project)}/serviceAccounts", account)
+        except CloudRefused as error:
+            if error.id != "exists":
+                raise
+        return f"{NOBODY}@{self._project}.iam.gserviceaccount.com"
+
+    def _policy(self) -> policies.Policy | None:
+        try:
+            return policies.of_project(self._resources, self._project)
+        except CloudRefused as error:
+            if error.id not in _UNREADABLE:
+                raise
+            return None
+
+    def _account(self, email: str, policy: policies.Policy | None, permission: str) -> Account:
+        try:
+            there = self._iam.get(f"/v1/projects/{segment(self._project)}/serviceAccounts/{segment(email)}")
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return Account(email, "no", "absent")
+            if error.id not in _UNREADABLE:
+                raise
+            return Account(email, "unknown", "unreadable", {"raw": error.facts.get("raw")})
+        if there.get("disabled"):
+            return Account(email, "no", "disabled")
+        if policy is None:
+            return Account(email, "unknown", "unreadable")
+        conditional = False
+        for role, condition in _roles(policy, f"serviceAccount:{email}"):
+            if permission in self._permissions(role):
+                if not condition:
+                    return Account(email, "yes")
+                conditional = True
+        return Account(email, "no", "conditional") if conditional else Account(email, "unknown", "no-grant")
+
+    def _permissions(self, role: str) -> frozenset[str]:
+        """Of a role; none where it may not be looked into, is switched off or deleted."""
+        try:
+            seen = self._iam.get(f"/v1/{role}")
+        except CloudRefused as error:
+            if error.id not in _UNREADABLE:
+                raise
+            return frozenset()
+        off = seen.get("deleted") or seen.get("stage") == "DISABLED"
+        return frozenset() if off else frozenset(seen.get("includedPermissions") or ())
+
+
+def _roles(policy: policies.Policy, member: str) -> Iterator[tuple[str, bool]]:
+    """Roles that *member* was granted by name, each with whether there is a condition to it."""
+    for binding in policy.get("bindings") or ():
+        if member in (binding.get("members") or ()):
+            yield str(binding.get("role", "")), bool(binding.get("condition"))

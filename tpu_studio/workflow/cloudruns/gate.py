@@ -1,0 +1,131 @@
+"""Whether a launch's stops were shown to work: no create call without it. Pure: what reads and proofs said in.
+
+Reads say of the runner and of the account of the outside stops *yes*, *no* or *unknown* (a project's policy hides what
+groups, folders and organisations grant, and some may not read it). Who is unknown is proved by a task of its own: a
+DELETE as that account of a name that never was. 404 is the answer to whoever may delete, 403 to whoever may not, which
+the same task as an account without rights must show: else it proves nothing.
+
+The runner's rights are never waived: without a stop from outside, it alone ends the bill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.wire.reasons import Reason
+
+HOLDS_S = 3600.0
+"""What was shown holds so long, for this project, queue and backend."""
+PROOF_S = 600.0
+LOOK_EVERY_S = 5.0
+NOT_FOUND, PERMISSION_DENIED = 5, 7
+GONE = -1
+"""Instead of a code: the task is not there any more."""
+
+
+@dataclass(frozen=True)
+class Show:
+    """Read or prove that a machine in *zone* can be stopped."""
+
+    zone: str
+
+
+@dataclass(frozen=True)
+class Account:
+    """*says*: yes, no or unknown. *why*: absent, disabled, conditional, no-grant, unreadable; "" for yes."""
+
+    email: str
+    says: str
+    why: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What reads say.
+
+    Attributes:
+        queue: Full name; "" where none can be had, *queue_why* and *queue_facts* being the refusal.
+        stopper: None: the stops act as the runner.
+    """
+
+    queue: str
+    runner: Account
+    stopper: Account | None = None
+    queue_why: str = ""
+    queue_facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the records say of a region. *answer*: shown, or proving with *tasks*: name → account."""
+
+    answer: str
+    t: float
+    queue: str = ""
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    control: str = ""
+
+
+@dataclass(frozen=True)
+class Go:
+    """*by*: account → reads or proof."""
+
+    by: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Refuse:
+    reason: Reason
+    facts: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Prove:
+    accounts: tuple[str, ...]
+
+
+def holds(shown: Shown | None, now: float) -> bool:
+    return shown is not None and shown.answer == "shown" and now - shown.t < HOLDS_S
+
+
+def judge(evidence: Evidence, *, waived: bool, proved: Collection[str] = ()) -> Go | Refuse | Prove:
+    """*waived*: without a stop from outside, as agreed for this launch; *proved*: of whom a proof still holds."""
+    asked = [evidence.runner]
+    if evidence.stopper is not None and not waived:
+        asked.append(evidence.stopper)
+    for one in asked:
+        if one.says == "no":
+            return Refuse(Reason.STOPS_UNPROVED, _of(one, evidence))
+    if not evidence.queue and not waived:
+        return Refuse(Reason.NO_OUTSIDE_STOP, {**evidence.queue_facts, "error": evidence.queue_why})
+    open_ones = tuple(one.email for one in asked if one.says != "yes" and one.email not in proved)
+    if open_ones and not evidence.queue:
+        return Refuse(Reason.STOPS_UNPROVED, _of(evidence.runner, evidence))
+    if open_ones:
+        return Prove(open_ones)
+    return Go({one.email: "reads" if one.says == "yes" else "proof" for one in asked})
+
+
+def read(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Refuse | None:
+    """*answers*: task → the code of its last attempt, None: none yet, or `GONE`. None: not told yet."""
+    codes = {email: answers.get(task) for task, email in shown.tasks.items()}
+    control = codes.pop(shown.control, None)
+    if GONE in (control, *codes.values()) or control == NOT_FOUND:
+        raw = "an account without rights was answered as one with them" if control == NOT_FOUND else "a task was gone"
+        return Refuse(Reason.NO_OUTSIDE_STOP, {"error": "proof-void", "raw": raw})
+    if control == PERMISSION_DENIED and all(code == NOT_FOUND for code in codes.values()):
+        return Go(dict.fromkeys(codes, "proof"))
+    if now - shown.t < PROOF_S:
+        return None
+    denied = [email for email, code in codes.items() if code == PERMISSION_DENIED]
+    if denied and control == PERMISSION_DENIED:
+        return Refuse(Reason.STOPS_UNPROVED, {"account": denied[0], "why": "denied"})
+    return Refuse(Reason.NO_OUTSIDE_STOP, {"error": "proof-silent", "raw": "the tasks of the proof told nothing"})
+
+
+def _of(account: Account, evidence: Evidence) -> dict[str, Any]:
+    which = "runner" if account is evidence.runner else "stopper"
+    return {**account.facts, "account": account.email, "which": which, "why": account.why}

@@ -1,0 +1,135 @@
+"""The gate before a create call, acted out: reads, the tasks of a proof beside the upload, and what they showed.
+
+`gate` decides. Proofs are kept in the home's ``stop-proofs.json``: one holds for an hour, that project, queue, backend.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.workflow.cloudruns import gate
+from tpu_studio.workflow.cloudruns.ports import Ref
+from tpu_studio.workflow.cloudruns.recording import Records, Watched
+
+FILE = "stop-proofs.json"
+CONTROL_S = 120.0  # for the account without rights to be known to all of Google
+_log = logging.getLogger(__name__)
+
+
+class Gating:
+    """Args:
+    declare: Writes the end of a run that is refused.
+    may_be_starting: Whether a refusal may be that of a service which is only just being switched on.
+    """
+
+    def __init__(
+        self, records: Records, home: Path, declare: Callable[[Watched, Reason, Mapping[str, Any]], None],
+        may_be_starting: Callable[[str, Watched], bool],
+    ) -> None:  # fmt: skip
+        self._records, self._declare, self._may_be_starting = records, declare, may_be_starting
+        self._proofs = _Proofs(home / FILE)
+        self._tried: dict[str, float] = {}
+
+    def show(self, run: Watched, zone: str, backend: str) -> float:
+        """Seconds to pause by the cloud's clock, 0 to go on. Raises CloudUnclear."""
+        ref, now = Ref("", zone, backend), run.side.clock.now()
+        known = run.state.gates.get(ref.region)
+        if known is not None and known.answer == "proving":
+            if now - known.t <= gate.PROOF_S + 6 * gate.LOOK_EVERY_S:
+                return self._follow(run, ref, known)
+            self._end(run, known)  # nobody looked in time: begun anew
+        evidence = run.side.rights.evidence(ref)
+        if self._may_be_starting(evidence.queue_why, run):
+            return 30.0
+        waived = bool(run.plan.limits.get("without_outside_stop"))
+        key = f"{run.side.project}|{evidence.queue}|{backend}"
+        match gate.judge(evidence, waived=waived, proved=self._proofs.of(key, now)):
+            case gate.Go(by):
+                self._say(run, ref, "shown", queue=evidence.queue, accounts=dict(by))
+            case gate.Refuse(reason, facts):
+                self._declare(run, reason, facts)
+            case gate.Prove(accounts):
+                return self._begin(run, ref, evidence.queue, accounts)
+        return 0.0
+
+    def end(self, run: Watched) -> None:
+        """Take the tasks of a proof away that nobody waits for any more; they would end by themselves."""
+        for known in run.state.gates.values():
+            if known.answer == "proving":
+                self._end(run, known)
+
+    def _begin(self, run: Watched, ref: Ref, queue: str, accounts: tuple[str, ...]) -> float:
+        name, now = run.folder.name, run.side.clock.now()
+        first = self._tried.setdefault(name, now)
+        try:
+            tasks, control = run.side.rights.begin(queue, ref, accounts)
+        except CloudRefused as error:
+            if now - first < CONTROL_S:
+                return 2 * gate.LOOK_EVERY_S
+            self._declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id, "proof": True})
+            return 0.0
+        self._tried.pop(name, None)
+        self._say(run, ref, "proving", queue=queue, tasks=dict(tasks), control=control)
+        return 0.0
+
+    def _follow(self, run: Watched, ref: Ref, known: gate.Shown) -> float:
+        now = run.side.clock.now()
+        answers = run.side.rights.answers(list(known.tasks))
+        outcome = gate.read(known, answers, now)
+        if outcome is None:
+            return gate.LOOK_EVERY_S
+        self._end(run, known)
+        told = {known.tasks[task]: code for task, code in answers.items()}
+        match outcome:
+            case gate.Go(by):
+                self._proofs.keep(f"{run.side.project}|{known.queue}|{ref.backend}", list(by), now)
+                self._say(run, ref, "proved", queue=known.queue, accounts=dict(by), codes=told)
+            case gate.Refuse(reason, facts):
+                self._say(run, ref, "refused", queue=known.queue, codes=told)
+                self._declare(run, reason, facts)
+        return 0.0
+
+    def _say(self, run: Watched, ref: Ref, answer: str, **more: Any) -> None:
+        self._records.say(run, "gate", region=ref.region, backend=ref.backend, answer=answer, **more)
+
+    def _end(self, run: Watched, known: gate.Shown) -> None:
+        try:
+            run.side.rights.end(list(known.tasks))
+        except (CloudRefused, CloudUnclear) as error:
+            _log.info("run %s: tasks of a proof stay until they are over: %s", run.folder.name, error)
+
+
+class _Proofs:
+    """Proofs of this home: key → account → when. A file that cannot be read holds none."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def of(self, key: str, now: float) -> list[str]:
+        known = self._read().get(key)
+        if not isinstance(known, dict):
+            return []
+        return [who for who, at in known.items() if isinstance(at, (int, float)) and 0.0 <= now - at < gate.HOLDS_S]
+
+    def keep(self, key: str, accounts: list[str], now: float) -> None:
+        """A disk that does not take it costs the next launch a proof of its own."""
+        known = self._read()
+        known[key] = {**(known.get(key) or {}), **dict.fromkeys(accounts, now)}
+        try:
+            write_atomically(self._path, json.dumps(known).encode())
+        except OSError as error:
+            _log.info("proofs of the stops are not kept: %s", error)
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self._path.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
