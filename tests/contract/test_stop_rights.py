@@ -12,6 +12,7 @@ from tests.contract.test_cloud_sweep import sweep_on
 from tests.fakes.waiting import eventually
 from tpu_studio.cloud.evidence import NOBODY
 from tpu_studio.practice.main import Practice
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns import gate
 from tpu_studio.workflow.cloudruns.gate import Evidence, Go, Refuse, Shown
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -39,7 +40,17 @@ def proof(practice: Practice, accounts: list[str], backend: str = "tpu") -> tupl
     """The tasks of a proof, and what they show once each has had an answer or is gone."""
     rights, ref = side_of(practice).rights, Ref("", "us-west4-a", backend)
     queue = rights.evidence(ref).queue
-    tasks, control = rights.begin(queue, ref, accounts)
+    begun: list[Any] = []
+
+    def begin() -> bool:
+        try:
+            begun.append(rights.begin(queue, ref, accounts))
+        except CloudRefused:  # the account without rights is not known everywhere yet
+            return False
+        return True
+
+    eventually(begin)
+    tasks, control = begun[0]
     eventually(lambda: None not in rights.answers(list(tasks)).values())
     return Shown("proving", 0.0, queue, tasks, control), dict(rights.answers(list(tasks)))
 

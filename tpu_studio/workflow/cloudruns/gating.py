@@ -19,7 +19,7 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 
 FILE = "stop-proofs.json"
-CONTROL_S = 120.0  # for the account without rights to be known to all of Google
+CONTROL_S = 300.0  # for the account without rights to be known to all of Google
 _log = logging.getLogger(__name__)
 
 
