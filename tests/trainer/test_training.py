@@ -8,6 +8,7 @@ import os
 import resource
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -364,6 +365,19 @@ def test_a_plan_for_other_devices_than_there_are_is_refused(tmp_path: Path) -> N
     done = train(put(tmp_path, plan), XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert done.events[-1]["reason"] == "devices-differ"
     assert done.events[-1]["facts"]["found"] == 2
+
+
+@pytest.mark.parametrize(
+    ("platforms", "said"), [("tpu", "Unable to initialize backend 'tpu'"), ("", "only cpu"), ("cpu", "only cpu")]
+)
+def test_a_rented_tpu_that_does_not_open_ends_the_run_before_anything_is_trained(
+    tmp_path: Path, platforms: str, said: str
+) -> None:
+    plan = replace(planned(framework="jax", steps=10), place="cloud")
+    done = train(put(tmp_path, plan), **({"JAX_PLATFORMS": platforms} if platforms else {}))
+    assert done.events[-1]["reason"] == "tpu-not-opened", done.errors()[-2000:]
+    assert said in done.events[-1]["facts"]["raw"]
+    assert not curve(done)
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])

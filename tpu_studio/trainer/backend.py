@@ -18,6 +18,9 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 
 ON_THIS_COMPUTER = ("computer", "practice")
+RENTED = "cloud"
+OPENING_S = 300.0
+"""For so long a rented TPU may take to be opened: it takes some seconds, and a libtpu that waits is charged."""
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # malloc.h
 EVALUATION_NUMBERS = 4_000_000  # numbers of input in one evaluation batch at most
 
@@ -58,12 +61,17 @@ def check_devices(plan: Plan, workers: int = 1) -> None:
     """The devices that the plan counted on are there: this worker's share, and all of them together.
 
     Raises:
-        StudioError: ``devices-differ``.
+        StudioError: ``devices-differ``; ``tpu-not-opened``: a rented TPU that JAX cannot open, or does without.
     """
     if plan.framework == "jax":
         import jax
 
-        here, found, kind = len(jax.local_devices()), len(jax.devices()), jax.default_backend()
+        try:
+            here, found, kind = len(jax.local_devices()), len(jax.devices()), jax.default_backend()
+        except RuntimeError as error:  # "Unable to initialize backend 'tpu': …"
+            raise StudioError("tpu-not-opened", raw=str(error)[:1000]) from error
+        if plan.place == RENTED and kind != "tpu":  # where there is no libtpu, JAX goes on without a word
+            raise StudioError("tpu-not-opened", raw=f"JAX found no TPU, only {kind}")
         if found == plan.devices and here * workers != found:
             raise StudioError("devices-differ", planned=plan.devices // workers, found=here, device=kind)
     else:

@@ -17,6 +17,18 @@ from typing import Any
 LIMIT_S = 60.0
 
 
+@contextmanager
+def within(seconds: float, leave: Callable[[dict[str, Any]], None]) -> Iterator[None]:
+    """What runs inside ends in time, or *leave* gets the facts in another thread and ends the process."""
+    timer = threading.Timer(seconds, leave, args=({"seconds": seconds},))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 class BuildWatch:
     """``with BuildWatch(leave) as watch: … with watch.over(file): build()``. Use from the main thread.
 

@@ -17,6 +17,7 @@ _BY_ID = {
     "plan-unreadable": Reason.PLAN_UNREADABLE,
     "plan-newer": Reason.PLAN_UNREADABLE,
     "devices-differ": Reason.DEVICES_DIFFER,
+    "tpu-not-opened": Reason.TPU_NOT_OPENED,
     "data-missing": Reason.DATA_MISSING,
     "data-unreadable": Reason.DATA_MISSING,
     "data-changed": Reason.DATA_CHANGED,

@@ -12,12 +12,13 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
-from tpu_studio.trainer.guard import BuildWatch
+from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import Schedule, extension_steps
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
@@ -134,7 +135,8 @@ class Attempt:
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
 
-        backend.check_devices(plan, self._workers)
+        with within(backend.OPENING_S, self._not_opened) if plan.place == backend.RENTED else nullcontext():
+            backend.check_devices(plan, self._workers)
         self.events.send("phase", phase="setting-up", detail="data")
         with BuildWatch(self._stuck) as watch:
             parts = Parts.make(plan, self.events, watch, self._workers)
@@ -177,6 +179,12 @@ class Attempt:
         if step != mine:
             said = f"worker 0 goes on from step {step}, worker {self.worker} has {mine}"
             raise RuntimeError(said)
+
+    def _not_opened(self, facts: dict[str, Any]) -> None:
+        """A call of libtpu that does not return; its thread cannot be stopped, so the process is."""
+        raw = f"it was waited for {facts['seconds']:.0f} s"
+        tell(self.events, Outcome(Reason.TPU_NOT_OPENED, 0, facts={**facts, "error": "tpu-not-opened", "raw": raw}))
+        os._exit(REFUSED)
 
     def _stuck(self, facts: dict[str, Any]) -> None:
         """A person's own model does not come to an end; its thread cannot be stopped, so the process is."""

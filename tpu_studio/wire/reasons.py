@@ -46,6 +46,7 @@ class Reason(str, Enum):
     MACHINE_SILENT = "machine-silent"
     MACHINE_NEVER_SPOKE = "machine-never-spoke"
     ENVIRONMENT_FAILED = "environment-failed"
+    TPU_NOT_OPENED = "tpu-not-opened"  # the chips are there, and the framework cannot use them
     CANNOT_DELETE_ITSELF = "cannot-delete-itself"
     REPORTING_LOST = "reporting-lost"
     LAUNCH_REFUSED = "launch-refused"

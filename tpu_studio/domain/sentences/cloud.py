@@ -358,6 +358,11 @@ REASONS: dict[Reason, Entry] = {
         f"The machine was deleted.{f.said()} {spent(f)}",
         "Start it again; if it stays, read its log.",
     ),
+    Reason.TPU_NOT_OPENED: lambda f: Sentence(
+        "The machine is there, but its TPU could not be opened",
+        f"Nothing was trained, and the machine was deleted.{f.said()} {spent(f)}",
+        "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
+    ),
     Reason.CANNOT_DELETE_ITSELF: lambda f: Sentence(
         "The machine could not prove that it can delete itself",
         f"It asked for up to ten minutes; nothing was trained, so that no bill can run away. The stops at Google and "

@@ -318,6 +318,11 @@ ERRORS: dict[str, Entry] = {
         "Nothing was trained, and nothing was charged.",
         "Repair the training engine in Settings, then start again.",
     ),
+    "tpu-not-opened": lambda f: Sentence(
+        "The machine is there, but its TPU could not be opened",
+        f"Nothing was trained.{f.said()} {_UNCHANGED}",
+        "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
+    ),
     "devices-differ": lambda f: Sentence(
         "The computer has other devices than the plan expects",
         f"Planned for {f.text('planned', 'some')}, found {f.text('found', 'others')}. {_UNCHANGED}",
