@@ -69,6 +69,7 @@ class Sky:
     refuse: Zone → ids of refusals, one each call.
     known_no: Zone → what is known to be refused before it is asked for.
     checked: Names of machines of which that was asked.
+    renewed: Names of objects whose days were to begin anew.
     forbidden: Zones that may be neither asked nor looked into.
     guardian: The version of the app that is there now.
     tells_ends: It keeps a record of each deletion.
@@ -90,6 +91,7 @@ class Sky:
     refuse: dict[str, list[str]] = field(default_factory=dict)
     known_no: dict[str, str] = field(default_factory=dict)
     checked: list[str] = field(default_factory=list)
+    renewed: list[str] = field(default_factory=list)
     hook: Hook = lambda call, done: None
     nodes: dict[str, Node] = field(default_factory=dict)
     objects: dict[str, tuple[bytes, int, float]] = field(default_factory=dict)
@@ -452,6 +454,10 @@ class _Box:
         self._sky.hook("list", False)
         names = sorted(name for name in self._sky.objects if name.startswith(prefix) and name >= start)
         return [found for name in names if (found := self.stat(name)) is not None]
+
+    def renew(self, name: str) -> bool:
+        self._sky.renewed.append(name)
+        return name in self._sky.objects
 
     def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
         self._sky._put(name, path.read_bytes())

@@ -60,7 +60,7 @@ def connect(
         },
         stops=stops,
         rights=CloudStopRights(http, ends, project, runner, stopper, stops, patience=patience),
-        mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience),
+        mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience, now=clock.now),
         clock=clock,
         endpoints=ends.for_machine(),
         speed=clock.speed,

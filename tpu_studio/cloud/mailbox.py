@@ -11,6 +11,7 @@ import hashlib
 import io
 import os
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -28,6 +29,8 @@ CHUNK = 8 * 2**20  # of a resumable upload; Google wants a multiple of 256 KiB
 _PIECE = 2**20
 _FIELDS = "items(name,size,generation,updated,md5Hash),nextPageToken"
 _AT_ONCE = 8
+RENEW_S = 86_400.0
+"""Our buckets delete after 30 days (``doctor.repairs.bucket_body``), and a run may wait for 28 with what was there."""
 T = TypeVar("T")
 
 
@@ -37,9 +40,12 @@ class BucketMailbox:
     endpoint: Base URL of Cloud Storage.
     """
 
-    def __init__(self, http: Any, endpoint: str, project: str, bucket: str, *, patience: Patience = PATIENT) -> None:
+    def __init__(
+        self, http: Any, endpoint: str, project: str, bucket: str, *, patience: Patience = PATIENT,
+        now: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
         self._http, self._endpoint, self._project, self._name = http, endpoint.rstrip("/"), project, bucket
-        self._patience = patience
+        self._patience, self._now = patience, now
 
     @property
     def bucket(self) -> str:
@@ -91,8 +97,10 @@ class BucketMailbox:
         total = path.stat().st_size
         there = self._blob(name)
         if there is not None and int(there.size or 0) == total and there.crc32c == _crc32c_of(path):
-            told(total, total)
-            return
+            if self._renewed(there):
+                told(total, total)
+                return
+            there = None  # it went at this very moment
         generation = 0 if there is None else int(there.generation)
 
         def send() -> None:
@@ -113,6 +121,36 @@ class BucketMailbox:
             if now is None or int(now.size or 0) != total or now.crc32c != _crc32c_of(path):
                 raise
         told(total, total)
+
+    def renew(self, name: str) -> bool:
+        there = self._blob(name)
+        return there is not None and self._renewed(there)
+
+    def _renewed(self, there: Any) -> bool:
+        """Rewritten onto itself where it is old: that is an object made now. False: it is gone."""
+        if self._now() - there.time_created.timestamp() < RENEW_S:
+            return True
+        generation = int(there.generation)
+
+        def rewrite() -> None:
+            token: str | None = None
+            while True:
+                token, _, _ = self._bucket.blob(there.name).rewrite(
+                    there, token=token, if_generation_match=generation, if_source_generation_match=generation,
+                    timeout=TIMEOUT, retry=None,
+                )  # fmt: skip
+                if token is None:
+                    return
+
+        try:
+            self._call(rewrite, there.name)
+        except CloudRefused as error:
+            if error.id == "not-found":
+                return False
+            if error.id != "precondition":
+                raise
+            return self._blob(there.name) is not None  # another computer was first
+        return True
 
     def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
         """See `ports.Mailbox`. Whatever *progress* raises cancels and comes out as it is.

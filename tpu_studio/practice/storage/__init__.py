@@ -64,7 +64,7 @@ def _first_bucket(cloud: Cloud, service: Service) -> None:
         "softDeletePolicy": {"retentionDurationSeconds": "0"},
         "lifecycle": {
             "rule": [
-                {"action": {"type": "Delete"}, "condition": {"age": 30, "matchesPrefix": ["runs/"]}},
+                {"action": {"type": "Delete"}, "condition": {"age": 30, "matchesPrefix": ["runs/", "data/"]}},
                 {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 1}},
             ]
         },

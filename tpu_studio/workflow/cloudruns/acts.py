@@ -27,6 +27,8 @@ from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Machine
 
 STOPS_TRIES = 4
+RENEW_S = 86_400.0
+"""Of what was brought to a bucket whose rules delete after 30 days: a request may wait for 28 of them."""
 UPLOAD_TRIES = 6
 
 
@@ -217,6 +219,8 @@ class Acts:
         preparing = self._place(run.plan.place).preparing
         if not preparing.is_current(run.state.pieces or {}):  # another version of the app prepared it
             return self._prepare(run)
+        if not repeat and not self._renewed(run):  # the bucket's rules, or somebody, deleted what was brought
+            return self._prepare(run)
         if repeat:
             intents = self._records.journal.open_intents()
             number = next((one.number for one in intents if one.facts.get("id") == f"create/{name}"), None)
@@ -255,6 +259,14 @@ class Acts:
             raise
         self._records.end(run, number, "create", name, "accepted")
         return 0.0
+
+    def _renewed(self, run: Watched) -> bool:
+        """Job and data that were brought long ago shall last as long as a request may wait. False: a piece is gone."""
+        if run.side.clock.now() - run.state.prepared < RENEW_S:
+            return True
+        pieces = run.state.pieces or {}
+        names = [str(piece["object"]) for piece in (pieces.get("bundle"), *pieces.get("data", ())) if piece]
+        return all(run.side.mailbox.renew(name) for name in names)
 
     def _set_lease_stops(self, run: Watched, machine: Machine, limits: Limits) -> float:
         """Whoever sees the node first sets the stops at the lease's true end; the guardian may have done so."""

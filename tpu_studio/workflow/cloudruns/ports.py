@@ -205,7 +205,12 @@ class Mailbox(Protocol):
         ...
 
     def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
-        """Resumable and checksummed; skipped when the same content is there."""
+        """Resumable and checksummed; when the same content is there it is only kept from growing old (`renew`)."""
+        ...
+
+    def renew(self, name: str) -> bool:
+        """The days after which the bucket's own rules delete it begin anew, where they began a day ago or earlier.
+        False: it is not there (any more)."""
         ...
 
     def download(self, name: str, path: Path, progress: Progress | None = None) -> None:

@@ -146,6 +146,7 @@ class State:
     bucket: str = ""
     project: str = ""
     pieces: Mapping[str, Any] | None = None
+    prepared: float = 0.0
     attempt: int = 1
     since: float = 0.0
     machines: tuple[Machine, ...] = ()
@@ -373,7 +374,9 @@ def _phase(state: State, event: Event) -> State:
 
 _FOLDS = {
     "opened": lambda s, e: replace(s, opened=True, bucket=str(e.get("bucket")), project=str(e.get("project"))),
-    "prepared": lambda s, e: replace(s, pieces=e.get("pieces") if isinstance(e.get("pieces"), dict) else {}),
+    "prepared": lambda s, e: replace(
+        s, pieces=e.get("pieces") if isinstance(e.get("pieces"), dict) else {}, prepared=e.t
+    ),
     "intent": _intent,
     "intent-closed": _closed,
     "cloud": _cloud,

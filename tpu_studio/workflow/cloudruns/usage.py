@@ -86,6 +86,11 @@ class CountedMailbox:
         self._box.upload(path, name, progress)
         self.usage.a += 1
 
+    def renew(self, name: str) -> bool:
+        found = self._box.renew(name)
+        self.usage.a += found  # rewritten; only looked at, where it is young, would be cheaper
+        return found
+
     def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
         self._box.download(name, path, progress)
         self.usage.b += 2

@@ -17,6 +17,7 @@ from tpu_studio.wire.errors import BadInput, CloudRefused, RunError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.stops import beyond_s
+from tpu_studio.workflow import desk as desk_of
 from tpu_studio.workflow.cloudruns import asking
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
@@ -184,6 +185,34 @@ def test_a_create_call_that_is_repeated_is_not_looked_at_beforehand(desk: CloudD
     assert end is not None and end.get("reason") == "completed"
     assert len(sky.checked) == 1
     nothing_left(desk)
+
+
+DAY_S = 86_400.0
+PIECES = {
+    "bundle": {"object": "runs/x/job/bundle", "bytes": 1}, "environment": {},
+    "data": [{"object": "data/a", "bytes": 1}, {"object": "data/b", "bytes": 1}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_was_brought_days_ago_is_renewed_before_a_machine_is_asked_for_and_brought_again_if_gone(
+    desk: CloudDesk, sky: Sky, gone: bool
+) -> None:
+    desk.until()
+    desk.die()
+    desk_of.write_event(desk.folder, desk_of.install_id(desk.home), "prepared", t=sky.now, pieces=PIECES)
+    for name in ("runs/x/job/bundle", "data/a", *(() if gone else ("data/b",))):
+        sky._put(name, b"x")
+    assert sky.renewed == []  # what was brought today is young
+    sky.now += DAY_S * 3
+    desk.start()
+    uploads: list[str] = []
+    sky.hook = lambda call, done: uploads.append(call) if call == "upload" and done else None
+    sky.steps = 80
+    verbs(desk).again(desk.folder, NewAttempt(2, ({"verb": "extend", "epochs": 4},)))
+    assert desk.until().attempt == 2
+    assert sky.renewed == ["runs/x/job/bundle", "data/a", "data/b"]
+    assert len(uploads) == int(gone)
 
 
 def test_too_fast_is_asked_again_in_the_same_zone(desk: CloudDesk, sky: Sky) -> None:
