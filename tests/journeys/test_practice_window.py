@@ -155,6 +155,17 @@ def test_while_nothing_is_free_it_says_so_and_one_press_trains_here(
     qtbot.waitUntil(lambda: holder.model.state.value.job["where.place"] == "computer", timeout=60 * SECONDS)
     services = studio.services
     assert services is not None
+    assert holder.page.leaving.isVisible() and "then it is lost" in holder.page.leaving.text.text()
+    assert not services.runs.summary(run).over  # it waits on until the other one starts
+    qtbot.waitUntil(lambda: not holder.model.state.value.missing[1], timeout=60 * SECONDS)
+    click(holder.page.card.start.button)
+    qtbot.waitUntil(lambda: studio.shell.state.value.run not in ("", run), timeout=60 * SECONDS)
+    here = studio.shell.state.value.run
+    assert services.runs.plan(here).place == "computer"
+    qtbot.waitUntil(lambda: services.runs.summary(here).over, timeout=150 * SECONDS)  # this engine starts nothing here
+    assert services.runs.summary(here).reason == "start-failed"
+    assert not services.runs.summary(run).over  # so its place is kept, and only its own button gives it up
+    services.runs.stop(run, False)
     qtbot.waitUntil(lambda: services.runs.summary(run).settled, timeout=150 * SECONDS)
     assert services.runs.summary(run).usd < 0.01  # no machine: what was asked and kept in the bucket
     assert machines_of(practice) == []

@@ -15,7 +15,7 @@ from tpu_studio.app import warming
 from tpu_studio.gui.kit.rows import Note
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.runs.skeleton import SkeletonRows
-from tpu_studio.viewmodels.leaving import Leaving, leave
+from tpu_studio.viewmodels.leaving import Leaving, Left, leave
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.shell import PlanRequest
 from tpu_studio.wire import ownpython
@@ -197,7 +197,7 @@ class PlanHolder(Holder):
         compiler.connect(services.compiler)
         checks = PlanPreflight(services.preflight)
         self.model.connect(services.runs, services.consents, services.stopwatch, checks, compiler)
-        self.model.leave_queue = lambda one: leave(services.runs, one)
+        self.model.leave_queue = lambda one, started: leave(services.runs, one, started)
         self.model.left_queue = self._left_queue
 
         def reported(path: Path) -> None:
@@ -207,7 +207,7 @@ class PlanHolder(Holder):
         self.model.write_pdf = planpdf.write
         page = PlanPage(self.model)
         page.colab = ColabViewModel(studio.tasks, services.runs, colab.write, lambda run: studio.runs.look())
-        page.colab.made = self.model.give_up_queue
+        page.colab.made = lambda run: self.model.give_up_queue(run)
         page.show_run = lambda run: studio.window.open_run(run, self.model.state.value.name)
         page.show_commands = lambda plan: show_commands(self._studio, services, plan)
         page.open_sheet = studio.open_sheet
@@ -237,17 +237,20 @@ class PlanHolder(Holder):
             lasting=True,
         )
 
-    def _left_queue(self, one: Leaving, left: bool) -> None:
-        """Say that the place in the queue is lost, or that there was none to lose any more."""
+    def _left_queue(self, one: Leaving, left: Left) -> None:
+        """Say that the place in the queue is lost, or why it is not."""
         shell = self._studio.shell
-        if left:
+        if left == "left":
             shell.notify(f"{one.name} has left the queue", "It waits for no TPU any more. Nothing was charged for it.")
             self._studio.runs.look()
             return
+        kept = left == "not-started"
         shell.notify(
-            f"{one.name} waits no more",
-            "It was not stopped: it has its TPU, or it is over. Look whether both shall go on.",
-            tone="warn",
+            f"{one.name} keeps its place in the queue" if kept else f"{one.name} waits no more",
+            "The other run did not start; its page says why."
+            if kept
+            else "It was not stopped: it has its TPU, or it is over. Look whether both shall go on.",
+            tone="neutral" if kept else "warn",
             action="Open it",
             act=lambda: shell.open_run(one.run, one.name),
             lasting=True,

@@ -70,7 +70,7 @@ class ColabViewModel:
         brought: Callable[[str], None] = lambda run: None,
     ) -> None:
         self.state = Observable(ColabView())
-        self.made: Callable[[], None] = lambda: None  # a notebook is written
+        self.made: Callable[[str], None] = lambda run: None  # the notebook of that run is written
         self._tasks, self._runs, self._write, self._brought = tasks, runs, write, brought
 
     def begin(self) -> None:
@@ -90,7 +90,7 @@ class ColabViewModel:
         def done(made: tuple[str, WrittenLike]) -> None:
             run, written = made
             self.state.set(ColabView(run=run, notebook=written.notebook, data=written.data))
-            self.made()
+            self.made(run)
 
         self._tasks.submit(work, done=done, failed=self._failed)
 

@@ -7,7 +7,7 @@ in the queue given up, by name and with a word before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.ports import RunSummary
@@ -37,12 +37,20 @@ class Leaving:
         return f"Its place in the queue is kept until {when}; then it is lost. Until then nothing has changed."
 
 
-def leave(queue: Queue, one: Leaving) -> bool:
-    """Give the place in the queue up. False: the run waits no more (it has its machine, or is over), and is left alone.
+Left = Literal["left", "waits-no-more", "not-started"]
+
+
+def leave(queue: Queue, one: Leaving, started: str = "") -> Left:
+    """Give the place in the queue up, for the run *started* ("": because the person says so).
+
+    ``waits-no-more``: it has its machine, or is over, and is left alone. ``not-started``: the other run ended as it
+    began, so this one waits on.
 
     Raises StudioError: it could not be stopped.
     """
+    if started and queue.summary(started).over:
+        return "not-started"
     if queue.summary(one.run).status != Phase.QUEUED:
-        return False
+        return "waits-no-more"
     queue.stop(one.run, False)
-    return True
+    return "left"

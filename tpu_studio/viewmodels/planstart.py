@@ -14,7 +14,7 @@ from tpu_studio.viewmodels.problem import problem_of
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineViewModel
-    from tpu_studio.viewmodels.leaving import Leaving
+    from tpu_studio.viewmodels.leaving import Leaving, Left
     from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.ports import Tasks
 
@@ -37,8 +37,8 @@ class Starting(PlanBase):
         self.open_account: Callable[[], None] = lambda: None
         self.reported: Callable[[Path], None] = lambda path: None  # a report lies there
         self.write_pdf: Callable[[Plan, Path], None]  # blocks; raises BadInput
-        self.leave_queue: Callable[[Leaving], bool] = lambda one: True  # blocks; False: it waits no more
-        self.left_queue: Callable[[Leaving, bool], None] = lambda one, left: None
+        self.leave_queue: Callable[[Leaving, str], Left] = lambda one, started: "left"  # blocks (`leaving.leave`)
+        self.left_queue: Callable[[Leaving, Left], None] = lambda one, left: None
         self._launcher: Launcher | None = None
         self._reviewed: Plan | None = None  # what the open review shows; it is launched, whatever is planned meanwhile
 
@@ -161,20 +161,20 @@ class Starting(PlanBase):
 
     def _launched(self, run: str) -> None:
         self._draw(starting=False)
-        self.give_up_queue()
+        self.give_up_queue(run)
         self.started(run, self.state.value.name)
 
-    def give_up_queue(self) -> None:
-        """The other run gives its place in the queue up: this one has started, or the person says so."""
+    def give_up_queue(self, started: str = "") -> None:
+        """The other run gives its place in the queue up: *started* has begun, or the person says so."""
         leaving = self.state.value.leaving
         if leaving is None:
             return
         self._draw(leaving=None)
 
-        def done(left: bool) -> None:
+        def done(left: Left) -> None:
             self.left_queue(leaving, left)
 
-        self._tasks.submit(lambda: self.leave_queue(leaving), done=done, failed=self._failed)
+        self._tasks.submit(lambda: self.leave_queue(leaving, started), done=done, failed=self._failed)
 
     def _not_launched(self, error: Exception) -> None:
         self._draw(starting=False, problem=problem_of(error))

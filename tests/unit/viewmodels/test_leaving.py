@@ -16,9 +16,10 @@ class Runs:
     def __init__(self, status: str) -> None:
         self.status = status
         self.stops: list[tuple[str, bool]] = []
+        self.over: set[str] = set()
 
     def summary(self, run: str) -> RunSummary:
-        return RunSummary(run, "digits", Path("/r"), 0.0, status=self.status)
+        return RunSummary(run, "digits", Path("/r"), 0.0, status=self.status, over=run in self.over)
 
     def stop(self, run: str, keep: bool = True) -> None:
         self.stops.append((run, keep))
@@ -26,13 +27,20 @@ class Runs:
 
 def test_a_run_that_waits_gives_its_place_up():
     runs = Runs("queued")
-    assert leave(runs, WAITS) and runs.stops == [("digits-k3f7", False)]
+    assert leave(runs, WAITS) == "left" and runs.stops == [("digits-k3f7", False)]
+
+
+def test_a_run_whose_successor_ended_as_it_began_keeps_its_place():
+    runs = Runs("queued")
+    runs.over = {"other-1"}
+    assert leave(runs, WAITS, "other-1") == "not-started" and runs.stops == []
+    assert leave(runs, WAITS, "other-2") == "left"
 
 
 def test_a_run_that_has_its_machine_meanwhile_is_left_alone():
     for status in ("provisioning", "training", "finished"):
         runs = Runs(status)
-        assert not leave(runs, WAITS) and runs.stops == []
+        assert leave(runs, WAITS) == "waits-no-more" and runs.stops == []
 
 
 def test_when_the_place_is_lost_is_said_for_each_place():
@@ -40,10 +48,10 @@ def test_when_the_place_is_lost_is_said_for_each_place():
     assert "until the notebook for Colab is written; then it is lost" in WAITS.words("colab")
 
 
-def left(one: World) -> list[tuple[Leaving, bool]]:
-    told: list[tuple[Leaving, bool]] = []
+def left(one: World) -> list[tuple[Leaving, str]]:
+    told: list[tuple[Leaving, str]] = []
     one.model.left_queue = lambda leaving, gone: told.append((leaving, gone))
-    one.model.leave_queue = lambda leaving: True
+    one.model.leave_queue = lambda leaving, started: "left"
     return told
 
 
@@ -55,7 +63,7 @@ def test_the_queue_is_left_when_the_other_run_has_started_and_not_before():
     one.model.open_draft(job, WAITS)
     assert one.view.leaving == WAITS and told == []
     one.model.start()
-    assert one.started and told == [(WAITS, True)] and one.view.leaving is None
+    assert one.started and told == [(WAITS, "left")] and one.view.leaving is None
 
 
 def test_another_plan_lets_the_run_wait_on():
@@ -74,7 +82,7 @@ def test_the_queue_can_be_left_at_once_by_its_own_button():
     one.model.open_draft(one.view.job, WAITS)
     one.model.give_up_queue()
     one.model.give_up_queue()
-    assert told == [(WAITS, True)] and one.view.leaving is None
+    assert told == [(WAITS, "left")] and one.view.leaving is None
 
 
 def test_a_launch_that_is_refused_leaves_the_place_in_the_queue():

@@ -101,7 +101,7 @@ class PlanPage(QWidget):
         self.card, self.bar = EstimateCard(model), EstimateBar(model)
         self.bar.toggled.connect(lambda: self._draw(model.state.value))
         self.leaving = Note("", "", "warn", action="Leave the queue now", icon="hourglass")
-        self.leaving.acted.connect(model.give_up_queue)
+        self.leaving.acted.connect(lambda: model.give_up_queue())
         row = QHBoxLayout()
         row.setSpacing(Space.m)
         row.addWidget(self.rail)
