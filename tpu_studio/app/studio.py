@@ -283,11 +283,20 @@ class Studio:
     def open_sheet(self, name: str) -> None:
         """``sweep``: everything that may cost money. ``faults``: what could go wrong, on the practice cloud.
         ``catalogue`` and ``catalogue-practice``: what is known of TPUs, from where, and its renewal.
+        ``live-check`` and ``live-check-practice``: what the program assumes of Google, asked on the account.
         """
         if name.startswith("catalogue"):
             from tpu_studio.gui.account.catalogue import open_catalogue
 
             open_catalogue(self.window, self.catalogue, "practice" if name.endswith("practice") else "cloud")
+            return
+        if name.startswith("live-check"):
+            from tpu_studio.gui.account.livecheck import open_live_check
+            from tpu_studio.places.livechecking import LiveChecking
+            from tpu_studio.viewmodels.livecheck import LiveCheckViewModel
+
+            model = LiveCheckViewModel(self.tasks, LiveChecking(self.home))
+            open_live_check(self.window, model, "practice" if name.endswith("practice") else "cloud")
             return
         if name == "armed":
             from tpu_studio.gui.shell.armed import open_armed

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +24,6 @@ def live_check(arguments: Arguments, output: Output) -> int:
     """Exit code 1 where something that it made could not be taken away."""
     from tpu_studio.places import livechecking
     from tpu_studio.workflow.livecheck.checking import chosen
-    from tpu_studio.workflow.livecheck.observed import to_send
 
     if not 0 <= arguments.max_usd < float("inf"):
         raise BadInput("command-line", raw="--max-usd takes an amount from 0", help="tpu-studio live-check --help")
@@ -42,9 +39,8 @@ def live_check(arguments: Arguments, output: Output) -> int:
         output.progress(None, f"Asking: {step.id} …")
 
     outcome = livechecking.live_check(arguments.on, home, agreed, arguments.max_usd, told=told)
-    record = to_send(outcome.seen, livechecking.VERSION, date.today().isoformat(), arguments.on)
     if arguments.save:
-        Path(arguments.save).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        livechecking.save(arguments.on, outcome.seen, Path(arguments.save))
     asked = [step.id for step in chosen(steps, agreed, arguments.max_usd)]
     answer = {
         "place": arguments.on, "agreed": agreed, "usd_at_most": round(outcome.usd, 4), "asked": asked,

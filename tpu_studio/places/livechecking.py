@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +15,7 @@ from tpu_studio.wire.errors import NotReady
 if TYPE_CHECKING:
     from tpu_studio.cloud.livecheck.prober import GoogleProber
     from tpu_studio.workflow.livecheck.checking import Outcome
-    from tpu_studio.workflow.livecheck.ports import Step
+    from tpu_studio.workflow.livecheck.ports import Seen, Step
 
 DEFAULT_USD = 1.0
 VERSION = tpu_studio.__version__
@@ -63,3 +65,31 @@ def live_check(
         outcome = check(prober, agreed, max_usd, told=told, cancelled=cancelled)
         Observations(home).keep(prober.account, prober.project, VERSION, now(), outcome.seen)
     return outcome
+
+
+class LiveChecking:
+    """Implements ``viewmodels.livecheck.LiveCheckPort``: connects anew for each call."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def steps(self, place: str) -> Sequence[Step]:
+        with prober_of(place, self._home) as (prober, _):
+            return prober.steps()
+
+    def check(
+        self, place: str, agreed: bool, max_usd: float, told: Callable[[Step], None], cancelled: Callable[[], bool]
+    ) -> Outcome:
+        return live_check(place, self._home, agreed, max_usd, told=told, cancelled=cancelled)
+
+    def save(self, place: str, seen: Sequence[Seen], path: str) -> None:
+        """Raises OSError."""
+        save(place, seen, Path(path))
+
+
+def save(place: str, seen: Sequence[Seen], path: Path) -> None:
+    """One file to send to the project. Raises OSError."""
+    from tpu_studio.workflow.livecheck.observed import to_send
+
+    record = to_send(seen, VERSION, date.today().isoformat(), place)
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -273,6 +273,10 @@ class AccountPage(QWidget):
             sheet = "catalogue" if view.place == "cloud" else "catalogue-practice"
             known.clicked.connect(lambda: self.open_sheet(sheet))
             self.people.addWidget(known, 0, Qt.AlignmentFlag.AlignLeft)
+            live = Button("Live check …", "link", size="small", icon="circle-check")
+            check = "live-check" if view.place == "cloud" else "live-check-practice"
+            live.clicked.connect(lambda: self.open_sheet(check))
+            self.people.addWidget(live, 0, Qt.AlignmentFlag.AlignLeft)
 
     # ------------------------------------------------------------------------------------------------------- commands
 
