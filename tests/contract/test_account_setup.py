@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,14 +10,20 @@ from google.oauth2.credentials import Credentials
 
 from tests.contract.conftest import Start, caller
 from tests.contract.test_doctor import OFFERS, doctor_of, ready, states
+from tests.fakes.consent import Person
 from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.browser import Client
+from tpu_studio.cloud.signin.secrets import PrivateFile
 from tpu_studio.domain.sentences.account import say_account
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import Choices, Result
+
+CLIENT = Client("my-own.apps.googleusercontent.com", "is-no-secret")
 
 
 def row(results: list[Result], id: str) -> Result:
@@ -162,10 +169,30 @@ def test_the_alert_is_in_the_currency_of_the_billing_account(start_practice: Sta
 # ---------------------------------------------------------------------------------------- what a new person still meets
 
 
-def test_terms_that_were_never_accepted_are_told_as_that(start_practice: Start):
+@pytest.mark.parametrize("doubt", ["", "terms-in-operation"])
+def test_terms_that_were_never_accepted_are_told_as_that(start_practice: Start, doubt: str):
     practice = start_practice("terms-not-accepted", speed=100.0)
+    if doubt:
+        practice.cloud.doubts.arm(doubt)
     with pytest.raises(CloudRefused, match="terms-not-accepted"):
         doctor_of(practice).create_project("my-first-project", "My first project")
+
+
+@pytest.mark.parametrize(("doubt", "id"), [("", "two-step-needed"), ("two-step-words", "signed-out")])
+def test_a_sign_in_that_google_ends_for_want_of_two_step_verification_leads_to_its_page(
+    start_practice: Start, tmp_path: Path, doubt: str, id: str
+):
+    practice, person = start_practice(), Person()
+    endpoints = Endpoints.at(practice.url)
+    accounts = Accounts(tmp_path, endpoints, lambda: PrivateFile(tmp_path / "secrets.json"))
+    accounts.sign_in(CLIENT, person.open)
+    person.leave()
+    practice.cloud.faults.arm("two-step-needed")
+    if doubt:
+        practice.cloud.doubts.arm(doubt)
+    found = row(GoogleDoctor(accounts.credentials(), endpoints, OFFERS).check(ready(practice)), "signed-in")
+    assert (found.state, found.fix, found.facts["why"]) == ("fail", "sign-in", id)
+    assert doubt or found.facts["page"].startswith("https://myaccount.google.com/")
 
 
 def test_a_project_that_is_absent_or_hidden_is_told_as_either(practice: Practice):
@@ -256,3 +283,19 @@ def test_accounts_and_grants_that_google_does_not_know_at_once_are_waited_for_at
         choices = doctor.fix(fix, choices)
     found = states(doctor.check(choices))
     assert (found["runner"], found["outside-stop"]) == ("pass", "pass")
+
+
+# ----------------------------------------------------------------------------------------------------------- the letter
+
+
+def test_the_letter_asks_for_what_setting_up_needs_and_its_commands_never_ask_back(practice: Practice):
+    choices = ready(practice)
+    practice.cloud.db.delete("account", choices.stopper)
+    editor = as_somebody(practice, "roles/editor")
+    facts = row(editor.check(choices), "permissions").facts
+    text = editor.request_text(choices, [*facts["missing"], *facts["set_up"]])
+    for role in ("roles/iam.roleAdmin", "roles/iam.serviceAccountAdmin", "roles/resourcemanager.projectIamAdmin"):
+        assert role in text
+    bindings = [line for line in text.splitlines() if line.startswith("gcloud projects add-iam-policy-binding")]
+    assert bindings and all(line.endswith("--condition=None") for line in bindings)
+    assert "queuedResources" not in text and "tpu.nodes.delete" in text

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.wire.errors import BadInput, NotReady
+from tpu_studio.domain.sentences import say as tell
+from tpu_studio.wire.errors import BadInput, CloudRefused, NotReady
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.account.ports import BillingAccount, Choices, Doctor
@@ -32,7 +33,7 @@ def mended(
 
     consent = _Answers(arguments, output)
     if arguments.fix == "all":
-        done = Mending(seen, consent, output.say, waits, keep).run(choices)
+        done = Mending(seen, consent, output.say, waits, keep, consent.refused).run(choices)
         return done, consent.left
     if arguments.fix not in KNOWN:
         raise BadInput("command-line", raw=f"--fix takes all, {', '.join(KNOWN)}", help="tpu-studio doctor --help")
@@ -70,6 +71,10 @@ class _Answers:
     @property
     def _free(self) -> bool:
         return bool(self._arguments.on == "practice" or self._arguments.yes)
+
+    def refused(self, error: CloudRefused) -> None:
+        said = tell(error)
+        self.left.append(f"{said.title}. {said.meaning} {said.action}")
 
     def to_make(self, project: str) -> bool:
         if self._free or self._output.ask(f"Make the project {project}? That costs nothing."):

@@ -275,7 +275,8 @@ def _by_refresh_token(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
     if client != record["client"]:
         raise OAuthError("unauthorized_client", "Unauthorized", 401)
     if cloud.faults.armed("two-step-needed") is not None:
-        raise OAuthError("access_denied", "Account restricted: 2-Step Verification is required for Google Cloud.")
+        named = "Account restricted: 2-Step Verification is required for Google Cloud."
+        raise OAuthError("access_denied", "Account restricted." if cloud.doubts.way("two-step-words") else named)
     if cloud.faults.armed("reauth-needed") is not None:
         raise OAuthError("invalid_grant", "reauth related error (invalid_rapt)", error_subtype="invalid_rapt")
     scopes = _scopes(form.get("scope", "")) or record["scopes"]

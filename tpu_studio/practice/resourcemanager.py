@@ -43,6 +43,8 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project", service=_API)
     def create(request: Request) -> dict[str, Any]:
         if cloud.faults.armed("terms-not-accepted") is not None:
+            if cloud.doubts.way("terms-in-operation"):
+                raise GoogleError(400, "FAILED_PRECONDITION", _TERMS["message"], _TERMS["details"])
             metadata = {"@type": f"{_TYPE}.CreateProjectMetadata", "gettable": False}
             return dict(account_operations.refused(cloud, "operations/cp", metadata, _TERMS, takes_s=1.0))
         record = _create(cloud, request, request.json())
@@ -123,7 +125,7 @@ def install(router: Router, cloud: Cloud) -> None:
         return change_policy(cloud, f"projects/{record['projectId']}", request.json().get("policy", {}))
 
 
-_TERMS = {
+_TERMS: dict[str, Any] = {
     "code": 9, "message": "Callers must accept Terms of Service",
     "details": [{"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
                  "violations": [{"type": "TOS", "subject": "terms-of-service",

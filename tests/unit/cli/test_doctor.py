@@ -112,6 +112,15 @@ def test_fix_all_proposes_another_id_where_somebody_else_has_it(new_account: Pra
     assert "Somebody else in the world has the project id my-first-tpus" in told and "my-first-tpus-" in told
 
 
+def test_what_google_refuses_is_told_and_the_rest_goes_on(new_account: Practice, home: Path, capsys: Any):
+    new_account.cloud.faults.arm("terms-not-accepted")
+    code, told = asked(capsys, "--on", "practice", "--project", "my-first-tpus", "--fix", "all")
+    [left] = told["left"]
+    assert code == 4 and "terms of service were never accepted" in left and "Open the Google Cloud console once" in left
+    new_account.cloud.faults.disarm("terms-not-accepted")
+    assert asked(capsys, "--on", "practice", "--project", "my-first-tpus", "--fix", "all")[0] == 0
+
+
 def test_fix_all_with_several_payers_asks_by_a_list_and_takes_the_named_one(
     new_account: Practice, home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ):

@@ -19,7 +19,8 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
         lacking: Of ``runner`` and ``outside-stop``, those whose accounts are not (wholly) set up.
     """
     roles = names.roles_for(tuple(missing)) or ("roles/tpu.admin",)
-    commands = [_binding(choices.project, f"user:{me}", role) for role in roles]
+    person = f"serviceAccount:{me}" if me.endswith(".gserviceaccount.com") else f"user:{me}"
+    commands = [_binding(choices.project, person, role) for role in roles]
     parts = [
         f"Hello,\n\nI would like to train models on Cloud TPUs in the project {choices.project}. For that I ({me}) "
         f"need {'these roles' if len(roles) > 1 else 'this role'}: {', '.join(roles)}.",
@@ -31,7 +32,7 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
         parts += [
             "The machines need a service account of their own, which may delete them when they are done, move their "
             "own deadlines and write to the bucket, and nothing else. If I may not make it, please run",
-            "\n".join(_runner(choices, me)),
+            "\n".join(_runner(choices, person)),
         ]
     if "outside-stop" in lacking:
         parts += [
@@ -39,24 +40,24 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
             "at a deadline (Cloud Tasks). That deletion needs a second service account, which may delete machines and "
             "nothing else: if the first one loses its rights, the second still ends the bill. If I may not make it, "
             "please run",
-            "\n".join(_stopper(choices, me)),
+            "\n".join(_stopper(choices, person)),
         ]
     return "\n\n".join([*parts, "Thank you."])
 
 
-def _runner(choices: Choices, me: str) -> list[str]:
+def _runner(choices: Choices, person: str) -> list[str]:
     address = runner_address(choices)
     made = _account(choices.project, names.RUNNER, names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
-    made += [_acting(choices.project, address, member) for member in (f"serviceAccount:{address}", f"user:{me}")]
+    made += [_acting(choices.project, address, member) for member in (f"serviceAccount:{address}", person)]
     if choices.bucket:
         words = ["gcloud", "storage", "buckets", "add-iam-policy-binding", f"gs://{choices.bucket}"]
         made.append(shlex.join([*words, f"--member=serviceAccount:{address}", f"--role={names.BUCKET_ROLE}"]))
     return made
 
 
-def _stopper(choices: Choices, me: str) -> list[str]:
+def _stopper(choices: Choices, person: str) -> list[str]:
     address = stopper_address(choices)
-    members = (f"serviceAccount:{runner_address(choices)}", f"user:{me}")
+    members = (f"serviceAccount:{runner_address(choices)}", person)
     made = _account(choices.project, names.STOPPER, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS)
     return made + [_acting(choices.project, address, member) for member in members]
 
@@ -72,7 +73,8 @@ def _account(project: str, id: str, role: str, permissions: Sequence[str]) -> li
 
 
 def _binding(project: str, member: str, role: str) -> str:
-    return shlex.join(["gcloud", "projects", "add-iam-policy-binding", project, f"--member={member}", f"--role={role}"])
+    words = ["gcloud", "projects", "add-iam-policy-binding", project, f"--member={member}", f"--role={role}"]
+    return shlex.join([*words, "--condition=None"])  # or gcloud asks, where the project has grants with conditions
 
 
 def _acting(project: str, address: str, member: str) -> str:

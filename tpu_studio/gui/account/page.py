@@ -216,7 +216,7 @@ class AccountPage(QWidget):
                 row.title, row.text, icon=icon, tone=tone,
                 state="Working …" if row.busy else word,
                 action=stop if row.busy else row.button, blocking=row.state == "fail" and row.primary and not row.busy,
-                link="Open Google's page" if row.page and not row.busy else "",
+                link="Open Google's page" if row.page and not row.busy and view.place == "cloud" else "",
             )  # fmt: skip
             shown.linked.connect(lambda row=row: QDesktopServices.openUrl(QUrl(row.page)))
             if row.action or row.details:

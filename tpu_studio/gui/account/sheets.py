@@ -117,8 +117,8 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
             for one in view.billing_accounts or ()
         ]
         none = "You have none yet. Make one on Google's page, then come back and look again."
-        if view.billing_accounts is not None and not any(one.open for one in view.billing_accounts):
-            page.show()
+        listed = view.billing_accounts
+        page.setVisible(view.place == "cloud" and listed is not None and not any(one.open for one in listed))
         found.show_lines(lines, "Looking …" if view.billing_accounts is None else none)
 
     end = model.state.subscribe(draw)

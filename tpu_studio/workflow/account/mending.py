@@ -36,18 +36,25 @@ class Consent(Protocol):
 
 @dataclass
 class Mending:
-    """*keep* hears each change of the choices, *say* what is done, *waits* what Google is waited for."""
+    """*keep* hears each change of the choices, *say* what is done, *waits* what Google is waited for, *refused* what it
+    said no to."""
 
     doctor: Doctor
     consent: Consent
     say: Callable[[str], None]
     waits: Callable[[str], None]
     keep: Callable[[Choices], None]
+    refused: Callable[[CloudRefused], None] = lambda error: None
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
 
     def run(self, choices: Choices) -> Choices:
-        """Until nothing more can be done here. Raises what a repair raises."""
+        """Until nothing more can be done here; what Google refuses is said, and the rest goes on.
+
+        Raises:
+            NotReady: ``project-taken``, and what the `Consent` raises.
+            CloudUnclear: Google was not reached.
+        """
         presses: dict[str, int] = {}
         declined: set[str] = set()
         since, wait, last = self.now(), _FIRST_S, ""
@@ -59,7 +66,11 @@ class Mending:
             broken = next((one for one in results if self._can(one, declined) and self._may(one, presses)), None)
             if broken is not None:
                 presses[broken.fix] = presses.get(broken.fix, 0) + 1
-                after = self._mended(broken, choices)
+                try:
+                    after = self._mended(broken, choices)
+                except CloudRefused as error:
+                    self.refused(error)
+                    after = None
                 if after is None:
                     declined.add(broken.id)
                     continue
