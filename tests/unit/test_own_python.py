@@ -42,6 +42,7 @@ def canary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that is there once a module of the hostile folder ran."""
     path = tmp_path / "canary"
     monkeypatch.setenv("CANARY", str(path))
+    monkeypatch.delenv(ownpython.SAFE_PATH, raising=False)  # as a person starts us
     return path
 
 
