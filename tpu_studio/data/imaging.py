@@ -101,12 +101,14 @@ def fit(image: Image.Image, side: int, channels: int) -> Bytes:
             image.draft(None, (2 * side, 2 * side))  # a large photo is scaled down while it is decoded
         image.load()
         orientation = _orientation(image)
-        plain = eight_bit(image, channels)
+        plain = eight_bit(image, 1 if image.mode in GRAY_MODES else channels)
         short = min(plain.size)
         left, top = (plain.width - short) / 2, (plain.height - short) / 2
         if plain.size != (side, side):
             box = (left, top, left + short, top + short)
             plain = plain.resize((side, side), Image.Resampling.BICUBIC, box=box)
+        if channels == 3:
+            plain = plain.convert("RGB")  # a gray one only now, when it is small
         if orientation != 1:
             plain = plain.transpose(_TURNS[orientation])
         return np.asarray(plain, dtype=np.uint8).reshape(side, side, channels)
@@ -120,7 +122,7 @@ def eight_bit(image: Image.Image, channels: int) -> Image.Image:
     if mode in ("RGB", "L"):
         plain = image
     elif mode.startswith("I") or mode == "F":
-        plain = Image.fromarray(_scaled(np.asarray(image)))
+        plain = _from_deep(image)
     elif mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         layered = image.convert("RGBA")
         plain = Image.new("RGB", image.size, (255, 255, 255))
@@ -166,13 +168,36 @@ def resize_square(gray_HxW: Bytes, side: int) -> Bytes:
     return np.asarray(image.resize((side, side), Image.Resampling.BICUBIC), dtype=np.uint8)
 
 
-def _scaled(values: Array) -> Bytes:
-    """Gray values of more than 8 bits → 8 bits: 16-bit ones by their range, floating ones from 0…1 or as they are."""
-    numbers = np.nan_to_num(values.astype(np.float64))
-    top = float(numbers.max(initial=0.0))
-    if values.dtype.kind == "f":
+_STRIP_PIXELS = 1 << 20
+_SIXTEEN_BITS: Bytes = np.rint(np.arange(1 << 16) / 257.0).astype(np.uint8)
+
+
+def _from_deep(image: Image.Image) -> Image.Image:
+    """Gray values of more than 8 bits → 8 bits: 16-bit ones by their range, floating ones from 0…1 or as they are.
+
+    In strips: a picture of 180 KB may unpack to 180 MB, and copies of that as floating numbers to ten times as much.
+    """
+    rows = max(1, _STRIP_PIXELS // max(1, image.width))
+    boxes = [(0, top, image.width, min(image.height, top + rows)) for top in range(0, image.height, rows)]
+    sixteen = image.mode.startswith("I;16")
+    top = 65535.0 if sixteen else max(float(_numbers(image.crop(box)).max(initial=0.0)) for box in boxes)
+    plain = Image.new("L", image.size)
+    for box in boxes:
+        strip = image.crop(box)
+        scaled = _SIXTEEN_BITS[np.asarray(strip)] if sixteen else _scaled(_numbers(strip), top, image.mode == "F")
+        plain.paste(Image.fromarray(scaled), box[:2])
+    return plain
+
+
+def _numbers(image: Image.Image) -> Array:
+    return np.nan_to_num(np.asarray(image).astype(np.float64))
+
+
+def _scaled(numbers: Array, top: float, floating: bool) -> Bytes:
+    """A strip of a picture whose largest value is *top*."""
+    if floating:
         numbers = numbers * 255.0 if top <= 1.0 else numbers
-    elif values.dtype.itemsize == 2 or top > 255:
+    elif top > 255:
         numbers = numbers / 257.0
     return np.clip(np.rint(numbers), 0, 255).astype(np.uint8)
 
