@@ -222,4 +222,4 @@ def _part(
 
 
 def _usd(value: float) -> float:
-    return round(value, 6)
+    return round(value, 9)

@@ -1,0 +1,115 @@
+"""What a run has cost, part by part: figures worked out by hand beside each test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpu_studio.planner.extras import Loan, Moved, extras_of
+from tpu_studio.wire.events import Event
+from tpu_studio.workflow.cloudruns.bill import Used, parts_of, total
+from tpu_studio.workflow.cloudruns.ports import Stored
+from tpu_studio.workflow.cloudruns.usage import CountedMailbox, Usage, usage_of
+
+LOAN = Loan(("us-west4-a",), "on-demand", 1, compute=False, bucket_region="us-west4")
+MOVED = Moved(result=16 << 20, state=12 << 20, data=100 << 20, steps=1000, copies=10)
+EXTRAS = extras_of(LOAN, MOVED, hours=4.0, money_usd=None, usd_per_hour=1.2)
+HOUR = Used(3600.0, 3600.0, 3600.0, a=1000, b=5000, kept_bytes=2**30, down_bytes=2**28, whole=True)
+
+
+def by_id(used: Used, extras: Any = EXTRAS, regions: tuple[str, ...] = ("us-west4",)) -> dict[str, Any]:
+    return {part.id: part for part in parts_of(extras, used, 1.2, "us-west4", regions)}
+
+
+def test_each_part_is_what_was_used_at_its_rate():
+    parts = by_id(HOUR)
+    assert parts["chips"].usd == pytest.approx(1.2)
+    assert parts["disk"].usd == 0.0  # as assumed: the price of a TPU VM includes its boot disk
+    assert parts["disk"].most == pytest.approx(1.5 * 100 * 0.11 / 730)  # charged besides, and half as dear again
+    assert (parts["address"].least, parts["address"].usd) == (pytest.approx(0.005), pytest.approx(0.005))
+    assert parts["operations"].usd == pytest.approx(1000 * 0.005 / 1000 + 5000 * 0.0004 / 1000)
+    assert parts["storage"].usd == pytest.approx(0.023 * 720 / 730)  # a GB for thirty days of a month of 730 hours
+    assert parts["traffic"].usd == pytest.approx(0.25 * 0.12)
+    assert parts["tasks"].usd == 0.0
+    least, usd, most = total(list(parts.values()))
+    assert usd == pytest.approx(1.2 + 0.005 + 0.007 + 0.0226849 + 0.03, abs=1e-6)
+    assert least <= usd <= most
+
+
+def test_a_count_that_a_crash_cut_short_is_bounded_by_what_was_reserved():
+    cut = Used(3600.0, 3600.0, 3600.0, a=10, b=10, kept_bytes=None, whole=False)
+    parts = by_id(cut)
+    reserved = {part["id"]: part["usd"] for part in EXTRAS["parts"]}
+    assert parts["operations"].most == pytest.approx(reserved["operations"])
+    assert parts["traffic"].most == pytest.approx(reserved["traffic"])
+    assert (parts["storage"].least, parts["storage"].most) == (0.0, reserved["storage"])
+
+
+def test_a_bucket_elsewhere_adds_what_went_between():
+    across = Used(3600.0, 3600.0, 3600.0, a=1, b=1, kept_bytes=0, across_bytes=2**30, whole=True)
+    assert by_id(across, regions=("us-central1",))["traffic"].usd == pytest.approx(0.02)
+    assert by_id(across)["traffic"].usd == 0.0
+    assert by_id(across, regions=("europe-west4",))["traffic"].usd is None  # nobody published it: no guess
+
+
+def test_a_plan_of_an_older_version_is_billed_for_its_chips_alone():
+    assert [(part.id, part.usd) for part in parts_of({}, HOUR, 1.2, "us-west4", ("us-west4",))] == [
+        ("chips", pytest.approx(1.2))
+    ]
+
+
+class Box:
+    """A bucket with one object."""
+
+    bucket = "b"
+
+    def create(self, name: str, data: bytes) -> bool:
+        return name == "new"
+
+    def write(self, name: str, data: bytes, *, generation: int | None = None) -> int | None:
+        return None if generation == 9 else 1
+
+    def read(self, name: str, *, start: int = 0) -> bytes | None:
+        return None if name == "absent" else b"12345"[start:]
+
+    def stat(self, name: str) -> Stored | None:
+        return None
+
+    def list(self, prefix: str, *, start: str = "") -> list[Stored]:
+        return []
+
+    def upload(self, path: Path, name: str, progress: Any = None) -> None: ...
+
+    def download(self, name: str, path: Path, progress: Any = None) -> None:
+        path.write_bytes(b"1234567")
+
+    def delete(self, names: Any) -> None: ...
+
+
+def test_what_is_asked_of_the_bucket_is_counted_as_google_counts_it(tmp_path: Path):
+    usage = Usage()
+    box = CountedMailbox(Box(), usage)
+    box.create("new", b"x")  # A
+    box.create("there", b"x")  # refused by its precondition, then looked at: B
+    box.write("one", b"x")  # A
+    box.write("one", b"x", generation=9)  # refused: free
+    assert box.read("one") == b"12345"  # B, 5 bytes
+    assert box.read("absent") is None and box.read("one", start=5) == b""  # refusals: free
+    box.list("runs/")  # A
+    box.upload(tmp_path / "f", "f")  # A
+    box.download("f", tmp_path / "g")  # looked at and fetched: 2 B, 7 bytes
+    box.delete(["f"])  # free
+    assert usage.record() == {"a": 4, "b": 4, "down": 12}
+
+
+def test_a_desktop_that_comes_after_carries_the_count_on_and_knows_that_it_may_lack():
+    assert usage_of([]).whole
+    told = [
+        Event(1.0, "opened", {"bucket": "b"}),
+        Event(2.0, "money", {"usd": 0.1, "operations": {"a": 7, "b": 9, "down": 100}}),
+        Event(3.0, "money", {"usd": 0.2, "operations": {"a": -1, "b": "many", "down": True}}),
+    ]
+    found = usage_of(told)
+    assert found.record() == {"a": 7, "b": 9, "down": 100} and not found.whole
