@@ -23,6 +23,7 @@ from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.main import Practice
+from tpu_studio.practice.meter import whole_usd
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import StudioError
@@ -164,6 +165,37 @@ def test_from_launch_to_receipt(practice: Callable[..., Practice], desk: Callabl
     assert receipt["usd"] == pytest.approx(here.billed(), abs=receipt["usd_per_hour"] / 3600 * late_s)
     assert (folder / "claims" / "a0001.json").exists()
     assert len(list((folder / "result").iterdir())) > 1
+
+
+def test_the_receipts_parts_are_those_of_the_bill_and_sum_up_to_it(
+    practice: Callable[..., Practice], desk: Callable[[Practice], Desk]
+) -> None:
+    here = desk(practice())
+    run = here.launch()
+    assert here.until(run).reason == "completed", here.tell(run)
+    told, lines = here.receipt(run), here.practice.cloud.meter.bill()
+    parts = {part["id"]: part["usd"] for part in told["parts"]}
+    assert told["usd"] == pytest.approx(sum(parts.values()), abs=1e-5)
+    assert told["usd_at_least"] <= told["usd"] <= told["usd_at_most"]
+    [machine] = [line for line in lines if "/ts-" in line["name"]]
+    assert parts["chips"] == pytest.approx(machine["usd"], rel=0.01)
+    [address] = machine["besides"]
+    assert address["sku"].startswith("External IP Charge") and parts["address"] == pytest.approx(
+        address["usd"], rel=0.01
+    )
+    billed = {kind: sum(line["usd"] for line in lines if f"Class {kind}" in line["sku"]) for kind in ("A", "B")}
+    assert parts["operations"] == pytest.approx(billed["A"] + billed["B"], rel=0.25)  # the last few after the ledger
+    lying = sum(line.get("usd_to_come", 0.0) + line["usd"] for line in lines if "Standard Storage" in line["sku"])
+    assert parts["storage"] == pytest.approx(lying, rel=0.05)
+    traffic = sum(line["usd"] for line in lines if line["sku"] == "Download Worldwide Destinations")
+    assert parts["traffic"] == pytest.approx(traffic, rel=0.25) and traffic > 0.0
+    whole = whole_usd(lines, to_come=True)
+    assert told["usd"] == pytest.approx(whole, rel=0.01)
+    plan = here.runs.plan(run)
+    reserved = {part["id"]: part["usd"] for part in plan.extras["parts"]}
+    assert all(parts[id] <= reserved[id] + 1e-6 for id in ("operations", "storage", "traffic", "address"))
+    spent = [event.get("usd") for event in here.said(run, 1) if event.kind == "money"]
+    assert spent and min(spent) >= plan.extras["reserved_usd"] - 1e-4  # reserved from the start
 
 
 def test_the_desktop_dies_while_it_trains_and_another_process_finishes(

@@ -132,7 +132,9 @@ def test_stopped_resumed_and_extended_it_is_one_curve_and_one_bill(practice: Sta
     following.close()
     told = here.receipt(run)
     assert [one["attempt"] for one in told["made"]] == [1, 2, 3]
-    assert told["usd"] == pytest.approx(sum(one["usd"] for one in told["made"]), abs=1e-5)
+    chips = next(part["usd"] for part in told["parts"] if part["id"] == "chips")
+    assert chips == pytest.approx(sum(one["usd"] for one in told["made"]), abs=1e-5)
+    assert told["usd"] == pytest.approx(sum(part["usd"] for part in told["parts"]), abs=1e-5)
     here.nothing_is_left(run)
 
 
