@@ -162,7 +162,7 @@ def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     size = _kept_bytes(moved, hours)
     rate = rates.storage_usd_per_gb_month(loan.bucket)
     how = [
-        _how(round(size / rates.GB, 4), "GB", "of data, copies, result and events", rate, "a month"),
+        _how(round(size / rates.GB, 4), "GB", "of data, copies, result and events", rate, "a GB a month"),
         _how(30, "days", "kept"),
     ]
     note = "Then the bucket's own rule deletes it."

@@ -230,7 +230,10 @@ def price_age(plan: Plan, today: date, trouble: str = "") -> str:
     list_of = "the practice cloud's" if plan.place == "practice" else "Google's"
     live = f"{list_of} price list" if is_live else "the table that came with the program"
     why = f" {trouble}" if trouble and plan.place == "cloud" else ""
-    return f"From {live}, {day.day} {day:%b %Y}, {age}.{why} Taxes, storage and traffic come on top."
+    more = "Taxes come on top; what else is charged is listed apart." if plan.extras else (
+        "Taxes, storage and traffic come on top."
+    )  # fmt: skip
+    return f"From {live}, {day.day} {day:%b %Y}, {age}.{why} {more}"
 
 
 def moved(job: Job, place: str) -> Mapping[str, Any]:

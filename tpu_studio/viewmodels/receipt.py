@@ -62,13 +62,18 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
     if shown != figures.money(usd) and rate:
         bounds = _spans(told, least, most, rate)
         spans = [figures.duration(one) for one in bounds]
-        span = spans[0] if spans[0] == spans[1] else f"{spans[0]} to {spans[1]}" if bounds[0] else f"Up to {spans[1]}"
+        if (bounds[1] - bounds[0]) * rate / 3600.0 < 0.01:  # it is the rest that is not told exactly
+            return Fact(label, shown, f"{more} The bill lies in between, as the parts do. {_after(told, place)}")
+        span = f"{spans[0]} to {spans[1]}" if bounds[0] else f"Up to {spans[1]}"
         more = f"{span} at {figures.money(rate)} an hour: no record tells it exactly, and the bill lies in between."
+    return Fact(label, shown, f"{more} {_after(told, place)}")
+
+
+def _after(told: Mapping[str, Any], place: str) -> str:
+    """What is in no figure of it."""
     if place == "practice":
-        return Fact(label, shown, f"{more} Nothing was charged: practice.")
-    if told.get("parts"):
-        return Fact(label, shown, f"{more} {_ON_TOP}")
-    return Fact(label, shown, f"{more} Taxes, storage and traffic come on top.")
+        return "Nothing was charged: practice."
+    return _ON_TOP if told.get("parts") else "Taxes, storage and traffic come on top."
 
 
 def _spans(told: Mapping[str, Any], least: float, most: float, rate: float) -> tuple[float, float]:
@@ -90,9 +95,12 @@ def _part(one: Mapping[str, Any]) -> Fact:
     if usd is None:
         return Fact(title, "Price unknown", "In no sum; Google's bill tells.")
     least, most = usd if least is None else least, usd if most is None else most
-    if figures.money(least) == figures.money(most):
-        return Fact(title, small(usd).capitalize(), _PARTS.get(id, ""))
-    return Fact(title, f"{small(usd)}, at most {figures.money(most)}".capitalize(), _PARTS.get(id, ""))
+    shown, more = small(usd).capitalize(), "" if id == "disk" and usd else _PARTS.get(id, "")
+    if figures.money(most) != figures.money(usd):
+        shown = f"{shown}, at most {figures.money(most)}"
+    elif figures.money(least) != figures.money(usd):
+        shown = figures.money_between(least, most)
+    return Fact(title, shown, more)
 
 
 def _machine(one: Mapping[str, Any], place: str) -> Fact:

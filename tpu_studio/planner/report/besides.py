@@ -90,6 +90,8 @@ def _how(one: Mapping[str, Any]) -> str:
     amount, usd, per = float(one.get("amount") or 0.0), one.get("usd"), str(one.get("per") or "")
     number = f"{amount:,.0f}" if amount == int(amount) else f"{amount:,.3g}"
     told = " ".join(word for word in (number, str(one.get("unit") or ""), str(one.get("what") or "")) if word)
+    if one.get("unit") == "hours":
+        return f"{figures.duration(amount * 3600.0)} {one.get('what')}"
     if not per:
         return told
     if usd is None:
