@@ -16,9 +16,12 @@ from tpu_studio.domain.catalogue import catalogue_at, forget_renewed
 from tpu_studio.domain.standing import standing_of
 from tpu_studio.places import renewing, standing
 from tpu_studio.places.accounts import Side
+from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs
 from tpu_studio.planner.make import make_plan
+from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
 from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.account.remembering import ChoicesFile
 
 ME = Account("ada", "oauth", "ada@example.com")
 
@@ -82,6 +85,25 @@ def test_a_look_at_one_area_leaves_what_was_read_of_the_others(practice: Practic
     assert known.allows(part, "on-demand", "us-west4-a") is False
     assert known.allows(part, "on-demand", "us-central1-a") is True
     assert project
+
+
+@pytest.mark.parametrize(
+    ("signed", "default", "wanted"),
+    [(False, None, "made"), (False, "its-own", "made"), (True, None, "mine"), (True, "its-own", None)],
+)
+def test_a_run_goes_to_the_project_that_was_made_at_the_practice_cloud(
+    home: Path, monkeypatch: pytest.MonkeyPatch, signed: bool, default: str | None, wanted: str | None
+):
+    found = {"url": "http://127.0.0.1:9", "token": "t", "project": default, "bucket": default and "its-bucket"}
+    monkeypatch.setattr(daemon, "start_or_join", lambda home: found)
+    monkeypatch.setattr(Accounts, "active", lambda self: ME if signed else None)
+    kept = ChoicesFile(standing.folder_of("practice", home))
+    (home / "practice" / "account").mkdir(parents=True)
+    kept.keep(PRACTICE_OWNER, Choices("made", "us-west4", "made-bucket"))
+    kept.keep(ME.id, Choices("mine", "us-west4", "my-bucket"))
+    told = practice_for_runs(home)
+    assert told["project"] == (wanted or default) and told["token"] == "t"
+    assert told["bucket"] == {"made": "made-bucket", "mine": "my-bucket"}.get(wanted or "", "its-bucket")
 
 
 def test_signed_out_plans_know_nothing_of_an_account(

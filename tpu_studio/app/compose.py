@@ -14,7 +14,7 @@ from tpu_studio.local.consents import Consents
 from tpu_studio.local.engine import Engine, compiler, engine_root, tf_compiler
 from tpu_studio.local.preflight import Preflight
 from tpu_studio.local.stopwatch import Stopwatch
-from tpu_studio.practice import daemon
+from tpu_studio.places.reaching import practice_for_runs
 from tpu_studio.store.index import Index, PassingIndex
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import NotReady, RunError, StudioError
@@ -66,7 +66,7 @@ def compose(home: Path) -> Services:
         index = Index(home)
     except RunError as error:
         index, why = PassingIndex(home), why or error
-    driver = Driver(home, places=rented_places(home, lambda: daemon.start_or_join(home)), journal=journal)
+    driver = Driver(home, places=rented_places(home, lambda: practice_for_runs(home)), journal=journal)
     places = {"computer": Computer(home, engine)}
     consents = Consents(home)
     runs = (

@@ -104,9 +104,9 @@ class Studio:
         from tpu_studio.workflow.cloudruns.driver import Driver
 
         def start_practice() -> Mapping[str, Any]:
-            from tpu_studio.practice import daemon
+            from tpu_studio.places.reaching import practice_for_runs
 
-            return daemon.start_or_join(self.home)
+            return practice_for_runs(self.home)
 
         return Driver(self.home, places=rented_places(self.home, start_practice), journal=journal)
 

@@ -37,14 +37,16 @@ class _Practice:
 
     def __init__(self, start: StartPractice) -> None:
         self._start, self._lock = start, threading.Lock()
-        self._known: tuple[tuple[str, str], CloudSide] | None = None
+        self._known: tuple[tuple[str, ...], CloudSide] | None = None
 
     def __call__(self, plan: Plan) -> CloudSide:
         with self._lock:
             found = self._start()
             if not found["project"]:  # a new account
-                raise NotReady("cloud-not-ready", raw="No project is chosen")
-            key = (str(found["url"]), str(found["token"]))
+                raise NotReady("cloud-not-ready", place="practice", raw="No project is chosen")
+            if not found["bucket"]:
+                raise NotReady("cloud-not-ready", place="practice", raw="No place for results is made")
+            key = (str(found["url"]), str(found["token"]), str(found["project"]), str(found["bucket"]))
             if self._known is None or self._known[0] != key:
                 self._known = (key, self._connect(found, str(found["project"]), str(found["bucket"])))
             return self._known[1]

@@ -5,6 +5,7 @@ At the practice cloud without a sign-in we are its owner. At Google the account 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,6 +81,24 @@ def reach(place: str, home: Path) -> Reached:
         choices.stopper,
         side.endpoints,
     )
+
+
+def practice_for_runs(home: Path) -> Mapping[str, Any]:
+    """``{"url","project","bucket","token"}`` of the practice cloud, started if need be: with the project that was
+    chosen or made there, where one was. Raises NotReady ``practice-failed``."""
+    from tpu_studio.cloud.endpoints import Endpoints
+    from tpu_studio.cloud.signin import secrets
+    from tpu_studio.cloud.signin.accounts import Accounts
+    from tpu_studio.places.standing import folder_of
+    from tpu_studio.practice import daemon
+    from tpu_studio.workflow.account.remembering import ChoicesFile
+
+    found, folder = daemon.start_or_join(home), folder_of("practice", home)
+    active = Accounts(folder, Endpoints(), lambda: secrets.choose(folder)).active()
+    kept = ChoicesFile(folder).of(active.id if active is not None else PRACTICE_OWNER)
+    if kept.project and (active is None or not found["project"]):
+        return {**found, "project": kept.project, "bucket": kept.bucket}
+    return found
 
 
 def practice_owner(home: Path, side: Side) -> tuple[GoogleDoctor, Choices]:

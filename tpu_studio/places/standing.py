@@ -35,14 +35,17 @@ def folder_of(place: str, home: Path) -> Path:
 
 
 def _choices(place: str, folder: Path) -> Choices | None:
-    """Of who is signed in there, with a project; None: nobody."""
+    """Of who is signed in there, at the practice cloud else of its owner, with a project; None: nobody."""
     from tpu_studio.cloud.endpoints import Endpoints
     from tpu_studio.cloud.signin import secrets
     from tpu_studio.cloud.signin.accounts import Accounts
+    from tpu_studio.places.reaching import PRACTICE_OWNER
 
     try:
         active = Accounts(folder, Endpoints(), lambda: secrets.choose(folder)).active()
     except StudioError:
         return None
-    choices = ChoicesFile(folder).of(active.id) if active is not None else None
-    return choices if choices is not None and choices.project else None
+    if active is None and place != "practice":
+        return None
+    choices = ChoicesFile(folder).of(active.id if active is not None else PRACTICE_OWNER)
+    return choices if choices.project else None

@@ -65,7 +65,7 @@ def _not_entitled(f: Facts) -> Sentence:
     how = {"on-demand": " on demand", "spot": " as spot", "flex-start": " as flex-start"}.get(tier, "")
     other = "on demand" if tier == "spot" else "as spot"
     return Sentence(
-        f"Google does not lend {_what(f)} to this project{how}{_zone(f)}",
+        f"{_lender(f)} does not lend {_what(f)} to this project{how}{_zone(f)}",
         "This is neither your role nor a shortage: the project is not entitled to this type of TPU, kind of loan and area, "
         f"and asking again changes nothing. {NOTHING_CHARGED}",
         f"Plan it {other}, or for another area or generation (“Change and start again”): each is granted apart. "
