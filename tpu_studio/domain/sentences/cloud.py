@@ -537,7 +537,7 @@ NOTICES: dict[str, Entry] = {
     ),
     "self-deletion-unproved": lambda f: Sentence(
         "The machine could not prove that it can delete itself",
-        "It asked for ten minutes. Nothing is trained on it; a stop at Google was asked to delete it now, it tries "
+        "It asked for up to ten minutes. Nothing is trained on it; a stop at Google was asked to delete it now, it tries "
         f"itself each minute, and this computer deletes it too.{f.said()}",
         "Let the account page check the roles of the runner account.",
     ),

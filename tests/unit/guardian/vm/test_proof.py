@@ -120,6 +120,19 @@ def test_who_stops_the_run_meanwhile_is_heard(cloud: Cloud, machine: Machine) ->
     assert not fetched(cloud)
 
 
+def test_a_limit_that_is_reached_while_it_asks_is_no_reason_of_its_own(cloud: Cloud, machine: Machine) -> None:
+    cloud.config(lease_s=300)
+    cloud.speed = SPEED
+    cloud.granted, cloud.forced = set(), 403
+    vm = machine().boot()
+    cloud.wait(lambda: any("-n-1-" in name for name in cloud.tasks), vm.log)
+    vm.kill()
+    end = cloud.said("end")[0]
+    assert end["reason"] == "cannot-delete-itself"
+    assert end["facts"]["waited_s"] <= 300
+    assert [event["id"] for event in cloud.said("notice")] == ["self-deletion-unproved"]
+
+
 def test_a_boot_after_the_end_goes_on_asking_from_outside(cloud: Cloud, machine: Machine) -> None:
     cloud.config()
     cloud.speed = SPEED

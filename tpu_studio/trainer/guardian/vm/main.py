@@ -219,21 +219,30 @@ class OnDuty:
 
         def pause(proof: Proof, seconds: float) -> None:
             nonlocal last
+            self._unproved = True
             if proof.said != last:
                 say(doing=f"not proved yet: {proof.said[:200]}; asked again every {seconds:.0f} s")
             last = proof.said
             until = time.monotonic() + seconds / self._clock.speed
             while (left := until - time.monotonic()) > 0:
-                self._check()
+                try:
+                    self._check()
+                except Over as over:
+                    if over.reason.by_limit:  # all its time went into asking
+                        self._not_proved(events, proof)
+                    raise
                 time.sleep(min(left, 0.5))
 
         say()
         proof = self._machine.prove(self._clock.now, pause)
-        if proof.holds:
-            return
+        if not proof.holds:
+            self._not_proved(events, proof)
+        self._unproved = False
+
+    def _not_proved(self, events: EventsFile, proof: Proof) -> NoReturn:
+        self._unproved = True
         facts = {"status": proof.status, "raw": proof.said, "asked": proof.asked, "waited_s": proof.waited_s}
         events.say("notice", id="self-deletion-unproved", level="error", facts={**facts, "name": self._config.name})
-        self._unproved = True
         raise Over(Reason.CANNOT_DELETE_ITSELF, **facts)
 
     def _begin_lease(self, began: float) -> None:
