@@ -159,9 +159,10 @@ def _notice(view: RunView, event: Event) -> RunView:
 
 def _money(view: RunView, event: Event) -> RunView:
     rate, least, most = event.get("usd_per_hour"), event.get("usd_at_least"), event.get("usd_at_most")
+    usd = _float(event.get("usd"))
     return replace(
         view,
-        usd=max(view.usd, _float(event.get("usd"))),
+        usd=usd if event.get("settled") is True else max(view.usd, usd),  # what was reserved and not used comes back
         usd_at=event.t,
         usd_per_hour=max(0.0, _float(rate)) if isinstance(rate, (int, float)) else view.usd_per_hour,
         usd_between=None if least is None or most is None else (_float(least), max(_float(least), _float(most))),

@@ -292,7 +292,8 @@ class _Draft:
                 for often in ("checkpoint_every", "evaluate_every")
             ),
         )
-        return extras_of(loan, moved, hours=float(values["limits.hours"]), money_usd=money, usd_per_hour=price)
+        told = extras_of(loan, moved, hours=float(values["limits.hours"]), money_usd=money, usd_per_hour=price)
+        return told if values["where.usd_per_hour"] else told | {"chips_usd_per_hour": dict(found.usd_by_region)}
 
     def _more_limits(self) -> dict[str, Any]:
         """What holds at a rented place besides: waiting, silence, and how the bill is stopped."""

@@ -64,6 +64,7 @@ class Rented:
     reasons: `table.key` → why.
     problem: Id of what is wrong with the choice, "" when nothing is; with its words.
     backend: Who lends it, as ``where.backend`` spells it.
+    usd_by_region: What it costs an hour in each region, where they differ; the price is the dearest.
     """
 
     slice: Slice
@@ -74,6 +75,7 @@ class Rented:
     problem: str = ""
     why: str = ""
     backend: str = ""
+    usd_by_region: tuple[tuple[str, float], ...] = ()
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -121,7 +123,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     backend = _backend(job, known, part)
     if not backend and not problem:
         problem, why = "accelerator-impossible", _not_lent(job, part)
-    return Rented(part, zones, tier, price, reasons, problem, why, backend)
+    return Rented(part, zones, tier, price, reasons, problem, why, backend, _by_region(known, part, zones, tier))
 
 
 def _dearest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> Price | None:
@@ -129,6 +131,14 @@ def _dearest(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> 
     prices = [known.price(part.generation, part.chips, zone, tier) for zone in zones]
     found = [price for price in prices if price is not None]
     return max(found, key=lambda price: price.usd_per_chip_hour) if found and len(found) == len(prices) else None
+
+
+def _by_region(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -> tuple[tuple[str, float], ...]:
+    regions = dict.fromkeys(region_of(zone) for zone in zones)
+    prices = {region: known.price(part.generation, part.chips, region, tier) for region in regions}
+    if len(regions) < 2 or None in prices.values():
+        return ()
+    return tuple((region, price.usd_per_hour(part.chips)) for region, price in prices.items() if price is not None)
 
 
 def _backend(job: Job, known: Catalogue, part: Slice) -> str:

@@ -6,7 +6,7 @@ reserved from the start is the rest that our own program moves and keeps: operat
 the stops from outside subtract it from the cap. Plans of older versions have none.
 
     extras = {"fixed_usd", "operations_usd_per_hour", "machine_usd_per_hour", "hours", "reserved_usd", "bucket_region",
-              "parts": [part…]}
+              "chips_usd_per_hour": {region: of the chips, where the areas' prices differ}, "parts": [part…]}
     part = {"id": disk | address | operations | storage | traffic | tasks,
             "usd": at most, over `hours`, or null where its price is unknown (then it is in no sum), "usd_expected",
             "usd_per_hour": of `usd`, what each hour adds, "usd_per_hour_expected",
@@ -75,6 +75,14 @@ def all_in_usd_per_hour(price: Mapping[str, Any] | None, extras: Mapping[str, An
     return None if chips is None else chips + float(extras.get("machine_usd_per_hour") or 0.0)
 
 
+def chips_usd_per_hour_in(price: Mapping[str, Any] | None, extras: Mapping[str, Any], region: str) -> float | None:
+    """Of the chips in a region that was asked: the plan's own price is the dearest of them."""
+    there = (extras.get("chips_usd_per_hour") or {}).get(region)
+    if isinstance(there, (int, float)) and not isinstance(there, bool):
+        return float(there)
+    return chips_usd_per_hour(price)
+
+
 def part_of(extras: Mapping[str, Any], id: str) -> Mapping[str, Any]:
     """Empty when there is none."""
     found: Mapping[str, Any] = next((part for part in extras.get("parts") or () if part.get("id") == id), {})
@@ -96,6 +104,8 @@ def read_extras(tree: Any) -> dict[str, Any]:
     parts = tree.get("parts")
     if not isinstance(parts, list) or not all(isinstance(part, dict) and part.get("id") for part in parts):
         raise ValueError("extras has no parts")
+    for rate in (tree.get("chips_usd_per_hour") or {}).values():
+        _figure("chips_usd_per_hour", rate)
     for part in parts:
         for name in ("usd", "usd_expected"):
             if part.get(name) is not None:

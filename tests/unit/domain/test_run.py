@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
-from tpu_studio.wire.events import decode, encode, event
+from tpu_studio.wire.events import Event, decode, encode, event
 from tpu_studio.wire.phases import Phase
 
 
@@ -102,3 +102,11 @@ def test_values_that_are_no_numbers_survive_the_line_and_never_become_the_best()
     view = fold(event("metric", t=1, step=[1], loss=[float("nan")], val_loss=[float("inf")]))
     assert view.last["loss"] != view.last["loss"]
     assert view.best == {}
+
+
+def test_the_cost_only_rises_until_it_is_settled_then_what_was_only_reserved_comes_back():
+    view = RunView()
+    for t, usd, more in ((1.0, 0.05, {}), (2.0, 0.31, {}), (3.0, 0.30, {}), (4.0, 0.27, {"settled": True})):
+        view = apply(view, Event(t, "money", {"usd": usd, "usd_per_hour": 1.2, **more}))
+        assert view.usd == {1.0: 0.05, 2.0: 0.31, 3.0: 0.31, 4.0: 0.27}[t]
+    assert apply(view, Event(5.0, "money", {"usd": 0.4})).usd == 0.4  # extended: it is spent anew

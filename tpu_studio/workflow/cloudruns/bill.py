@@ -16,7 +16,7 @@ from typing import Any
 
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import region_of
-from tpu_studio.wire.extras import chips_usd_per_hour, part_of
+from tpu_studio.wire.extras import chips_usd_per_hour_in, part_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import ledger_file
 from tpu_studio.workflow.cloudruns.state import State
@@ -66,13 +66,9 @@ class Used:
 
 
 def parts_of(
-    extras: Mapping[str, Any], used: Used, usd_per_hour: float | None, bucket_region: str, regions: tuple[str, ...]
+    extras: Mapping[str, Any], used: Used, chips: Part, bucket_region: str, regions: tuple[str, ...]
 ) -> list[Part]:
-    """Args:
-    usd_per_hour: Of the chips alone; None: unknown.
-    regions: Of the machines that there were.
-    """
-    chips = _timed("chips", used, usd_per_hour, usd_per_hour, usd_per_hour)
+    """*regions*: of the machines that there were."""
     if not extras:
         return [chips]
     parts = [chips]
@@ -124,7 +120,23 @@ def parts_of_run(
         whole=usage.whole and guards["whole"] == state.attempt,
     )
     regions = tuple(dict.fromkeys(region_of(one.ref.zone) for one in state.machines if one.created is not None))
-    return parts_of(extras, used, chips_usd_per_hour(plan.price), str(extras.get("bucket_region") or ""), regions)
+    chips = chips_of(plan, state, now)
+    return parts_of(extras, used, chips, str(extras.get("bucket_region") or ""), regions)
+
+
+def chips_of(plan: Plan, state: State, now: float) -> Part:
+    """Each machine's time at the price of where it was."""
+    least = usd = most = 0.0
+    for one in state.machines:
+        rate = chips_usd_per_hour_in(plan.price, plan.extras, region_of(one.ref.zone))
+        if rate is None:
+            return Part("chips", None, None, None)
+        low, high = one.billed_between_s(now)
+        least, usd, most = (
+            so_far + seconds / 3600.0 * rate
+            for so_far, seconds in zip((least, usd, most), (low, one.billed_s(now), high), strict=True)
+        )
+    return Part("chips", least, usd, most)
 
 
 def _operations(folder: Path, attempts: int) -> dict[str, int]:

@@ -125,13 +125,16 @@ class Closing:
         least, most = (held + one for one in run.state.usd_between(limits.usd_per_hour, now))
         self._say_money(run, limits, (least, usd, most + _unseen_usd(run.folder, run.state)))
 
-    def _say_money(self, run: Watched, limits: Limits, cost: tuple[float, float, float]) -> None:
+    def _say_money(
+        self, run: Watched, limits: Limits, cost: tuple[float, float, float], *, settled: bool = False
+    ) -> None:
+        """*settled*: part by part, once nothing is left; what was reserved and not used is no cost any more."""
         least, usd, most = cost
         rate = limits.usd_per_hour if run.state.there else 0.0
         told = {"usd_at_least": round(least, 6), "usd_at_most": round(most, 6)} if most - least > 0.01 * usd else {}
         self._records.say(
             run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there,
-            operations=run.usage.record(), **told,
+            operations=run.usage.record(), **told, **({"settled": True} if settled else {}),
         )  # fmt: skip
 
     def last_words(self, run: Watched, attempt: int) -> None:
@@ -203,7 +206,7 @@ class Closing:
                 _log.warning("run %s: its receipt cannot be written to the bucket: %s", run.folder.name, error)
         if limits.usd_per_hour is not None:
             least, usd, most = bill.total(parts)
-            self._say_money(run, limits, (least, usd, most + unseen))
+            self._say_money(run, limits, (least, usd, most + unseen), settled=True)
         end = state.end
         self._records.tidy(run, everything=True)  # a run that is done gets no more turns
         self._records.say(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import catalogue, region_of
+from tpu_studio.wire.extras import chips_usd_per_hour_in
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.bill import Part, total
 from tpu_studio.workflow.cloudruns.state import Machine, State
@@ -36,7 +37,11 @@ def receipt(
         "bucket": bucket,
         "status": end.get("status") if end else None,
         "reason": end.get("reason") if end else None,
-        "made": [_made(one, usd_per_hour) for one in state.machines if one.made],
+        "made": [
+            _made(one, chips_usd_per_hour_in(plan.price, plan.extras, region_of(one.ref.zone)))
+            for one in state.machines
+            if one.made
+        ],
         "asked_in_vain": [
             {"name": one.ref.name, "zone": one.ref.zone, "why": one.refusal or one.leaving}
             for one in state.machines

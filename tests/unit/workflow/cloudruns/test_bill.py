@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tpu_studio.planner.extras import Loan, Moved, extras_of
+from tpu_studio.planner.make import make_plan
 from tpu_studio.wire.events import Event
-from tpu_studio.workflow.cloudruns.bill import Used, parts_of, total
-from tpu_studio.workflow.cloudruns.ports import Stored
+from tpu_studio.wire.extras import Reserve
+from tpu_studio.wire.limits import Limits, limits_of
+from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns.bill import Part, Used, chips_of, parts_of, total
+from tpu_studio.workflow.cloudruns.ports import Ref, Stored
+from tpu_studio.workflow.cloudruns.state import Machine, State
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, Usage, usage_of
 
 LOAN = Loan(("us-west4-a",), "on-demand", 1, compute=False, bucket_region="us-west4")
@@ -20,7 +26,8 @@ HOUR = Used(3600.0, 3600.0, 3600.0, a=1000, b=5000, kept_bytes=2**30, down_bytes
 
 
 def by_id(used: Used, extras: Any = EXTRAS, regions: tuple[str, ...] = ("us-west4",)) -> dict[str, Any]:
-    return {part.id: part for part in parts_of(extras, used, 1.2, "us-west4", regions)}
+    chips = Part("chips", *(seconds / 3600.0 * 1.2 for seconds in (used.least_s, used.seconds, used.most_s)))
+    return {part.id: part for part in parts_of(extras, used, chips, "us-west4", regions)}
 
 
 def test_each_part_is_what_was_used_at_its_rate():
@@ -55,9 +62,25 @@ def test_a_bucket_elsewhere_adds_what_went_between():
 
 
 def test_a_plan_of_an_older_version_is_billed_for_its_chips_alone():
-    assert [(part.id, part.usd) for part in parts_of({}, HOUR, 1.2, "us-west4", ("us-west4",))] == [
-        ("chips", pytest.approx(1.2))
-    ]
+    chips = Part("chips", 1.2, 1.2, 1.2)
+    assert parts_of({}, HOUR, chips, "us-west4", ("us-west4",)) == [chips]
+
+
+def test_a_machine_is_charged_at_the_price_of_where_it_was_and_the_cap_at_the_dearest():
+    where = {"place": "cloud", "tier": "spot", "accelerator": "v5litepod-1", "zones": ["us-central1-a", "us-west4-a"]}
+    plan = make_plan(job("mlp", "digits", where=where), DIGITS, now=NOW, computer=LAPTOP, bucket_region="us-central1")
+    machine = Machine(Ref("ts-x-a1-t1", "us-central1-a", "tpu"), 1, 1, created=1000.0, gone=4600.0, billed_until=4600.0)
+    # an hour in us-central1 at 0.29771 $, though us-west4 asks 0.52536 $
+    assert chips_of(plan, State(machines=(machine,)), 5000.0).usd == pytest.approx(0.29771)
+    assert limits_of(plan).usd_per_hour == pytest.approx(0.52536 + plan.extras["machine_usd_per_hour"])
+
+
+def test_the_stops_from_outside_and_the_platform_leave_what_is_reserved_out_of_the_cap():
+    # (5.00 - 0.20 - 0.10 x h) / 2 = h: 2.2857 h
+    limits = Limits(hours=10.0, money_usd=5.0, usd_per_hour=2.0, reserve=Reserve(0.2, 0.1))
+    assert asking.stay_s(limits, 0.0) == pytest.approx(4.8 / 2.1 * 3600.0)
+    assert limits.usd(asking.stay_s(limits, 0.0)) == pytest.approx(5.0)
+    assert asking.stay_s(limits, 3600.0) == pytest.approx(4.8 / 2.1 * 3600.0 - 3600.0)
 
 
 class Box:
