@@ -53,6 +53,7 @@ class Studio:
         self.app, self.home = app, home
         self.services: Services | None = None
         self._renewal: renewal.RenewalWatch | None = None
+        self._signed_out: SignedOutWatch | None = None
         self._when_composed: list[Callable[[Services], None]] = []
         loaded = settings_file.load(home / "settings.toml")
         chosen = loaded.settings
@@ -142,7 +143,8 @@ class Studio:
         timer = QTimer(self.window)
         timer.setInterval(ARMED_MS)
         timer.timeout.connect(self.armed.look)
-        timer.timeout.connect(SignedOutWatch(self).look)
+        self._signed_out = SignedOutWatch(self)  # kept here: a signal holds no object of ours alive
+        timer.timeout.connect(self._signed_out.look)
         timer.start()
         self.armed.look()
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from PySide6.QtCore import QTimer
+
+from tests.gui.studios import OpenStudio
 from tpu_studio.app.signedout import SignedOutWatch, ended
+from tpu_studio.app.studio import ARMED_MS
+from tpu_studio.viewmodels.runrows import row_of
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.wire.errors import CloudUnclear, SignedOut, StudioError
+from tpu_studio.workflow.ports import RunSummary
 
 ROWS = {"a-1": ("cloud", "digits"), "b-2": ("cloud", "plays"), "c-3": ("practice", "hands")}
 
@@ -61,3 +70,19 @@ def test_a_notice_that_was_closed_does_not_come_back_for_the_same_runs():
     studio.shell.close_notice(studio.shell.state.value.notices[0].number)
     watch.look()
     assert studio.shell.state.value.notices == ()
+
+
+def test_the_window_looks_for_it_as_long_as_it_lives(studio: OpenStudio):
+    """The watch is kept alive by the window: a signal that leads to it does not."""
+    gc.collect()
+    (timer,) = [one for one in studio.window.findChildren(QTimer) if one.interval() == ARMED_MS]
+    services, run = studio.studio.services, "a-1"
+    assert services is not None
+    row = row_of(RunSummary(run, "digits", Path("/r"), 0.0, place="cloud", status="training", alive=True))
+    studio.runs.state.set(replace(studio.runs.state.value, rows=(row,)))
+    services.driver.problems[run] = SignedOut("signed-out")
+    timer.timeout.emit()
+    assert any(notice.action == "Sign in again" for notice in studio.shell.state.value.notices)
+    del services.driver.problems[run]
+    timer.timeout.emit()
+    assert not any(notice.action == "Sign in again" for notice in studio.shell.state.value.notices)
