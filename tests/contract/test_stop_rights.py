@@ -10,7 +10,7 @@ from tests.contract.conftest import Start, caller
 from tests.contract.test_cloud_clients import side_of
 from tests.contract.test_cloud_sweep import sweep_on
 from tests.fakes.waiting import eventually
-from tpu_studio.cloud.evidence import NOBODY
+from tpu_studio.cloud.doctor.names import NOBODY
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns import gate

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tpu_studio.cloud.doctor import policies
+from tpu_studio.cloud.doctor.names import NOBODY
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.cloud.stops import TaskStops
@@ -18,7 +19,6 @@ from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.gate import GONE, Account, Evidence
 from tpu_studio.workflow.cloudruns.ports import Ref
 
-NOBODY = "tpu-studio-nobody"
 PROOF = "ts-proof-"
 NEEDED = {"tpu": "tpu.nodes.delete", "compute": "compute.instances.delete"}
 RETRIES = {"maxAttempts": 25, "minBackoff": "30s", "maxBackoff": "30s", "maxDoublings": 0}

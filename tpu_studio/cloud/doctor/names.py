@@ -129,6 +129,8 @@ ACT_AS_ROLE = "roles/iam.serviceAccountUser"
 QUEUE = "tpu-studio"
 RUNNER = "tpu-studio-runner"
 STOPPER = "tpu-studio-stopper"
+NOBODY = "tpu-studio-nobody"
+"""An account without any right: what a proof of the others is held against (`cloud/evidence.py`)."""
 ALERT = "TPU Studio"
 
 

@@ -159,7 +159,17 @@ class Repairs:
         runner = runner_address(choices)
         runs = [f"serviceAccount:{runner}"] if self._is_there(choices, runner) else []
         self._let_act(choices, address, [*runs, *self._my_member])
+        self._make_nobody(choices)
         return replace(choices, stopper=address)
+
+    def _make_nobody(self, choices: Choices) -> None:
+        """The account without rights, which the person may act as, and nobody gives anything to."""
+        parent = f"/v1/projects/{segment(choices.project)}/serviceAccounts"
+        address = f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"
+        account = {"accountId": names.NOBODY, "serviceAccount": {"displayName": "TPU Studio, without rights"}}
+        if self._made(lambda: self._apis.iam.post(parent, account)):
+            self._fresh.add(address)
+        self._let_act(choices, address, self._my_member)
 
     @property
     def _my_member(self) -> list[str]:
@@ -281,8 +291,9 @@ class Repairs:
                     raise
         if standing:
             raise CloudRefused("precondition", raw=f"{len(standing)} stops from outside still rely on this account")
-        if self._is_there(choices, stopper_address(choices)):
-            self._apis.iam.delete(account_path(choices, stopper_address(choices)))
+        for address in (stopper_address(choices), f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"):
+            if self._is_there(choices, address):
+                self._apis.iam.delete(account_path(choices, address))
         return replace(choices, stopper="")
 
     def remove_alert(self, choices: Choices, *, budget: str) -> Choices:

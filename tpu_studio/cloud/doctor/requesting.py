@@ -59,7 +59,10 @@ def _stopper(choices: Choices, person: str) -> list[str]:
     address = stopper_address(choices)
     members = (f"serviceAccount:{runner_address(choices)}", person)
     made = _account(choices.project, names.STOPPER, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS)
-    return made + [_acting(choices.project, address, member) for member in members]
+    made += [_acting(choices.project, address, member) for member in members]
+    nobody = f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"  # has no role: what proofs are held against
+    create = ["gcloud", "iam", "service-accounts", "create", names.NOBODY, f"--project={choices.project}"]
+    return [*made, shlex.join(create), _acting(choices.project, nobody, f"user:{me}")]
 
 
 def _account(project: str, id: str, role: str, permissions: Sequence[str]) -> list[str]:
