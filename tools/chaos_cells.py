@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+UNREADABLE = "permission-missing:permission=resourcemanager.projects.getIamPolicy,times=0"
+"""Nobody may read what the accounts were granted: each is proved by a task of its own."""
 PHASES = ("submit", "queued", "provisioning", "setting-up", "training", "saving", "cleaning-up")
 COMPLETED = ("completed",)
 BUCKET = (
@@ -82,7 +84,7 @@ OF_AN_EXTENSION = ("journal extend", "call stops.of", "call stops.set l", "call 
 def matrix() -> list[Cell]:
     cells = [
         *_kills(), *_calls(), *_storage(), *_room(), *_machines(), *_laptop_off(), *_preempted(), *_after_the_stops(),
-        *_extensions(), *_account(), *_verbs(), *_slices(), *_being_made(),
+        *_extensions(), *_account(), *_verbs(), *_slices(), *_being_made(), *_gate(),
     ]  # fmt: skip
     names = [cell.name for cell in cells]
     if len(names) != len(set(names)):
@@ -361,6 +363,23 @@ def _being_made() -> list[Cell]:
             Cell(f"being made for hours, delete {way}, waited too long", doubts=doubts, faults=(four_hours,),
                  wait_hours=0.3, hours=0.2, speed=240.0, ends=("no-capacity",)),
         ]  # fmt: skip
+    return cells
+
+
+def _gate() -> list[Cell]:
+    """What the accounts may do cannot be read, so that it is proved, and the proof is disturbed."""
+    unreadable, base = ("submit", UNREADABLE), dict[str, Any](speed=30.0)
+    cells = [
+        Cell("rights that cannot be read, proved", faults=(unreadable,), **base),
+        Cell("rights that cannot be read, proved, laptop off from training", faults=(unreadable,), off="training",
+             **base),
+        Cell("rights that cannot be read, tasks refused", faults=(unreadable, ("submit", "tasks-refused:times=0")),
+             ends=("no-outside-stop",), speed=60.0),
+        Cell("rights that cannot be read, runner may not delete", ends=("stops-unproved",), speed=120.0,
+             faults=(unreadable, ("submit", "runner-may-not-delete"))),
+    ]  # fmt: skip
+    for at in ("before say gate/proving", "after say gate/proving", "before say gate/proved"):
+        cells.append(Cell(f"rights that cannot be read, killed {at}", faults=(unreadable,), kill=at, **base))
     return cells
 
 

@@ -40,7 +40,10 @@ REAL_LATE_S = 1.5  # real seconds between a thing and the desktop's seeing it on
 STOP_LATE_S = 120.0  # of the cloud's time: from the last outside stop to an empty cloud
 
 # What a world of doubts may end with: before money was spent, or within so much rent (`make doubts`).
-REFUSED = ("launch-refused", "quota-exceeded", "no-outside-stop", "upload-failed", "not-entitled", "region-limit")
+REFUSED = (
+    "launch-refused", "quota-exceeded", "no-outside-stop", "stops-unproved", "upload-failed", "not-entitled",
+    "region-limit",
+)  # fmt: skip
 SHOWN_BY_A_MACHINE = ("environment-failed", "cannot-delete-itself", "no-capacity")
 RENT_S = 900.0
 

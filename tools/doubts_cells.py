@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from chaos_cells import Cell
+from chaos_cells import UNREADABLE, Cell
 from chaos_judge import REFUSED, SHOWN_BY_A_MACHINE
 
 from tpu_studio.domain.doubts import Doubt, doubts
@@ -29,6 +29,7 @@ _HUNG: dict[str, Any] = {"kill": "after say intent-closed/create", "hours": 0.2,
                          "faults": (("submit", "vm-hung:step=12"),), "boot_hang": True, "off": "killed",
                          "ends": ("machine-silent", "machine-never-spoke", "machine-gone", "time-limit")}  # fmt: skip
 _TWICE: dict[str, Any] = {"faults": (("submit", "apply-then-fail:match=^POST .*/queuedResources"),)}
+_PROVED: dict[str, Any] = {"faults": (("submit", UNREADABLE),), "speed": 60.0}
 _STOPPED: dict[str, Any] = {"verb": "stop", "steps": 400, "ends": ("stopped-by-user",)}
 
 SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
@@ -54,7 +55,9 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "second-delete": ({}, _STOPPED),
     "delete-active-unforced": ({}, _STOPPED),
     "task-oauth-delete": ({}, _HUNG),
-    "task-404-retried": ({}, _HUNG),
+    "task-404-retried": ({}, _HUNG, _PROVED),
+    "task-last-attempt": (_PROVED,),
+    "absent-name-permission": ({}, _STOPPED, _PROVED),
     "task-name-reuse": ({}, {"verb": "extend"}),
     "task-actas": ({}, _HUNG),
     "stopper-permissions": ({}, _HUNG),

@@ -148,6 +148,46 @@ def test_tasks_that_leave_after_a_404_prove_nothing(start_practice: Start) -> No
     assert isinstance(refused, Refuse) and refused.facts["error"] == "proof-void"
 
 
+@pytest.mark.parametrize(
+    ("doubt", "after_s", "error"),
+    [
+        ("absent-name-permission=not-found-for-all", 0.0, "proof-void"),
+        ("absent-name-permission=denied-for-all", gate.PROOF_S, "denied"),
+    ],
+)
+def test_where_google_answers_everybody_alike_nothing_is_proved(
+    start_practice: Start, doubt: str, after_s: float, error: str
+) -> None:
+    practice = start_practice(speed=20.0)
+    practice.cloud.doubts.arm(doubt)
+    shown, answers = proof(practice, [practice.cloud.settings.runner])
+    refused = gate.read(shown, answers, after_s)
+    assert isinstance(refused, Refuse) and error in (refused.facts.get("error"), refused.facts.get("why"))
+
+
+def test_an_attempt_whose_status_is_not_told_proves_nothing(start_practice: Start) -> None:
+    practice = start_practice(speed=20.0)
+    practice.cloud.doubts.arm("task-last-attempt")
+    rights = side_of(practice).rights
+    queue, tried = rights.evidence(ZONE).queue, practice.cloud.settings.runner
+    begun: list[Any] = []
+
+    def begin() -> bool:
+        try:
+            begun.append(rights.begin(queue, ZONE, [tried]))
+        except CloudRefused:
+            return False
+        return True
+
+    eventually(begin)
+    tasks, control = begun[0]
+    eventually(lambda: all((practice.cloud.db.get("task", one) or {})["shown"].get("responseCount") for one in tasks))
+    answers = rights.answers(list(tasks))
+    assert set(answers.values()) == {None}
+    refused = gate.read(Shown("proving", 0.0, queue, tasks, control), answers, gate.PROOF_S)
+    assert isinstance(refused, Refuse) and refused.facts["error"] == "proof-silent"
+
+
 def test_the_sweep_takes_the_tasks_of_a_proof_away(start_practice: Start) -> None:
     practice = start_practice(speed=20.0)
     shown, _ = proof(practice, [practice.cloud.settings.runner])

@@ -133,9 +133,10 @@ class Sender:
                 end(cloud, name)
                 return
             record.pop("sent_at", None)
+            hides = cloud.doubts.way("task-last-attempt") == "untold"
             if code:
                 record["shown"]["responseCount"] = record["shown"].get("responseCount", 0) + 1
-            record["shown"]["lastAttempt"] |= {
+            record["shown"]["lastAttempt"] |= {"responseTime": cloud.clock.rfc3339(now)} if hides else {
                 "responseTime": cloud.clock.rfc3339(now),
                 "responseStatus": {"code": _HTTP_TO_RPC.get(code, 2 if code else 14),
                                    "message": f"{_words(code)}({code}): HTTP status code {code}" if code else message},

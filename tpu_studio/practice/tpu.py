@@ -239,7 +239,7 @@ class _QueuedResources(_Part):
         self.on("POST", all, "nodes.create", "Operation", self.create, "QueuedResource")
         self.on("GET", all, "nodes.list", "ListQueuedResourcesResponse", self.list)
         self.on("GET", one, "nodes.get", "QueuedResource", self.get)
-        self.on("DELETE", one, "nodes.delete", "Operation", self.delete)
+        self.on("DELETE", one, "", "Operation", self.delete)  # the doubt absent-name-permission
         self.on("POST", one + ":reset", "nodes.reset", "Operation", self.reset, "ResetQueuedResourceRequest")
         alpha = _ALPHA + "/queuedResources/(?P<id>[^/:]+)"
         self.on("GET", alpha + ":getMaintenanceInfo", "nodes.get", "", self.maintenance)
@@ -311,6 +311,12 @@ class _QueuedResources(_Part):
         self.place(request)
         name = self.name(request, "queuedResources")
         force = request.flag("force")
+        way = "" if self._cloud.db.get(QR, name) else self._cloud.doubts.way("absent-name-permission")
+        if way == "denied-for-all":
+            words = f"Permission 'tpu.nodes.delete' denied on '{name}' (or it may not exist)."
+            raise GoogleError(403, "PERMISSION_DENIED", words)
+        if way != "not-found-for-all":
+            require(self._cloud, request, "tpu.nodes.delete")
         if self._cloud.doubts.way("stopper-permissions"):
             require(self._cloud, request, "tpu.operations.get")
         self._life.get(QR, name)

@@ -85,14 +85,15 @@ class Gating:
         outcome = gate.read(known, answers, now)
         if outcome is None:
             return gate.LOOK_EVERY_S
-        self._end(run, known)
         told = {known.tasks[task]: code for task, code in answers.items()}
         match outcome:
             case gate.Go(by):
                 self._proofs.keep(f"{run.side.project}|{known.queue}|{ref.backend}", list(by), now)
                 self._say(run, ref, "proved", queue=known.queue, accounts=dict(by), codes=told)
+                self._end(run, known)  # after the word: without it the next to look would miss them
             case gate.Refuse(reason, facts):
                 self._say(run, ref, "refused", queue=known.queue, codes=told)
+                self._end(run, known)
                 self._declare(run, reason, facts)
         return 0.0
 
