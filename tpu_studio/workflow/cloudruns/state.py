@@ -354,7 +354,8 @@ def _gate(state: State, event: Event) -> State:
         return replace(state, gates=known)
     answer = "proving" if answer == "proving" else "shown"
     queue, control = str(event.get("queue") or ""), str(event.get("control") or "")
-    return replace(state, gates={**known, region: Shown(answer, event.t, queue, tasks, control)})
+    since = event.t if answer == "shown" and not state.tried else state.since  # a proof is no waiting for capacity
+    return replace(state, since=since, gates={**known, region: Shown(answer, event.t, queue, tasks, control)})
 
 
 def _again(state: State, event: Event) -> State:

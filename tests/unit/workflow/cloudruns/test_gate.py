@@ -141,6 +141,19 @@ def test_an_account_that_stays_refused_for_ten_minutes_ends_the_launch(desk: Clo
     assert 600.0 <= sky.now - began < 1200.0
 
 
+@pytest.mark.parametrize("code", [5, 7])
+def test_a_proof_is_no_waiting_for_capacity(desk: CloudDesk, sky: Sky, code: int) -> None:
+    plan = cloud_plan()
+    short = replace(plan, job=replace(plan.job, values={**plan.job.values, "limits.wait_hours": 0.1}))
+    desk.__init__(desk.home / "short", sky, short)  # type: ignore[misc]
+    sky.says[RUNNER], sky.codes[RUNNER] = ("unknown", "no-grant"), 7
+    began = sky.now
+    while sky.now < began + 500.0:  # longer than it may wait for a TPU
+        desk.turn()
+    sky.codes[RUNNER] = code
+    ends(desk, "completed" if code == 5 else "stops-unproved")
+
+
 def test_a_404_that_everybody_is_told_proves_nothing(desk: CloudDesk, sky: Sky) -> None:
     sky.says[RUNNER], sky.codes[NOBODY] = ("unknown", "no-grant"), 5
     refused(desk, "no-outside-stop")
