@@ -62,7 +62,7 @@ def _stopper(choices: Choices, person: str) -> list[str]:
     made += [_acting(choices.project, address, member) for member in members]
     nobody = f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"  # has no role: what proofs are held against
     create = ["gcloud", "iam", "service-accounts", "create", names.NOBODY, f"--project={choices.project}"]
-    return [*made, shlex.join(create), _acting(choices.project, nobody, f"user:{me}")]
+    return [*made, shlex.join(create), _acting(choices.project, nobody, person)]
 
 
 def _account(project: str, id: str, role: str, permissions: Sequence[str]) -> list[str]:
