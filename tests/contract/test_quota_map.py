@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from google.oauth2.credentials import Credentials
+
 from tests.contract.conftest import caller
 from tests.contract.test_doctor import doctor_of, ready
 from tpu_studio.cloud.doctor import quota
+from tpu_studio.cloud.doctor.doctor import GoogleDoctor
+from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.domain.sentences.account import say_account
 from tpu_studio.practice.main import Practice
 from tpu_studio.viewmodels.accountview import groups
@@ -87,3 +91,34 @@ def test_without_limits_of_a_region_serving_is_limited_by_the_zone(practice: Pra
     practice.cloud.doubts.arm("serving-region-quota")
     rows = limited(practice, TPUV5sLitepodServing=4)
     assert next(one for one in rows if (one.use, one.tier) == ("serving", "on-demand")).limited_by == "zone"
+
+
+def test_where_another_area_has_quota_one_press_moves_the_set_up_there(practice: Practice):
+    limited(practice)
+    zones = {"us-west4-a": {"v5e"}, "us-central1-a": {"v5e"}, "us-east5-b": {"v6e"}}
+    doctor = GoogleDoctor(Credentials(token=practice.token), Endpoints.at(practice.url), zones)
+    practice.cloud.faults.arm("quota-zero", place="us-east5")
+    before = ready(practice)
+    row = doctor.check(before, only=("quota",))[0]
+    assert (row.state, row.fix, row.facts["to"]) == ("fail", "use-area", "us-central1")
+    said = say_account("quota", "fail", row.facts)
+    assert said.meaning.startswith("In us-west4 the limit is zero; in us-central1 it is 64 chips v5e")
+    assert said.action.startswith("Use us-central1")
+    after = doctor.fix("use-area", before)
+    assert (after.region, after.bucket) == ("us-central1", "")
+    found = {one.id: one for one in doctor.check(after)}
+    assert found["quota"].state == "pass" and found["bucket"].fix == "make-bucket"
+    made = doctor.fix("make-bucket", after)
+    assert {one.id: one.state for one in doctor.check(made)}["bucket"] == "pass"
+
+
+def test_quota_that_is_all_in_use_is_not_told_as_none(practice: Practice):
+    limited(practice, TPUV5sLitepodServing=4)
+    call, place = caller(practice), f"projects/{practice.cloud.settings.project}/locations/us-west4-a"
+    node = {"acceleratorType": "v5litepod-4", "runtimeVersion": "v2-alpha-tpuv5-lite"}
+    spec = {"parent": place, "nodeId": "mine", "node": node}
+    call("POST", f"/v2/{place}/queuedResources?queuedResourceId=mine", {"tpu": {"nodeSpec": [spec]}})
+    row = doctor_of(practice).check(ready(practice), only=("quota",))[0]
+    assert (row.state, row.facts["left"]) == ("pass", 0)
+    said = say_account("quota", "pass", row.facts).meaning
+    assert said == "All 4 chips v5e (standard) in us-west4-a are in use now, for TPUs of 1, 4 or 8 chips."

@@ -14,7 +14,10 @@ from tpu_studio.wire.errors import BadInput, CloudRefused, NotReady
 if TYPE_CHECKING:
     from tpu_studio.workflow.account.ports import BillingAccount, Choices, Doctor
 
-KNOWN = ("enable-services", "make-network", "make-bucket", "make-runner", "make-queue", "link-billing", "make-alert")
+KNOWN = (
+    "enable-services", "make-network", "make-bucket", "make-runner", "make-queue", "use-area", "link-billing",
+    "make-alert",
+)  # fmt: skip
 
 
 def mended(

@@ -20,7 +20,7 @@ from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import Api, once, plain_session, segment, session
-from tpu_studio.domain.quota import TRAINING
+from tpu_studio.domain.catalogue import region_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, StudioError
 from tpu_studio.workflow.account.ports import (
     Allowance,
@@ -210,14 +210,25 @@ class GoogleDoctor:
 
     def _quota(self, choices: Choices) -> Result:
         rows = self.allowances(choices.project, region=choices.region)
-        usable = [row for row in rows if row.left]
-        if usable:
-            best = max(usable, key=lambda row: (row.use != TRAINING, row.left or 0))  # a TPU of one machine first
+        best = quota.best(rows)
+        if best is not None:
             facts = {"generation": best.generation, "zone": best.zone, "left": best.left, "unit": best.unit}
-            return Result("quota", "pass", {**facts, "tier": best.tier, "sizes": best.sizes, "use": best.use})
+            facts |= {"tier": best.tier, "sizes": best.sizes, "use": best.use, "limit": best.limit}
+            return Result("quota", "pass", facts)
         if any(row.limit is None for row in rows) or not rows:
             return Result("quota", "unknown", {"region": choices.region})
-        return Result("quota", "fail", {"region": choices.region}, fix="ask-quota")
+        other = quota.best(self.allowances(choices.project))
+        if other is None:
+            return Result("quota", "fail", {"region": choices.region}, fix="ask-quota")
+        facts = {"region": choices.region, "to": region_of(other.zone), "limit": other.limit, "unit": other.unit}
+        facts |= {"generation": other.generation, "tier": other.tier, "sizes": other.sizes}
+        return Result("quota", "fail", facts, fix="use-area")
+
+    def _with_area(self, choices: Choices) -> Choices:
+        """The region in which Google allows most of what a beginner uses; results get a place there."""
+        best = quota.best(self.allowances(choices.project))
+        region = region_of(best.zone) if best is not None else choices.region
+        return choices if region == choices.region else replace(choices, region=region, bucket="")
 
     def _alert(self, choices: Choices) -> Result:
         apis = self._apis(choices.project)
@@ -255,6 +266,7 @@ class GoogleDoctor:
             "make-bucket": lambda now: self._new_bucket(repairs, now),
             "make-runner": repairs.make_runner,
             "make-queue": repairs.make_stops,
+            "use-area": self._with_area,
         }
         what = "a service that was switched on just now does not work everywhere yet"
         return waiting.until(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from tpu_studio.cloud.doctor.names import QUOTAS, QuotaId
 from tpu_studio.cloud.session import Api, segment
-from tpu_studio.domain.quota import use_of
+from tpu_studio.domain.quota import TRAINING, use_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import Allowance, QuotaRequest
 
@@ -56,6 +56,16 @@ def allowances(
         if told:
             told(done, len(offers))
     return found
+
+
+def best(rows: Iterable[Allowance]) -> Allowance | None:
+    """The most that may be used, a TPU of one machine first, what is free before what is in use; None: nothing."""
+    allowed = [row for row in rows if row.limit]
+
+    def rank(row: Allowance) -> tuple[bool, bool, bool, int, str]:
+        return row.use != TRAINING, bool(row.left), row.generation == "v5e", row.left or 0, row.zone
+
+    return max(allowed, key=rank, default=None)
 
 
 def effective(info: Mapping[str, Any], where: Mapping[str, str]) -> int | None:

@@ -71,6 +71,7 @@ FIXES = {
     "make-runner": "Make the account",
     "make-queue": "Set it up",
     "ask-quota": "Ask for more",
+    "use-area": "Use that area",
     "make-alert": "Add alert",
     "test-loan": "Borrow a TPU",
 }
@@ -115,8 +116,9 @@ _PASS: dict[str, Entry] = {
     ),
     "quota": lambda f: Sentence(
         "",
-        f"{f.text('left')} {f.text('unit', 'chips')} {f.text('generation')} "
-        f"({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in {f.text('zone')}{_slices(f)}.",
+        f"{'All ' + f.text('limit') if f.raw('left') == 0 else f.text('left')} {f.text('unit', 'chips')} "
+        f"{f.text('generation')} ({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in "
+        f"{f.text('zone')}{' are in use now' if f.raw('left') == 0 else ''}{_slices(f)}.",
         "",
     ),
     "alert": lambda f: Sentence("", f"Google mails you at 50, 90 and 100 % of {_amount(f)} a month.", ""),
@@ -165,6 +167,14 @@ _FAIL: dict[str, Entry] = {
         "Set it up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
     ),
     "quota": lambda f: Sentence(
+        "",
+        f"In {f.text('region', 'this area')} the limit is zero; in {f.text('to')} it is {f.text('limit')} "
+        f"{f.text('unit', 'chips')} {f.text('generation')}{' (spot)' if f.raw('tier') == 'spot' else ''}"
+        f"{_slices(f)}.",
+        f"Use {f.text('to')}: results and plans are then for that area. What is kept elsewhere stays.",
+    )
+    if "to" in f
+    else Sentence(
         "",
         f"In {f.text('region', 'this area')} the limit is zero for every kind of TPU. That is usual for a new project.",
         "Ask for more here: Google answers within minutes, or days. Until then: practice, or a free TPU in Colab.",

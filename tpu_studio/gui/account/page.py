@@ -300,7 +300,7 @@ class AccountPage(QWidget):
                 sheets.ask_alert(self, model)
             case "test-loan":
                 self.test_loan(model.state.value.place)
-            case "make-bucket" | "make-runner" | "make-network" | "make-queue" | "enable-services":
+            case "make-bucket" | "make-runner" | "make-network" | "make-queue" | "enable-services" | "use-area":
                 model.fix(row.fix)
 
     def _ask_quota(self, row: QuotaRow) -> None:

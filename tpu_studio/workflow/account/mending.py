@@ -16,7 +16,7 @@ from tpu_studio.wire.errors import CloudRefused, NotReady
 from tpu_studio.workflow.account.naming import project_id
 from tpu_studio.workflow.account.ports import BillingAccount, Choices, Doctor, Result
 
-ALONE = ("enable-services", "make-network", "make-bucket", "make-runner", "make-queue")
+ALONE = ("enable-services", "make-network", "make-bucket", "make-runner", "make-queue", "use-area")
 """Repairs that need no answer of anybody's."""
 PATIENCE_S = 900.0
 """Without anything new; then the rows stand as they are."""
