@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output, table
@@ -53,10 +54,30 @@ def show(arguments: Arguments, output: Output) -> int:
         told["pace"] = to_json(following.plan, following.view, forecast(following.plan, following.view))
         between = following.view.usd_between or (row.usd, row.usd)
         told["cost_usd_at_least"], told["cost_usd_at_most"] = between
+        if (parts := _parts(Path(told["folder"]))) is not None:
+            told["cost_parts"] = parts
         if arguments.log:
             told["log"] = logs
-        output.answer(told, "\n".join([_as_text(row, following), *logs]))
+        output.answer(told, "\n".join([_as_text(row, following), *_part_lines(parts or []), *logs]))
     return 0
+
+
+def _parts(folder: Path) -> list[dict[str, Any]] | None:
+    """What the cost of a rented run is the sum of, from its receipt; None: there is none yet, or it is an old one."""
+    from tpu_studio.viewmodels.receipt import read_receipt
+
+    try:
+        told = read_receipt(folder).get("parts")
+    except (OSError, ValueError):
+        return None
+    return [one for one in told if isinstance(one, dict)] if isinstance(told, list) and told else None
+
+
+def _part_lines(parts: list[dict[str, Any]]) -> list[str]:
+    from tpu_studio.viewmodels.receipt import part_of_bill
+
+    facts = [part_of_bill(one) for one in parts]
+    return [f"  {fact.label + ':':<24}{fact.value}" for fact in facts]
 
 
 def stop(arguments: Arguments, output: Output) -> int:

@@ -37,7 +37,7 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     """Cost first, then each machine, then what stays."""
     place = str(told.get("place"))
     facts = [_cost(told, place)]
-    facts += [_part(one) for one in told.get("parts") or () if isinstance(one, dict)]
+    facts += [part_of_bill(one) for one in told.get("parts") or () if isinstance(one, dict)]
     facts += [_machine(one, place) for one in told.get("made") or ()]
     in_vain = [one for one in told.get("asked_in_vain") or () if one]
     if in_vain:
@@ -87,7 +87,7 @@ def _spans(told: Mapping[str, Any], least: float, most: float, rate: float) -> t
     return low / rate * 3600.0, (high + unseen) / rate * 3600.0
 
 
-def _part(one: Mapping[str, Any]) -> Fact:
+def part_of_bill(one: Mapping[str, Any]) -> Fact:
     """What a part of the bill came to; the parts sum up to the cost."""
     id = str(one.get("id"))
     usd, least, most = (_number(one.get(name)) for name in ("usd", "usd_at_least", "usd_at_most"))

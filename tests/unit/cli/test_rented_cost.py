@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from tests.unit.viewmodels.test_rented_words import ASKED, UNSEEN, plan_at, view_of
 from tests.unit.viewmodels.test_runs import DONE
-from tpu_studio.cli.keeping import _as_text
+from tpu_studio.cli.keeping import _as_text, _part_lines, _parts
 
 
 @pytest.mark.parametrize(
@@ -26,3 +28,19 @@ def test_show_names_the_range_and_why(place: str, line: str) -> None:
     certain = SimpleNamespace(view=replace(view, usd_between=None), plan=plan_at(place))
     assert "$0.30" in _as_text(replace(row, usd=0.3), certain)
     assert "no record" not in _as_text(replace(row, usd=0.3), certain)
+
+
+def test_show_lists_the_parts_of_the_receipt_where_there_is_one(tmp_path: Path) -> None:
+    assert _parts(tmp_path) is None
+    (tmp_path / "result").mkdir()
+    parts = [
+        {"id": "chips", "usd": 1.2, "usd_at_least": 1.2, "usd_at_most": 1.2},
+        {"id": "disk", "usd": 0.0, "usd_at_least": 0.0, "usd_at_most": 0.05},
+        {"id": "storage", "usd": None, "usd_at_least": None, "usd_at_most": None},
+    ]
+    receipt = tmp_path / "result" / "receipt.json"
+    receipt.write_text(json.dumps({"parts": parts}), "utf-8")
+    assert _parts(tmp_path) == parts
+    assert [line.split(":")[1].strip() for line in _part_lines(parts)] == ["$1.20", "$0, at most $0.05", "Price unknown"]
+    receipt.write_text("{", "utf-8")
+    assert _parts(tmp_path) is None
