@@ -41,6 +41,7 @@ def test_show_lists_the_parts_of_the_receipt_where_there_is_one(tmp_path: Path) 
     receipt = tmp_path / "result" / "receipt.json"
     receipt.write_text(json.dumps({"parts": parts}), "utf-8")
     assert _parts(tmp_path) == parts
-    assert [line.split(":")[1].strip() for line in _part_lines(parts)] == ["$1.20", "$0, at most $0.05", "Price unknown"]
+    lines = [line.partition(":")[2].strip() for line in _part_lines(parts)]
+    assert lines == ["$1.20", "$0, at most $0.05", "Price unknown"]
     receipt.write_text("{", "utf-8")
     assert _parts(tmp_path) is None
