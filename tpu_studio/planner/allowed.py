@@ -35,6 +35,7 @@ def checks(rented: Rented, place: str) -> Iterator[Check]:
     left = standing.addresses_left(rented.zones[0])
     if left is not None and left < part.vms:
         single = [one for one in known.generation(part.generation).slices if one.vms == 1]
+        single = [one for one in single if standing.allows(one, tier, rented.zones[0]) is not False]
         best = max(single, key=lambda one: one.chips, default=None)
         fix = {"where.accelerator": best.accelerator_type} if best and best.vms <= left and best != part else None
         region = region_of(rented.zones[0])

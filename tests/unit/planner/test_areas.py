@@ -132,3 +132,6 @@ def test_a_slice_of_many_hosts_is_told_where_addresses_are_too_few(known: Known)
     assert (check.facts["left"], check.facts["hosts"], check.fix) == (2, 4, {"where.accelerator": "v5litepod-8"})
     assert "takes one, and 2 are left (read on 20 Nov)" in say_check(check.id, check.title, check.facts).meaning
     assert "place-addresses" not in [one.id for one in planned().checks]
+    known(serving(us_west4_a=4), addresses={"us-west4": [8, 6]})
+    check = next(one for one in planned(accelerator="v5litepod-16").checks if one.id == "place-addresses")
+    assert check.fix == {"where.accelerator": "v5litepod-4"}  # the largest that is allowed
