@@ -55,8 +55,8 @@ def walk(driver: Driver, out: Path, *, every: bool) -> None:
     from practising import allow
 
     account = driver.studio.account
-    account.show("practice")
     driver.studio.shell.go("account")
+    account.show("practice")
     driver.wait(lambda: account.state.value.connected, 60, "The practice cloud did not start.")
     side: Any = account.side
     side.browse_with(allow)
@@ -87,8 +87,11 @@ def press(driver: Driver, row: Any) -> None:
     """The row's button, and the sheet that it opens."""
     page: Any = driver.window.page("account")
     if row.fix == "sign-in":
-        driver.studio.account.sign_in()
-        driver.wait(lambda: driver.studio.account.state.value.signed_in, 60, "The sign-in was not confirmed.")
+        account = driver.studio.account
+        account.sign_in()
+        driver.wait(lambda: account.state.value.signed_in or account.state.value.problem, 120, "Nobody was signed in.")
+        if (problem := account.state.value.problem) is not None:
+            raise GaveUp(f"{problem.title}. {problem.text}")
         return
     page._mend(row)
     driver.linger(0.5)

@@ -75,7 +75,7 @@ class AccountViewModel(People):
         elif place in self._make:
 
             def made(side: AccountSide) -> None:
-                self._sides[place] = side
+                self._sides.setdefault(place, side)  # shown twice before the first was there: one side
                 if self.state.value.place == place:
                     self._shown(place)
 

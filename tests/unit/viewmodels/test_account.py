@@ -177,3 +177,14 @@ def test_only_googles_own_pages_are_led_to():
     pages = ("https://console.cloud.google.com/billing", "https://console.cloud.google.com.evil.example/", "file:///x")
     rows = rows_of({page: Result("billing", "fail", {"page": page}, fix="link-billing") for page in pages})
     assert [row.page for row in rows] == [pages[0], "", ""]
+
+
+def test_a_place_that_is_shown_again_before_it_is_there_keeps_its_one_side():
+    tasks, made = LaterTasks(), [Side([]), Side([])]
+    model = AccountViewModel(tasks)
+    sides = iter(made)
+    model.connect({"cloud": lambda: next(sides)})
+    model.open()
+    model.open()
+    tasks.finish_all()
+    assert model.side is made[0]
