@@ -61,6 +61,10 @@ def test_a_tpu_vm_has_an_address_and_its_disk_is_charged_only_in_another_world(s
     cloud.doubts.arm("price-includes-disk")
     extra = besides.of_machine(cloud, "us-west4-a", "on-demand", 1, compute=False)
     assert extra["Balanced PD Capacity in us-west4"] == pytest.approx(100 * 0.11 / 730)
+    cloud.doubts.arm("tpu-address-charged")
+    free = besides.of_machine(cloud, "us-west4-a", "on-demand", 1, compute=False)
+    assert list(free) == ["Balanced PD Capacity in us-west4"]
+    cloud.doubts.disarm("tpu-address-charged")
     cloud.doubts.arm("prices-dated")
     dearer = besides.of_machine(cloud, "us-west4-a", "on-demand", 1, compute=False)
     assert dearer["External IP Charge on a Standard VM"] == pytest.approx(1.5 * 0.005)

@@ -1,7 +1,8 @@
 """What a practice machine is charged for besides its chips, and what moves and lies in buckets: Google's units.
 
 The rates are the program's own dated ones (``domain.rates``): whether they are today's is the doubt ``prices-dated``,
-whether the price of a TPU VM includes its boot disk is ``price-includes-disk``. Free allowances are not given.
+whether the price of a TPU VM includes its boot disk is ``price-includes-disk``, its address ``tpu-address-charged``.
+Free allowances are not given.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ def of_machine(cloud: Cloud, zone: str, tier: str, workers: int, *, compute: boo
     more = rates.DEARER if cloud.doubts.way("prices-dated") == "dearer" else 1.0
     kind = "Spot Preemptible" if tier == "spot" else "Standard"
     told = {ADDRESS.format(kind): workers * rates.address_usd_per_hour(tier) * more}
+    if not compute and cloud.doubts.way("tpu-address-charged") == "free":
+        told = {}
     if compute or cloud.doubts.way("price-includes-disk") == "disk-extra":
         gb = rates.COMPUTE_BOOT_DISK_GB if compute else rates.TPU_BOOT_DISK_GB
         each = rates.disk_usd_per_hour(gb, zone)

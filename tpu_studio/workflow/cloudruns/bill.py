@@ -78,7 +78,8 @@ def parts_of(
             parts.append(Part(id, None, None, None))
             continue
         rate, expected = (float(part.get(name) or 0.0) for name in ("usd_per_hour", "usd_per_hour_expected"))
-        parts.append(_timed(id, used, expected, expected, rate * rates.DEARER))
+        certain = 0.0 if id == "address" else expected  # a TPU VM's may be free (doubt tpu-address-charged)
+        parts.append(_timed(id, used, certain, expected, rate * rates.DEARER))
     if not used.most_s and not used.a:
         return [part for part in parts if part.usd is not None]
     usd = used.a * rates.operation_usd("a") + used.b * rates.operation_usd("b")
