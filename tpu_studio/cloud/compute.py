@@ -25,7 +25,7 @@ IMAGES = {
 """v5e is listed and refused there: only the TPU API lends it."""
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
 _MODELS = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
-_FIELDS = "name,status,creationTimestamp,labels"
+_FIELDS = "name,status,creationTimestamp,lastStartTimestamp,labels"
 _WAITING = ("PENDING",)  # a flex-start that waits: it has a creationTimestamp, and is neither there nor charged
 _COMING = ("PROVISIONING", "STAGING", "REPAIRING")
 _LEAVING = ("PENDING_STOP", "STOPPING", "SUSPENDING", "DEPROVISIONING")
@@ -230,11 +230,13 @@ def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
         else "unknown"
     )  # fmt: skip
     created = instance.get("creationTimestamp")
+    # One that still waits, or is taken away while it waits, was never there.
+    never = state == "waiting" or (state in ("leaving", "preempted") and not instance.get("lastStartTimestamp"))
     return MachineSeen(
         ref,
         state,
         raw=status,
-        created=None if not created or state == "waiting" else _time(str(created)),
+        created=None if not created or never else _time(str(created)),
         by_service=state == "preempted",
         over=status in _DEAD,
         labels={str(key): str(value) for key, value in (instance.get("labels") or {}).items()},

@@ -163,8 +163,8 @@ def review_of(
 def _waits(plan: Plan) -> Fact:
     away = plan.limits.get("wait_hours_away")
     more = (
-        f" Google ends such a request after {_hours(float(away))}: while this computer is on, it is asked for again; "
-        f"with it off, the wait is {_hours(float(away))} at most, and the run goes on when the computer is back."
+        f" Google ends such a request after {_hours(float(away))}. It is asked for again while this computer is on, or "
+        f"back before the wait is over; with it off, the wait is {_hours(float(away))} at most."
         if away
         else ""
     )

@@ -106,6 +106,10 @@ def test_an_instance_ends_itself_where_it_has_a_run_time() -> None:
 def test_an_instance_that_waits_is_neither_there_nor_charged() -> None:
     waiting = compute.seen(REF, {"status": "PENDING", "creationTimestamp": "2026-11-23T01:00:00Z"})
     assert (waiting.state, waiting.created) == ("waiting", None)
+    for status in ("STOPPING", "TERMINATED"):
+        gave_up = {"status": status, "creationTimestamp": "2026-11-23T01:00:00Z"}
+        assert compute.seen(REF, gave_up).created is None
+        assert compute.seen(REF, {**gave_up, "lastStartTimestamp": "2026-11-23T01:01:00Z"}).created is not None
     coming = compute.seen(REF, {"status": "STAGING", "creationTimestamp": "2026-11-23T01:00:00Z"})
     assert coming.state == "provisioning" and coming.created is not None
 
