@@ -25,7 +25,7 @@ IMAGES = {
 """v5e is listed and refused there: only the TPU API lends it."""
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
 _MODELS = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
-_FIELDS = "name,status,creationTimestamp,lastStartTimestamp,labels"
+_FIELDS = "name,status,creationTimestamp,lastStartTimestamp,labels,scheduling/provisioningModel"
 _WAITING = ("PENDING",)  # a flex-start that waits: it has a creationTimestamp, and is neither there nor charged
 _COMING = ("PROVISIONING", "STAGING", "REPAIRING")
 _LEAVING = ("PENDING_STOP", "STOPPING", "SUSPENDING", "DEPROVISIONING")
@@ -229,7 +229,10 @@ def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
         else "preempted" if status in _DEAD
         else "unknown"
     )  # fmt: skip
+    model = str((instance.get("scheduling") or {}).get("provisioningModel", ""))
     created = instance.get("creationTimestamp")
+    if model == _MODELS["flex-start"]:  # it may have waited for hours since
+        created = instance.get("lastStartTimestamp") or created
     # One that still waits, or is taken away while it waits, was never there.
     never = state == "waiting" or (state in ("leaving", "preempted") and not instance.get("lastStartTimestamp"))
     return MachineSeen(

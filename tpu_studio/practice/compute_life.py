@@ -126,7 +126,8 @@ class Instances:
     def _wait(self, name: str, record: Record, now: float) -> None:
         about = {"zone": record["zone"], "accelerator": record["accelerator"], "backend": "compute"}
         if self._cloud.faults.armed("stockout-for-ever", **about) is None:
-            self._update(name, status="PROVISIONING", since=now, created=now)
+            created = now if self._cloud.doubts.way("flex-created") else record["created"]
+            self._update(name, status="PROVISIONING", since=now, created=created)
             self._charge(name, record, now)  # a line that runs stays as it is
         elif now >= record["waits_until"]:  # "disappears without an error": field report
             self._forget(name, record, now)

@@ -110,6 +110,11 @@ def test_an_instance_that_waits_is_neither_there_nor_charged() -> None:
         gave_up = {"status": status, "creationTimestamp": "2026-11-23T01:00:00Z"}
         assert compute.seen(REF, gave_up).created is None
         assert compute.seen(REF, {**gave_up, "lastStartTimestamp": "2026-11-23T01:01:00Z"}).created is not None
+    began, asked = "2026-11-23T02:00:00Z", "2026-11-23T01:00:00Z"
+    ran = {"status": "RUNNING", "creationTimestamp": asked, "lastStartTimestamp": began}
+    waited = compute.seen(REF, {**ran, "scheduling": {"provisioningModel": "FLEX_START"}}).created
+    at_once = compute.seen(REF, {**ran, "scheduling": {"provisioningModel": "SPOT"}}).created
+    assert waited is not None and at_once is not None and waited - at_once == 3600.0
     coming = compute.seen(REF, {"status": "STAGING", "creationTimestamp": "2026-11-23T01:00:00Z"})
     assert coming.state == "provisioning" and coming.created is not None
 

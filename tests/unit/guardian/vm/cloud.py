@@ -54,6 +54,8 @@ class Cloud:
         self.granted = {"tpu.nodes.delete", "compute.instances.delete"}
         """What the machine's own account may do."""
         self.forced = 200
+        self.instance: dict[str, Any] = {}
+        """What else an instance of Compute Engine tells of itself."""
         self.changed = threading.Condition()
         self.create_time = time.time()
         self._sessions: dict[str, tuple[str, bytearray]] = {}
@@ -183,7 +185,10 @@ class Cloud:
             refused = {"error": {"code": self.forced, "message": "no"}}
             return self.forced, {}, json.dumps(refused if self.forced >= 300 else {"name": "operation"}).encode()
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self.create_time))
-        return 200, {}, json.dumps({"createTime": f"{stamp}.123456789Z"}).encode()
+        about: dict[str, Any] = {"createTime": f"{stamp}.123456789Z"}
+        if service == "compute":
+            about = {"creationTimestamp": f"{stamp}.123Z", **self.instance}
+        return 200, {}, json.dumps(about).encode()
 
     @staticmethod
     def _service(path: str) -> tuple[str, str]:

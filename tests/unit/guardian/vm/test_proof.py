@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import pytest
@@ -49,6 +50,21 @@ def test_on_compute_engine_the_instance_itself_is_asked(cloud: Cloud, machine: M
     path = "/compute/v1/projects/p/zones/us-central1-b/instances/ts-digits-k3f7-a1-t1"
     assert ("POST", f"{path}/testIamPermissions") in cloud.calls
     assert cloud.deletes[0] == path
+
+
+@pytest.mark.parametrize(("model", "reason"), [("FLEX_START", "completed"), ("SPOT", "time-limit")])
+def test_what_a_flex_start_waited_is_no_part_of_its_lease(
+    cloud: Cloud, machine: Machine, model: str, reason: str
+) -> None:
+    instance(cloud)
+    cloud.create_time -= 20_000.0  # asked for then; the lease has 14,400 s
+    cloud.ahead_s = 0.0
+    started = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+    cloud.instance = {"scheduling": {"provisioningModel": model}, "lastStartTimestamp": started}
+    vm = machine().boot()
+    cloud.wait(lambda: cloud.said("end"), vm.log)
+    vm.kill()
+    assert cloud.said("end")[0]["reason"] == reason
 
 
 def test_a_role_granted_a_moment_ago_is_waited_for(cloud: Cloud, machine: Machine) -> None:

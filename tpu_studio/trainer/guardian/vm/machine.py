@@ -46,6 +46,9 @@ class Machine:
             return None
         found = reply.json() if reply.ok else {}
         text = found.get("createTime") or found.get("creationTimestamp")
+        scheduling = found.get("scheduling")
+        if isinstance(scheduling, dict) and scheduling.get("provisioningModel") == "FLEX_START":
+            text = found.get("lastStartTimestamp") or text  # it may have waited for hours since it was asked for
         return _seconds(text) if isinstance(text, str) else None
 
     def prove(self, now: Callable[[], float], pause: Callable[[Proof, float], None]) -> Proof:
