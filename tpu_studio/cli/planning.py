@@ -383,12 +383,17 @@ def runs_on(made: Plan) -> str:
 def _worst_row(made: Plan) -> list[list[str]]:
     from tpu_studio.domain import figures
     from tpu_studio.planner.report.worst import worst_case
+    from tpu_studio.viewmodels.review import lower_of
 
     worst = worst_case(made)
     if worst is None or (worst.usd is None and not worst.endless):
         return []
     if worst.usd is not None:
-        return [["At worst", f"{figures.money(worst.usd)} in all, should it hang before it has begun"]]
+        told = [["At worst", f"{figures.money(worst.usd)} in all, should it hang before it has begun"]]
+        for way in lower_of(made):
+            options = "".join(f" --set {path}={value:g}" for path, value in way.changes)
+            told.append(["", f"{way.words.rstrip('.')}:{options}" if options else way.words])
+        return told
     a_day = f"{figures.money(worst.usd_per_day)} a day, " if worst.usd_per_day else "charged "
     return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]
 

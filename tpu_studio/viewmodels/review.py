@@ -152,7 +152,7 @@ def review_of(
         verb=missing or ("Start the rehearsal" if practice else f"Rent {chips(part.chips)} & train"),
         blocked=bool(missing),
         worst=worst_case(plan),
-        lower=_lower(plan),
+        lower=lower_of(plan),
         outlives="" if practice else outlives,
         armed=armed if practice else "",
         besides=tuple(Fact(one.title, one.cost.capitalize(), one.how) for one in besides.besides(plan)),
@@ -189,7 +189,7 @@ def longest_s(plan: Plan) -> float:
     return hours * 3600.0 + float(plan.limits.get("margin_s") or 0.0)
 
 
-def _lower(plan: Plan) -> tuple[Lower, ...]:
+def lower_of(plan: Plan) -> tuple[Lower, ...]:
     """What lowers the worst case, with the figure it would be then."""
     worst = worst_case(plan)
     if worst is None or worst.usd is None or worst.cap_usd is None:

@@ -12,6 +12,8 @@ import pytest
 from tests.unit.viewmodels.test_rented_words import ASKED, UNSEEN, plan_at, view_of
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.cli.keeping import _as_text, _part_lines, _parts
+from tpu_studio.cli.main import main
+from tpu_studio.wire.resources import resource_path
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,12 @@ def test_show_lists_the_parts_of_the_receipt_where_there_is_one(tmp_path: Path) 
     assert lines == ["$1.20", "$0, at most $0.05", "Price unknown"]
     receipt.write_text("{", "utf-8")
     assert _parts(tmp_path) is None
+
+
+def test_the_worst_case_stands_there_with_what_lowers_it(home: Path, capsys: pytest.CaptureFixture[str]):
+    digits = str(resource_path("examples/digits.tpujob"))
+    assert main(["plan", digits, "--on", "cloud", "--no-measure"]) == 0
+    told = capsys.readouterr().out
+    assert "At worst" in told and "--set limits.wait_hours=0.5" in told
+    assert main(["plan", digits, "--on", "cloud", "--no-measure", "--set", "limits.wait_hours=0.5"]) == 0
+    assert "--set limits.wait_hours" not in capsys.readouterr().out
