@@ -12,10 +12,18 @@ from typing import Any
 import pytest
 
 from tests.contract.conftest import Call, Start, caller
+from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tests.fakes.waiting import eventually
+from tpu_studio.cloud.places import rented_places
+from tpu_studio.places.accounts import folder_of
+from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs
+from tpu_studio.planner.make import make_plan
 from tpu_studio.practice import daemon
 from tpu_studio.practice.quota_limits import QUOTAS, limit
 from tpu_studio.practice.settings import Settings
+from tpu_studio.wire.errors import NotReady
+from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.account.remembering import ChoicesFile
 
 PROGRAM = [sys.executable, "-m", "tpu_studio", "practice", "--json"]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no file locks here")
@@ -58,6 +66,25 @@ def test_the_account_is_ready_unless_asked_otherwise(served: Path):
     assert _practice("--detached", "--account=ready")[0] == 0
     assert _practice("--detached", "--account=new")[0] == 4
     assert _practice("--detached", "--speed=9")[0] == 4  # one that runs keeps its own speed
+
+
+@posix
+def test_a_run_goes_where_a_new_account_was_set_up_and_nowhere_before(served: Path):
+    line = daemon.start_or_join(served, options=("--account=new",))
+    place = rented_places(served, lambda: practice_for_runs(served))["practice"]
+    plan = make_plan(job("mlp", "digits", where={"place": "practice"}), DIGITS, now=NOW, computer=LAPTOP)
+    with pytest.raises(NotReady) as none:
+        place.connect(plan)
+    assert none.value.facts["raw"] == "No project is chosen"
+    kept = ChoicesFile(folder_of("practice", served))
+    kept.keep(PRACTICE_OWNER, Choices("mine-123456", "us-west4"))
+    with pytest.raises(NotReady) as bare:
+        place.connect(plan)
+    assert bare.value.facts["raw"] == "No place for results is made"
+    kept.keep(PRACTICE_OWNER, Choices("mine-123456", "us-west4", "my-bucket"))
+    side = place.connect(plan)
+    assert (side.project, side.mailbox.bucket) == ("mine-123456", "my-bucket")
+    assert practice_for_runs(served) == line | {"project": "mine-123456", "bucket": "my-bucket"}
 
 
 def test_a_new_account_has_no_project_and_one_open_billing_account(start_practice: Start):
