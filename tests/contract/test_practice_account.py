@@ -70,7 +70,7 @@ def test_the_account_is_ready_unless_asked_otherwise(served: Path):
 
 @posix
 def test_a_run_goes_where_a_new_account_was_set_up_and_nowhere_before(served: Path):
-    line = daemon.start_or_join(served, options=("--account=new",))
+    line = _practice("--detached", "--account=new")[1]
     place = rented_places(served, lambda: practice_for_runs(served))["practice"]
     plan = make_plan(job("mlp", "digits", where={"place": "practice"}), DIGITS, now=NOW, computer=LAPTOP)
     with pytest.raises(NotReady) as none:
