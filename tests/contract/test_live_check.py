@@ -89,7 +89,7 @@ def hidden_by(armed: dict[str, str]) -> set[str]:
     """What cannot be seen in a world: no machine is rented there without a stop that was shown to work, or without an
     image; whose token comes with a task that is gone at once, nobody can say."""
     of_the_machine = {"request-id-repeated", "tpu-metadata-type", "delete-active-unforced", "second-delete",
-                      "operations-list"}  # fmt: skip
+                      "operations-list", "partial-answers"}  # fmt: skip
     hidden: set[str] = set()
     if armed.keys() & {"task-oauth-delete", "task-404-retried", "runtime-versions"}:
         hidden |= of_the_machine

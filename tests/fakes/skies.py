@@ -111,6 +111,7 @@ class Sky:
     queue_why: str = ""
     proving: dict[str, str] = field(default_factory=dict)
     proofs: int = 0
+    trials: int = 0
     stopper: str = "stopper@sky"
     most_at_once: int = 0
 
@@ -404,6 +405,13 @@ class _Rights:
         told = {f"{queue}/tasks/ts-proof-{self._sky.proofs}-{n}": one for n, one in enumerate((NOBODY, *accounts))}
         self._sky.proving.update(told)
         return told, NOBODY
+
+    def trial(self, queue: str, ref: Ref, account: str) -> str:
+        self._sky.hook("trial", False)
+        self._sky.trials += 1
+        name = f"{queue}/tasks/ts-proof-trial-{self._sky.trials}"
+        self._sky.proving[name] = account
+        return name
 
     def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
         self._sky.hook("proof", False)

@@ -57,20 +57,27 @@ class CloudStopRights:
     def begin(self, queue: str, ref: Ref, accounts: Sequence[str]) -> tuple[Mapping[str, str], str]:
         """See `ports.StopRights`."""
         control, number = self._nobody(), secrets.token_hex(8)
-        url = self._stops.target(Ref(f"{PROOF}{number}", ref.zone, ref.backend))
         tasks: dict[str, str] = {}
         try:
             for n, email in enumerate((control, *accounts)):
-                name = f"{queue}/tasks/{PROOF}{number}-{n}"
-                call = {"httpMethod": "DELETE", "url": url,
-                        "oauthToken": {"serviceAccountEmail": email, "scope": SCOPES[0]}}  # fmt: skip
-                task = {"name": name, "httpRequest": call, "retryConfig": dict(RETRIES)}
-                self._tasks.post(f"/v2/{queue}/tasks", {"task": task}, zone=ref.zone)
-                tasks[name] = email
+                tasks[self._set(queue, ref, f"{number}-{n}", email)] = email
         except CloudRefused:
             self.end(list(tasks))
             raise
         return tasks, control
+
+    def trial(self, queue: str, ref: Ref, account: str) -> str:
+        """See `ports.StopRights`."""
+        return self._set(queue, ref, secrets.token_hex(8), account)
+
+    def _set(self, queue: str, ref: Ref, number: str, email: str) -> str:
+        """A task for now, that deletes a name that never was; its own name."""
+        name = f"{queue}/tasks/{PROOF}{number}"
+        url = self._stops.target(Ref(f"{PROOF}{number.partition('-')[0]}", ref.zone, ref.backend))
+        call = {"httpMethod": "DELETE", "url": url, "oauthToken": {"serviceAccountEmail": email, "scope": SCOPES[0]}}
+        task = {"name": name, "httpRequest": call, "retryConfig": dict(RETRIES)}
+        self._tasks.post(f"/v2/{queue}/tasks", {"task": task}, zone=ref.zone)
+        return name
 
     def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
         found: dict[str, int | None] = {}

@@ -57,7 +57,7 @@ class GoogleProber:
                 (
                     "POST cloudtasks its stops, 12 minutes to a day ahead",
                     f"POST tpu a {renting.ACCELERATOR} spot, twice with one request id",
-                    "GET it until it is ready, 5 minutes at most", "DELETE it without force",
+                    "GET it until it is ready, 5 minutes at most", "GET a part of it", "DELETE it without force",
                     "DELETE it twice", "GET it until it is gone", "GET tpu operations of the zone", "DELETE the stops",
                 ),
                 renting.usd_at_most(self._side.zone),

@@ -26,6 +26,7 @@ from tpu_studio.workflow.livecheck.ports import Seen
 
 DOUBTS = (
     "request-id-repeated", "tpu-metadata-type", "delete-active-unforced", "second-delete", "operations-list",
+    "partial-answers",
 )  # fmt: skip
 ACCELERATOR = "v5litepod-1"
 LABELS = {"tpu-studio": "run", "run-id": "live-check"}
@@ -66,7 +67,7 @@ class Renting:
             self._stops.set(ref, "b", [now + after for after in STOPS_S])
             found = list(self._asked_twice(ref, now))
             if self._comes(ref):
-                found.append(self._unforced(ref))
+                found += [self._part(ref), self._unforced(ref)]
             found.append(self._deleted_twice(ref))
             self.gone(name)
         found.append(self._listed(ref))
@@ -111,6 +112,14 @@ class Renting:
                 return True
             self._pause()
         return False
+
+    def _part(self, ref: Ref) -> Seen:
+        side = self._side
+        answer = side.ask("GET", f"{side.place(ref.zone)}/nodes/{ref.name}", query={"fields": "name,state"})
+        if answer.status == 400:
+            return Seen("partial-answers", "refused", side.kept(answer))
+        told = ", ".join(sorted(side.need(answer).body))
+        return Seen("partial-answers", "" if told == "name, state" else "ignored", told)
 
     def _unforced(self, ref: Ref) -> Seen:
         side = self._side

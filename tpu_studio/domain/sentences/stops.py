@@ -8,6 +8,7 @@ from tpu_studio.wire.reasons import Reason
 _NO_STOP: dict[str, str] = {
     "proof-void": "What was tried to show that the stops work showed nothing. ",
     "proof-silent": "Whether the stops work was tried for ten minutes, and Google said nothing of it. ",
+    "trial-refused": "One was tried on a name that is not there, and Google did not take its call. ",
     "org-policy": "Your organisation allows no area that has Cloud Tasks. ",
 }
 _WHOSE: dict[str, str] = {"runner": "The machine's own account", "stopper": "The account of the stops at Google"}

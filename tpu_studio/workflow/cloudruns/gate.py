@@ -18,6 +18,8 @@ from tpu_studio.wire.reasons import Reason
 
 HOLDS_S = 3600.0
 """What was shown holds so long, for this project, queue and backend."""
+TRIED_S = 30 * 86400.0
+"""What a trial showed: that a task's call reaches Google as the account of the stops. Reads cannot tell that."""
 PROOF_S = 600.0
 LOOK_EVERY_S = 5.0
 NOT_FOUND, PERMISSION_DENIED = 5, 7
@@ -111,6 +113,8 @@ def judge(evidence: Evidence, *, waived: bool, proved: Collection[str] = ()) -> 
 
 def read(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Refuse | None:
     """*answers*: task → the code of its last attempt, None: none yet, or `GONE`. None: not told yet."""
+    if not shown.control:
+        return _tried(shown, answers, now)
     codes = {email: answers.get(task) for task, email in shown.tasks.items()}
     control = codes.pop(shown.control, None)
     if GONE in (control, *codes.values()) or control == NOT_FOUND:
@@ -124,6 +128,20 @@ def read(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Re
     if denied and control == PERMISSION_DENIED:
         return Refuse(Reason.STOPS_UNPROVED, {"account": denied[0], "why": "denied"})
     return Refuse(Reason.NO_OUTSIDE_STOP, {"error": "proof-silent", "raw": "the tasks of the proof told nothing"})
+
+
+def _tried(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Refuse | None:
+    """Of one task, where reads say yes: it can only take that back. Gone, as a 404 may end a task: reads hold."""
+    ((task, email),) = shown.tasks.items()
+    code = answers.get(task)
+    if code in (NOT_FOUND, GONE):
+        return Go({email: "trial"})
+    if now - shown.t < PROOF_S:
+        return None
+    if code == PERMISSION_DENIED:
+        return Refuse(Reason.STOPS_UNPROVED, {"account": email, "why": "denied", "which": "stopper"})
+    error = "proof-silent" if code is None else "trial-refused"
+    return Refuse(Reason.NO_OUTSIDE_STOP, {"error": error, "raw": f"the call of a task ended with code {code}"})
 
 
 def _of(account: Account, evidence: Evidence) -> dict[str, Any]:

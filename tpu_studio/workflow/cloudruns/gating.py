@@ -19,6 +19,7 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 
 FILE = "stop-proofs.json"
+FIRST_LOOK_S = 1.0
 CONTROL_S = 300.0  # for the account without rights to be known to all of Google
 _log = logging.getLogger(__name__)
 
@@ -52,6 +53,9 @@ class Gating:
         key = f"{run.side.project}|{evidence.queue}|{backend}"
         match gate.judge(evidence, waived=waived, proved=self._proofs.of(key, now)):
             case gate.Go(by):
+                who = (evidence.stopper or evidence.runner).email
+                if not waived and who not in self._proofs.of(f"{key}|tried", now, gate.TRIED_S):
+                    return self._try(run, ref, evidence.queue, who)
                 self._say(run, ref, "shown", queue=evidence.queue, accounts=dict(by))
             case gate.Refuse(reason, facts):
                 self._declare(run, reason, facts)
@@ -66,10 +70,19 @@ class Gating:
                 self._end(run, known)
 
     def _begin(self, run: Watched, ref: Ref, queue: str, accounts: tuple[str, ...]) -> float:
+        return self._set(run, ref, queue, lambda: run.side.rights.begin(queue, ref, accounts))
+
+    def _try(self, run: Watched, ref: Ref, queue: str, account: str) -> float:
+        """Reads say yes of *account*; whether a task reaches Google as it, only a task shows."""
+        return self._set(run, ref, queue, lambda: ({run.side.rights.trial(queue, ref, account): account}, ""))
+
+    def _set(
+        self, run: Watched, ref: Ref, queue: str, tasks_set: Callable[[], tuple[Mapping[str, str], str]]
+    ) -> float:
         name, now = run.folder.name, run.side.clock.now()
         first = self._tried.setdefault(name, now)
         try:
-            tasks, control = run.side.rights.begin(queue, ref, accounts)
+            tasks, control = tasks_set()
         except CloudRefused as error:
             if now - first < CONTROL_S:
                 return 2 * gate.LOOK_EVERY_S
@@ -77,7 +90,7 @@ class Gating:
             return 0.0
         self._tried.pop(name, None)
         self._say(run, ref, "proving", queue=queue, tasks=dict(tasks), control=control)
-        return 0.0
+        return FIRST_LOOK_S
 
     def _follow(self, run: Watched, ref: Ref, known: gate.Shown) -> float:
         now = run.side.clock.now()
@@ -88,7 +101,10 @@ class Gating:
         told = {known.tasks[task]: code for task, code in answers.items()}
         match outcome:
             case gate.Go(by):
-                self._proofs.keep(f"{run.side.project}|{known.queue}|{ref.backend}", list(by), now)
+                key = f"{run.side.project}|{known.queue}|{ref.backend}"
+                if known.control:
+                    self._proofs.keep(key, list(by), now)
+                self._proofs.keep(f"{key}|tried", list(by), now)
                 self._say(run, ref, "proved", queue=known.queue, accounts=dict(by), codes=told)
                 self._end(run, known)  # after the word: without it the next to look would miss them
             case gate.Refuse(reason, facts):
@@ -113,11 +129,11 @@ class _Proofs:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def of(self, key: str, now: float) -> list[str]:
+    def of(self, key: str, now: float, holds_s: float = gate.HOLDS_S) -> list[str]:
         known = self._read().get(key)
         if not isinstance(known, dict):
             return []
-        return [who for who, at in known.items() if isinstance(at, (int, float)) and 0.0 <= now - at < gate.HOLDS_S]
+        return [who for who, at in known.items() if isinstance(at, (int, float)) and 0.0 <= now - at < holds_s]
 
     def keep(self, key: str, accounts: list[str], now: float) -> None:
         """A disk that does not take it costs the next launch a proof of its own."""

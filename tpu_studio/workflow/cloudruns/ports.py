@@ -162,6 +162,10 @@ class StopRights(Protocol):
         """
         ...
 
+    def trial(self, queue: str, ref: Ref, account: str) -> str:
+        """Set one task as *account*, of the kind that a proof has; its name. Raises CloudRefused."""
+        ...
+
     def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
         """Code (google.rpc) of each task's last attempt; None: none is told; `gate.GONE`: the task is not there."""
         ...

@@ -11,7 +11,7 @@ from tests.fakes.clouddesk import CloudDesk, ends, killed_at
 from tests.fakes.skies import NOBODY, Sky, cloud_plan
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.workflow.cloudruns import gate
+from tpu_studio.workflow.cloudruns import gate, gating
 from tpu_studio.workflow.cloudruns.gate import Account, Evidence, Go, Prove, Refuse, Shown
 
 RUNNER, STOPPER = "runner@sky", "stopper@sky"
@@ -95,10 +95,40 @@ def refused(desk: CloudDesk, reason: str) -> None:
 
 def test_what_was_shown_stands_in_the_records_before_anything_is_asked_for(desk: CloudDesk, sky: Sky) -> None:
     ends(desk)
-    (told,) = desk.said("gate")
-    assert told.get("answer") == "shown" and told.get("accounts") == {RUNNER: "reads", STOPPER: "reads"}
+    told = desk.said("gate")
+    assert [one.get("answer") for one in told] == ["proving", "proved"]
+    assert told[-1].get("accounts") == {STOPPER: "trial"} and sky.proving == {}
     created = next(event for event in desk.said("intent") if event.get("action") == "create")
-    assert told.t < created.t and sky.proofs == 0
+    assert told[-1].t < created.t and sky.proofs == 0
+
+
+@pytest.mark.parametrize(("code", "reason"), [(16, "no-outside-stop"), (7, "stops-unproved")])
+def test_where_reads_say_yes_and_googles_stop_does_not_reach_the_machine_nothing_is_rented(
+    desk: CloudDesk, sky: Sky, code: int, reason: str
+) -> None:
+    """Whether a task's call is taken as the account of the stops is a doubt (`task-oauth-delete`,
+    `stopper-permissions`): a hung machine with the computer off was charged without end there."""
+    sky.codes = {STOPPER: code}
+    refused(desk, reason)
+    end = desk.state.end
+    assert end is not None
+    said = say_reason(Reason(reason), end.get("facts"), place="cloud")
+    assert "Nothing was charged" in said.meaning and said.action
+
+
+def test_a_trial_holds_for_a_month_and_is_no_proof(desk: CloudDesk, sky: Sky) -> None:
+    shown = Shown("proving", 100.0, "q", {"t": STOPPER})
+    assert gate.read(shown, {"t": 5}, 101.0) == gate.read(shown, {"t": gate.GONE}, 101.0) == Go({STOPPER: "trial"})
+    assert gate.read(shown, {"t": None}, 101.0) is None and gate.read(shown, {"t": 16}, 699.0) is None
+    silent = gate.read(shown, {"t": None}, 700.0)
+    assert isinstance(silent, Refuse) and silent.facts["error"] == "proof-silent"
+    ends(desk)
+    assert sky.trials == 1
+    proofs = gating._Proofs(desk.home / gating.FILE)
+    key = next(key for key in proofs._read() if key.endswith("|tried"))
+    at = proofs._read()[key][STOPPER]
+    assert proofs.of(key, at + 29 * 86400, gate.TRIED_S) == [STOPPER]
+    assert proofs.of(key, at + 31 * 86400, gate.TRIED_S) == proofs.of(key.removesuffix("|tried"), at) == []
 
 
 @pytest.mark.parametrize("who", [RUNNER, STOPPER])
