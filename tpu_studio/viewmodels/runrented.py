@@ -16,6 +16,7 @@ WAITING_SHOWN_AFTER_S = 10.0
 QUEUED = {
     "submitted": "Asking for a TPU",
     "uploading": "Sending job and data",
+    "proving": "Trying whether it can be stopped",
     "waiting-for-capacity": "Waiting for a TPU",
     "waiting-for-a-computer": "Waiting for a TPU",
     "preempted": "Waiting for the next TPU",
@@ -72,7 +73,8 @@ def upload_words(view: RunView) -> str:
 
 def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     """Once it has waited for a while: how long, who was asked, what is possible besides waiting."""
-    if view.over or view.phase is not Phase.QUEUED or not view.waiting or view.detail in ("uploading", "submitted"):
+    before = ("uploading", "proving", "submitted")
+    if view.over or view.phase is not Phase.QUEUED or not view.waiting or view.detail in before:
         return None
     since = float(view.waiting.get("since") or now)
     lasted = max(0.0, now - since)

@@ -240,7 +240,7 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
         return refused
     tried = state.tried
     waited = seen.now - state.since
-    if state.since and waited >= rules.wait_s and (tried or not _is_proving(state)):
+    if state.since and waited >= rules.wait_s and (tried or not is_proving(state)):
         return Declare(Reason.NO_CAPACITY, {"waited_s": waited, "zones": list(rules.zones)})
     round_over = bool(tried) and len(tried) % len(rules.zones) == 0
     starting = last is not None and last.refusal == STARTING
@@ -263,7 +263,7 @@ def _ask(state: State, last: Machine | None, seen: Seen, rules: Rules, run: str)
     return SetStops(f"ts-{run}-a{state.attempt}-t{number}", zone, number)
 
 
-def _is_proving(state: State) -> bool:
+def is_proving(state: State) -> bool:
     return any(one.answer == "proving" for one in state.gates.values())
 
 

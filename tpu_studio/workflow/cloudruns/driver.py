@@ -27,6 +27,7 @@ from tpu_studio.workflow.cloudruns import asking, decide
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
+from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, Ref
@@ -483,6 +484,8 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
     if machine is None or machine.gone is not None or machine.outcome != "accepted":
         if isinstance(action, decide.Prepare):
             return Phase.QUEUED, "uploading"
+        if isinstance(action, Show) and decide.is_proving(state):
+            return Phase.QUEUED, "proving"
         return (Phase.QUEUED, action.why) if isinstance(action, decide.Wait) and action.why else _queued(state)
     if machine.leaving:
         return None
@@ -493,4 +496,5 @@ def _phase(state: State, guard: Guard, action: Action) -> tuple[Phase, str] | No
 
 def _queued(state: State) -> tuple[Phase, str] | None:
     """A wait that is over between two calls is not worth a word."""
-    return None if state.phase[0] == Phase.QUEUED.value else (Phase.QUEUED, "submitted")
+    waits = state.phase[0] == Phase.QUEUED.value and state.phase[1] != "proving"
+    return None if waits else (Phase.QUEUED, "submitted")

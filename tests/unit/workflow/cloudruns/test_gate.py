@@ -159,7 +159,7 @@ def test_a_right_that_google_is_slow_to_know_of_is_waited_for(desk: CloudDesk, s
     sky.says[STOPPER], sky.codes[STOPPER] = ("unknown", "no-grant"), 7
     desk.turn()
     desk.turn()
-    assert sky.proving and sky.created_names == []
+    assert sky.proving and sky.created_names == [] and desk.state.phase == ("queued", "proving")
     sky.codes[STOPPER] = 5
     ends(desk)
 
