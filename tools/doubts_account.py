@@ -56,7 +56,12 @@ def account(practice: Practice, verdict: Verdict) -> None:
     """Every repair that is offered is made, in order, until nothing more is."""
     doctor = GoogleDoctor(Credentials(token=practice.token), Endpoints.at(practice.url), OFFERS)  # type: ignore[no-untyped-call]
     choices = Choices(region="us-west4")
-    choices = replace(choices, project=doctor.projects("practice")[0].id)
+    try:
+        choices = replace(choices, project=doctor.projects("practice")[0].id)
+    except StudioError as error:  # no project can be chosen: before anything was made
+        _has_words(verdict, error)
+        verdict.facts["reason"] = error.id
+        return
     give_up, made = time.monotonic() + PATIENCE_S, list[str]()
     results: list[Result] = []
     while time.monotonic() < give_up and len(made) < REPAIRS:
@@ -142,8 +147,13 @@ def _swept(practice: Practice, verdict: Verdict, ref: Ref) -> None:
         verdict.facts["reason"] = "found" if found else "could not look"
         tpu, compute = Api(ends.tpu, http), Api(ends.compute, http)
         offers = read(tpu, compute, project, tuple(OFFERS), date.today())
-        rates = live_catalogue(Api(ends.billing, http), date.today())
-        verdict.check("played", rates.price("v5e", 1, ref.zone, "on-demand") is not None, "v5e has no price any more")
+        try:
+            rates = live_catalogue(Api(ends.billing, http), date.today())
+        except StudioError as error:  # the dated prices do then
+            _has_words(verdict, error)
+        else:
+            price = rates.price("v5e", 1, ref.zone, "on-demand")
+            verdict.check("played", price is not None, "v5e has no price any more")
         verdict.facts["unread"] = [str(one) for one in offers.unread]
 
 

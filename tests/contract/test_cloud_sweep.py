@@ -320,3 +320,12 @@ def tool() -> Any:
     spec.loader.exec_module(made)
     sys.path[:] = before
     return made
+
+
+def test_a_price_list_in_which_no_tpu_is_made_out_leaves_the_dated_prices(start_practice: Start) -> None:
+    """The doubt `price-descriptions`: a catalogue without any price let plans be made that knew none."""
+    practice = start_practice()
+    practice.cloud.doubts.arm("price-descriptions")
+    with pytest.raises(CloudUnclear) as told:
+        live_catalogue(Api(practice.url, session(bearer(practice.token)), patience=QUICK), date(2026, 11, 22))
+    assert told.value.id == "unreadable-reply"

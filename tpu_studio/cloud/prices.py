@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import Api
 from tpu_studio.domain.catalogue import Catalogue, catalogue, region_of
 from tpu_studio.wire.resources import resource_path
@@ -43,10 +44,14 @@ def live_rows(api: Api, today: date) -> list[dict[str, Any]]:
         api: On the billing endpoint.
 
     Raises:
-        CloudRefused, CloudUnclear, SignedOut.
+        CloudRefused, CloudUnclear, SignedOut; CloudUnclear ``unreadable-reply`` too where no price of a TPU can be
+            made out: descriptions may have changed (the doubt `price-descriptions`), and the dated prices do then.
     """
     skus = [sku for service in (TPU_SERVICE, COMPUTE_SERVICE) for sku in _skus(api, service)]
-    return rows(skus, today, catalogue())
+    found = rows(skus, today, catalogue())
+    if not found:
+        raise errors.make("unreadable-reply", {"raw": "no price of a TPU is made out in Google's list"})
+    return found
 
 
 def with_rows(found: Iterable[Mapping[str, Any]], today: date) -> Catalogue:

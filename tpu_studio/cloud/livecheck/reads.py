@@ -11,6 +11,7 @@ from tpu_studio.cloud.prices import live_rows
 from tpu_studio.cloud.session import Api
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.regions import with_cloud_tasks
+from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.workflow.livecheck.ports import Seen
 
 _TPU_TYPE = re.compile(r"ct\d\w*-(hightpu|standard)-\d+t|tpu7x-(standard|ultranet)\S*")
@@ -92,7 +93,12 @@ def quota_ids(side: Side) -> Sequence[Seen]:
 
 
 def prices(side: Side) -> Sequence[Seen]:
-    rows = live_rows(Api(side.ends.billing, side.http), date.today())
+    try:
+        rows = live_rows(Api(side.ends.billing, side.http), date.today())
+    except CloudUnclear as error:
+        if error.id != "unreadable-reply":
+            raise
+        return [Seen("price-descriptions", "other-words", "no price of a TPU is made out")]
     known = {str(row.get("generation")) for row in rows}
     whole = {"v5e", "v6e"} <= known
     return [Seen("price-descriptions", "" if whole else "other-words", ", ".join(sorted(known)))]
