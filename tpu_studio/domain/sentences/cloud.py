@@ -7,27 +7,17 @@ are told of calls that made nothing (CloudRefused) or of which nobody knows yet 
 from __future__ import annotations
 
 from tpu_studio.domain import figures
-from tpu_studio.domain.sentences import stops
+from tpu_studio.domain.sentences import allowance, stops
 from tpu_studio.domain.sentences.lasting import copy_in_bucket
+from tpu_studio.domain.sentences.renting import lender as _lender
+from tpu_studio.domain.sentences.renting import spent
+from tpu_studio.domain.sentences.renting import usd as _usd
+from tpu_studio.domain.sentences.renting import what as _what
+from tpu_studio.domain.sentences.renting import zone as _zone
 from tpu_studio.domain.sentences.run import model_from_before
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
-
-PRETENDED = "These are practice dollars: nothing was charged."
-
-
-def _zone(f: Facts, before: str = " in ") -> str:
-    return f"{before}{f.text('zone')}" if "zone" in f else ""
-
-
-def _what(f: Facts) -> str:
-    return f.text("accelerator") or "this TPU"
-
-
-def _usd(f: Facts, name: str) -> str:
-    value = f.raw(name)
-    return figures.money(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
 
 def _by_hand(f: Facts) -> str:
@@ -41,57 +31,9 @@ def _payers(f: Facts) -> str:
     return "; ".join(f"{one.get('title') or 'without a name'}: {one.get('name')}" for one in listed) + "."
 
 
-def _quota(f: Facts, waited: str = "") -> Sentence:
-    allowed = (
-        f" The limit “{f.text('quota')}” is {f.text('limit', 'lower than what the plan needs')}."
-        if "quota" in f
-        else ""
-    )
-    return Sentence(
-        f"Your project is not allowed that many chips{_zone(f)}",
-        f"This is a quota, not a shortage: asking again changes nothing.{allowed} {waited or NOTHING_CHARGED}",
-        "Ask Google for more on the account page, or choose a zone or size that your quota allows.",
-    )
-
-
-def quota_page(f: Facts, service: str = "tpu.googleapis.com") -> str:
-    """Google's page of what a project may use."""
-    project = f"project={f.text('project')}&" if "project" in f else ""
-    return f"https://console.cloud.google.com/iam-admin/quotas?{project}service={service}"
-
-
-def _not_entitled(f: Facts) -> Sentence:
-    tier = f.text("tier")
-    how = {"on-demand": " on demand", "spot": " as spot", "flex-start": " as flex-start"}.get(tier, "")
-    other = "on demand" if tier == "spot" else "as spot"
-    return Sentence(
-        f"{_lender(f)} does not lend {_what(f)} to this project{how}{_zone(f)}",
-        "This is neither your role nor a shortage: the project is not entitled to this type of TPU, kind of loan and area, "
-        f"and asking again changes nothing. {NOTHING_CHARGED}",
-        f"Plan it {other}, or for another area or generation (“Change and start again”): each is granted apart. "
-        f"Google's quota page shows what the project may use ({quota_page(f)}).",
-    )
-
-
-def _region_limit(f: Facts) -> Sentence:
-    places = "VM instances" if f.text("quota") == "INSTANCES" else "external addresses"
-    limit, hosts = f.raw("limit"), f.raw("hosts")
-    most = f" The limit {f.text('quota')} is {limit:g}." if isinstance(limit, (int, float)) and "quota" in f else ""
-    need = f" This TPU has {hosts} machines." if isinstance(hosts, int) and hosts > 1 else ""
-    return Sentence(
-        f"Too few {places} are left for this TPU{_zone(f)}",
-        f"That is a limit of Compute Engine for the whole region, neither your TPU quota nor a shortage: each machine of a TPU "
-        f"counts.{need}{most} {spent(f) if f.raw('usd') else NOTHING_CHARGED}",
-        "Delete what is not needed (“What may cost money”), choose a TPU of one machine or another region, or ask Google for "
-        f"a higher limit ({quota_page(f, 'compute.googleapis.com')}).",
-    )
-
-
 ERRORS: dict[str, Entry] = {
     # A definite no.
-    "quota-exceeded": _quota,
-    "not-entitled": _not_entitled,
-    "region-limit": _region_limit,
+    **allowance.ERRORS,
     "no-capacity": lambda f: Sentence(
         f"No {f.text('accelerator') or 'TPU'} is free{_zone(f)} now",
         f"This is a shortage, not your quota: others use them at the moment. {NOTHING_CHARGED}",
@@ -287,22 +229,9 @@ def _waited(f: Facts) -> str:
     return f" after {figures.duration(float(value))}" if isinstance(value, (int, float)) else ""
 
 
-def _lender(f: Facts) -> str:
-    """Who lends the machine, at the start of a sentence."""
-    return "The practice cloud" if f.raw("place") == "practice" else "Google"
-
-
 def _charged(f: Facts) -> str:
     """`may still be charged`, of the practice cloud what it would be."""
     return "would still be charged" if f.raw("place") == "practice" else "may still be charged"
-
-
-def spent(f: Facts) -> str:
-    """What a rented run has cost, in one sentence; on the practice cloud that it was pretended."""
-    usd = _usd(f, "usd")
-    if f.raw("place") == "practice":
-        return PRETENDED
-    return f"It cost {usd}." if usd else "What it cost stands in its receipt."
 
 
 def _no_capacity(f: Facts) -> Sentence:
@@ -325,9 +254,7 @@ def _no_capacity(f: Facts) -> Sentence:
 
 REASONS: dict[Reason, Entry] = {
     Reason.NO_CAPACITY: _no_capacity,
-    Reason.QUOTA_EXCEEDED: _quota,
-    Reason.NOT_ENTITLED: _not_entitled,
-    Reason.REGION_LIMIT: _region_limit,
+    **allowance.REASONS,
     Reason.PREEMPTED: lambda f: Sentence(
         f"{_lender(f)} took the machine back",
         f"That can happen to spot machines at any time. {copy_in_bucket(f)} {spent(f)}",
@@ -421,27 +348,8 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     return Sentence(said.title, f"{kept} {spent(f)}", said.action)
 
 
-def _for_use(f: Facts) -> str:
-    """v5e has a limit for small slices and one for large ones."""
-    called = {"serving": "1, 4 or 8 chips", "training": "16 chips and more"}.get(f.text("use"))
-    return f" for TPUs of {called}" if called else ""
-
-
 CHECKS: dict[str, Entry] = {
-    "place-quota": lambda f: Sentence(
-        f"Google allows you too few chips for {f.text('accelerator', 'this TPU')} there",
-        f"In {f.text('zones', 'these areas')} the limit is {f.text('limit', '0')}"
-        f"{' as spot' if f.text('tier') == 'spot' else ''}{_for_use(f)}{f.text('read') and ' ' + f.text('read')}. "
-        f"Asked for like this, Google would refuse it. {NOTHING_CHARGED}",
-        "Take what is allowed, or ask Google for more on the account page.",
-    ),
-    "place-addresses": lambda f: Sentence(
-        f"{f.text('region', 'The region')} has too few external addresses left for this TPU",
-        f"Each of its {f.text('hosts', 'machines')} machines takes one, and {f.text('left', 'none')} are left"
-        f"{f.text('read') and ' ' + f.text('read')}. It would not be asked for. {NOTHING_CHARGED}",
-        "Choose a TPU of one machine or another region, or ask Google for a higher limit "
-        f"({quota_page(f, 'compute.googleapis.com')}).",
-    ),
+    **allowance.CHECKS,
     "place-needs-jax": lambda f: Sentence(
         "On a rented TPU, TPU Studio trains with JAX",
         "Its TensorFlow program does not reach the chips of a rented TPU yet: it would train on the processor beside them, "

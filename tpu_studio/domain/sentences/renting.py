@@ -1,0 +1,34 @@
+"""Words that everything about a rented machine uses: who lends it, what and where, what it has cost."""
+
+from __future__ import annotations
+
+from tpu_studio.domain import figures
+from tpu_studio.domain.sentences.sentence import Facts
+
+PRETENDED = "These are practice dollars: nothing was charged."
+
+
+def zone(f: Facts, before: str = " in ") -> str:
+    return f"{before}{f.text('zone')}" if "zone" in f else ""
+
+
+def what(f: Facts) -> str:
+    return f.text("accelerator") or "this TPU"
+
+
+def usd(f: Facts, name: str) -> str:
+    value = f.raw(name)
+    return figures.money(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
+
+
+def lender(f: Facts) -> str:
+    """Who lends the machine, at the start of a sentence."""
+    return "The practice cloud" if f.raw("place") == "practice" else "Google"
+
+
+def spent(f: Facts) -> str:
+    """What a rented run has cost, in one sentence; on the practice cloud that it was pretended."""
+    cost = usd(f, "usd")
+    if f.raw("place") == "practice":
+        return PRETENDED
+    return f"It cost {cost}." if cost else "What it cost stands in its receipt."
