@@ -303,7 +303,7 @@ def _account() -> list[Cell]:
              settle=(("token-revoked", 2.0),))
         for phase in PHASES
     ]  # fmt: skip
-    refused = ("launch-refused", "quota-exceeded", "no-outside-stop", "upload-failed")
+    refused = ("launch-refused", "quota-exceeded", "no-outside-stop", "stops-unproved", "upload-failed")
     for fault in ("billing-off", "act-as-missing", "org-policy", "tasks-refused:times=0"):
         cells.append(Cell(fault, faults=(("submit", fault),), ends=refused))
     cells.append(Cell("service-disabled, switched on after some seconds", faults=(("submit", "service-disabled"),),
