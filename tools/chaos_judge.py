@@ -144,7 +144,8 @@ class Judgement:
         self.verdict.check("played", bool(self.runs), "nothing was launched")
         kills = [one for one in (self.cell.kill, *self.cell.again, self.cell.verb_kill) if one]
         passed = (self.seen.home / "transitions.log").read_text() if self.runs or kills else ""
-        reached = passed.count("KILLED") == len(kills)
+        refused = bool(self.cell.doubts) and "call tpu.create" not in passed and "call compute.create" not in passed
+        reached = passed.count("KILLED") == len(kills) or refused  # a world in which nothing is asked for
         self.verdict.check("played", reached, f"a place to be killed at was never reached: {kills}")
         noted = self.practice.cloud.faults.events()
         happened = self.seen.met | {event["name"] for event in noted if event["what"] == "happened"}

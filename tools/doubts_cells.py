@@ -20,7 +20,8 @@ RUN, ACCOUNT, LISTS = "run", "account", "lists"
 
 # With the laptop off nobody but the outside stops may be left to end it: that is waited for.
 _BASE: dict[str, Any] = {"hours": 0.3, "wait_hours": 0.1, "speed": 30.0}
-_SPOT: dict[str, Any] = {"tier": "spot", "faults": (("submit", "preempted-at-step:step=12"),)}
+_SPOT: dict[str, Any] = {"tier": "spot", "faults": (("submit", "preempted-at-step:step=12"),),
+                         "ends": ("completed", "preempted", "machine-gone")}  # fmt: skip
 _TWO = ("us-west4-a", "us-east5-b")
 _COMPUTE: dict[str, Any] = {"backend": "compute-engine", "accelerator": "v6e-1", "zones": ("us-east5-b",)}
 _FLEX: dict[str, Any] = {"tier": "flex-start", "hours": 0.2, "wait_hours": 0.2}
