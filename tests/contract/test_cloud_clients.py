@@ -15,6 +15,7 @@ import google.auth.credentials
 import pytest
 
 from tests.contract.conftest import caller
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import bearer, practice_side
 from tpu_studio.cloud.mailbox import BucketMailbox
 from tpu_studio.cloud.queues import RETRIES
@@ -201,7 +202,7 @@ def test_outside_stops_are_set_read_back_and_removed(side: CloudSide) -> None:
 
 
 def until_empty(practice: Practice) -> None:
-    give_up = time.monotonic() + 90
+    give_up = time.monotonic() + PATIENCE_S
     while practice.cloud.db.list("tpu-queued-resource"):
         assert time.monotonic() < give_up
         time.sleep(0.02)
@@ -220,7 +221,7 @@ def test_a_stop_of_an_account_without_the_right_deletes_nothing(start_practice: 
     side = side_of(practice)
     side.machines["tpu"].create(WANTED)
     (name,) = side.stops.set(REF, "b", [side.clock.now() + 60.0])
-    give_up = time.monotonic() + 90
+    give_up = time.monotonic() + PATIENCE_S
     while "lastAttempt" not in (practice.cloud.db.get("task", name) or {"shown": {"lastAttempt": 1}})["shown"]:
         assert time.monotonic() < give_up
         time.sleep(0.02)
@@ -345,7 +346,7 @@ WANTED = Wanted(
 
 def until(seen: Callable[[], MachineSeen | None], *states: str) -> MachineSeen | None:
     """The machine once it is in one of *states* ("" for absent), or a failure after a generous while."""
-    give_up = time.monotonic() + 90
+    give_up = time.monotonic() + PATIENCE_S
     while True:
         machine = seen()
         if (machine.state if machine else "") in states:
@@ -460,7 +461,7 @@ def test_a_state_nobody_has_heard_of_is_unknown_not_failed(start_practice: Start
     machines = side_of(start_practice("unknown-enum", speed=60)).machines["tpu"]
     machines.create(WANTED)
     states = set()
-    give_up = time.monotonic() + 90
+    give_up = time.monotonic() + PATIENCE_S
     while "ready" not in states and time.monotonic() < give_up:
         machine = machines.look(REF)
         assert machine is not None

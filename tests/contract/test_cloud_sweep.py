@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from tests.contract.test_cloud_clients import LABELS, QUICK, REF, WANTED, side_of, until
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cli.main import main
 from tpu_studio.cloud.commands import script
 from tpu_studio.cloud.connection import bearer, runner_account, stopper_account
@@ -298,7 +299,7 @@ def test_the_shown_commands_do_what_a_launch_does(start_practice: Start, tmp_pat
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         stdin=subprocess.DEVNULL,
     )
 

@@ -10,6 +10,7 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 from tests.contract.conftest import Start
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.doctor import quota
 from tpu_studio.cloud.doctor.doctor import ORDER, GoogleDoctor
@@ -54,7 +55,7 @@ def test_from_nothing_to_ready_by_the_offered_repairs(start_practice: Start):
     assert states(doctor.check(choices))["project"] == "fail"
     choices = Choices(doctor.projects("practice")[0].id, "us-west4")
     done: list[str] = []
-    give_up = time.monotonic() + 60.0
+    give_up = time.monotonic() + PATIENCE_S
     while True:
         results = doctor.check(choices)
         broken = next((one for one in results if one.state in ("fail", "unknown")), None)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
@@ -18,7 +19,7 @@ PRACTICE = [sys.executable, "-m", "tpu_studio", "practice", "--json"]
 
 
 def run(*words: str) -> tuple[int, dict[str, object]]:
-    done = subprocess.run([*PRACTICE, *words], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*PRACTICE, *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     return done.returncode, json.loads((done.stdout or done.stderr).splitlines()[-1])
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from tests.contract.conftest import Start
 from tests.fakes.vm_image import DEAF, machine_spec, make_engine
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 
@@ -36,7 +37,7 @@ class Machine:
         self.spec = machine_spec("ts-a-a1-t1", script, workers=2, chips=16)
         self.name = self.spec.resource
         self.fleet.start(self.name, self.spec)
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + PATIENCE_S
         while (state := self.fleet.state(self.name)) is None and time.monotonic() < give_up:
             time.sleep(0.01)
         assert state is not None
@@ -169,7 +170,7 @@ def test_googles_own_library_finds_itself_on_a_machine(start_practice: Start, tm
 
     machine = Machine(start_practice(machines=True), script)
 
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + PATIENCE_S
     while b"\nup\n" not in machine.fleet.console(machine.name) and time.monotonic() < give_up:
         time.sleep(0.05)
     expected = f"project practice-project {machine.spec.service_account} True"

@@ -16,6 +16,7 @@ import pytest
 
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes import practices
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser
 from tpu_studio.practice import server as ports
@@ -207,7 +208,7 @@ def test_who_opens_lines_and_says_nothing_takes_no_more_than_his_share(
         line.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
     for line in held:
         line.close()
-    give_up = time.monotonic() + 30.0
+    give_up = time.monotonic() + PATIENCE_S
     while time.monotonic() < give_up:
         try:
             assert caller(practice)("GET", "/practice/ready").status == 200

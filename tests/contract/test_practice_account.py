@@ -13,7 +13,7 @@ import pytest
 
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
-from tests.fakes.waiting import eventually
+from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.cloud.places import rented_places
 from tpu_studio.places.accounts import folder_of
 from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs
@@ -36,7 +36,7 @@ def served(home: Path) -> Iterator[Path]:
 
 
 def _practice(*options: str) -> tuple[int, dict[str, Any], str]:
-    done = subprocess.run([*PROGRAM, *options], capture_output=True, timeout=120, check=False)
+    done = subprocess.run([*PROGRAM, *options], capture_output=True, timeout=PATIENCE_S, check=False)
     return done.returncode, json.loads(done.stdout or b"{}"), (done.stdout + done.stderr).decode()
 
 

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from tests.contract.test_cloud_clients import WANTED
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side, runner_account
 from tpu_studio.practice import daemon
 from tpu_studio.practice.settings import Settings
@@ -43,7 +44,7 @@ def test_everybody_joins_the_one_server_of_a_home_and_it_survives_being_killed(s
     assert first["token"] not in (served / "practice" / "server.log").read_text("utf-8")
 
     os.kill(record["pid"], signal.SIGKILL)
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + PATIENCE_S
     while daemon.running(served) is not None and time.monotonic() < give_up:
         time.sleep(0.01)
     assert daemon.start_or_join(served)["token"] == first["token"]
@@ -56,11 +57,11 @@ def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(ser
         line = json.loads(server.stdout.readline())
         assert daemon.running(served) == line
         fault = [*program, "--fault", "preempted-at-step:step=7,times=2"]
-        armed = json.loads(subprocess.run(fault, capture_output=True, timeout=120, check=True).stdout)["armed"]
+        armed = json.loads(subprocess.run(fault, capture_output=True, timeout=PATIENCE_S, check=True).stdout)["armed"]
         assert [(one["name"], one["times"], one["about"]["step"]) for one in armed] == [("preempted-at-step", 2, 7)]
-        second = subprocess.run(program, capture_output=True, timeout=120, check=False)
+        second = subprocess.run(program, capture_output=True, timeout=PATIENCE_S, check=False)
         assert second.returncode == 4 and line["url"].encode() in second.stdout + second.stderr
-        stopped = subprocess.run([*program, "--stop"], capture_output=True, timeout=120, check=True)
+        stopped = subprocess.run([*program, "--stop"], capture_output=True, timeout=PATIENCE_S, check=True)
         assert json.loads(stopped.stdout) == {"stopped": True}
         assert server.wait(60) == 0
     assert daemon.running(served) is None and daemon.stop(served) is False
@@ -74,7 +75,7 @@ def test_stop_ends_machines_that_have_outlived_their_server(served: Path):
     script = {"startup-script": "sleep 1000"}
     ref = replace(WANTED.ref, zone=record["zone"])
     machines.create(replace(WANTED, ref=ref, metadata=script, service_account=runner_account(record["project"])))
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + PATIENCE_S
     while not (states := list((served / "practice" / "machines").glob("*/state.json"))) and time.monotonic() < give_up:
         time.sleep(0.05)
     supervisor = psutil.Process(json.loads(states[0].read_bytes())["pid"])
@@ -84,7 +85,7 @@ def test_stop_ends_machines_that_have_outlived_their_server(served: Path):
     assert supervisor.is_running()
 
     assert daemon.stop(served) is True
-    _, alive = psutil.wait_procs([supervisor], timeout=60)
+    _, alive = psutil.wait_procs([supervisor], timeout=PATIENCE_S)
     assert alive == [] and daemon.running(served) is None and daemon.stop(served) is False
 
 
@@ -107,7 +108,7 @@ def test_a_program_that_does_not_start_is_told_with_its_own_words(home: Path):
 @pytest.mark.parametrize("wrong", [["--fault", "no-such-fault"], ["--fault", "preempted:oops"], ["--speed", "0"]])
 def test_a_wrong_fault_or_speed_is_bad_input(home: Path, wrong: list[str]):
     program = [sys.executable, "-m", "tpu_studio", "practice", "--json", *wrong]
-    assert subprocess.run(program, capture_output=True, timeout=120, check=False).returncode == 2
+    assert subprocess.run(program, capture_output=True, timeout=PATIENCE_S, check=False).returncode == 2
 
 
 def test_a_detached_server_leaves_when_idle_but_not_while_a_request_waits(home: Path):

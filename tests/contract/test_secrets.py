@@ -22,6 +22,7 @@ from tests.contract.conftest import Start, caller
 from tests.contract.test_doctor import OFFERS, ready
 from tests.fakes.consent import Person
 from tests.fakes.engines import counting_engine
+from tests.fakes.waiting import PATIENCE_S
 from tests.journeys.test_cloud_run import SPEED, Desk
 from tpu_studio.app import trouble
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
@@ -163,7 +164,7 @@ def test_no_planted_secret_is_found_after_a_whole_run(
         ["runs"],
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "tpu_studio", *words], capture_output=True, timeout=100, check=False
+            [sys.executable, "-m", "tpu_studio", *words], capture_output=True, timeout=PATIENCE_S, check=False
         )
         assert b"Traceback" not in done.stderr
         secrets.look(" ".join(words), done.stdout + done.stderr)

@@ -17,6 +17,7 @@ from google.oauth2.credentials import Credentials
 from googleapiclient.discovery import build_from_document
 
 from tests.contract.conftest import Start
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.resources import resource_path
 
@@ -55,7 +56,7 @@ def create(client: tpu_v2.TpuClient) -> Any:
 def test_tpu_v2_makes_watches_and_deletes_a_queued_resource(client: tpu_v2.TpuClient):
     create(client)
     states = tpu_v2.QueuedResourceState.State
-    give_up = time.monotonic() + 60
+    give_up = time.monotonic() + PATIENCE_S
     while (found := client.get_queued_resource(name=QR, timeout=60)).state.state != states.ACTIVE:
         assert found.state.state in (states.CREATING, states.WAITING_FOR_RESOURCES, states.PROVISIONING)
         assert time.monotonic() < give_up

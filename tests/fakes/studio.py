@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.local.computer import Computer
 from tpu_studio.local.consents import Consents
 from tpu_studio.store.index import Index
@@ -49,7 +50,7 @@ class Studio:
         self,
         run: str,
         until: Callable[[RunSummary], bool] = lambda row: row.over and not row.alive,
-        seconds: float = 120.0,
+        seconds: float = PATIENCE_S,
     ) -> RunSummary:
         """The run's row as soon as it is as wanted; by default, over."""
         deadline = time.monotonic() + seconds

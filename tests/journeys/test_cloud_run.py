@@ -19,6 +19,7 @@ import pytest
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tests.fakes.practices import Start
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.planner.make import make_plan
@@ -37,7 +38,7 @@ from tpu_studio.workflow.runs import Runs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
 SPEED = 10.0
-DEADLINE_S = 120.0
+DEADLINE_S = PATIENCE_S
 
 
 class Desk:

@@ -276,7 +276,7 @@ def test_with_the_real_trainer_a_killed_guardian_and_a_killed_trainer_leave_one_
     )
     run = studio.runs.launch(make_plan(job, look(job), now=time.time()))
     checkpoints = studio.runs.folder(run) / "checkpoints"
-    studio.wait(run, lambda row: row.over or (row.step > 600 and any(checkpoints.glob("*/COMMITTED"))), 120)
+    studio.wait(run, lambda row: row.over or (row.step > 600 and any(checkpoints.glob("*/COMMITTED"))))
     guardian = guardian_of(studio, run)
     os.kill(guardian, signal.SIGKILL)
     eventually(lambda: not is_guarded(claim_file(studio.runs.folder(run), 1)))
@@ -284,7 +284,7 @@ def test_with_the_real_trainer_a_killed_guardian_and_a_killed_trainer_leave_one_
     assert studio.runs.summary(run).reason == "guardian-gone"
     reached = studio.runs.summary(run).step
     studio.runs.resume(run)
-    studio.wait(run, lambda row: row.over or row.step > reached + 600, 120)
+    studio.wait(run, lambda row: row.over or row.step > reached + 600)
     os.kill(trainer_of(guardian_of(studio, run, 2)), signal.SIGKILL)
     row = studio.wait(run, seconds=180)
     assert (row.status, row.step, row.attempt) == ("finished", 6000, 2)

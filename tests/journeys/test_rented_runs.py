@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, job
+from tests.fakes.waiting import PATIENCE_S
 from tests.journeys.test_cloud_run import Desk, desk, practice
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.data.look import look
@@ -223,7 +224,7 @@ def test_laptop_off_and_the_machine_hangs_the_platform_deletes_it(practice: Star
     cloud = here.practice.cloud
     here.until(run, lambda row: bool(cloud.db.list("compute-instance")))
     here.die()
-    give_up = time.monotonic() + 60.0
+    give_up = time.monotonic() + PATIENCE_S
     while cloud.db.list("compute-instance") and time.monotonic() < give_up:
         time.sleep(0.1)
     assert cloud.db.list("compute-instance") == []

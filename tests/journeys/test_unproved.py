@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.journeys.test_cloud_run import Desk, desk, practice
 from tests.journeys.test_rented_runs import plan_of
 from tpu_studio.practice.main import Practice
@@ -67,7 +68,7 @@ def test_with_the_laptop_off_the_stop_at_google_that_it_asks_for_deletes_it(prac
     cloud = here.practice.cloud
     here.until(run, lambda row: bool(cloud.db.list("tpu-node")))
     here.die()
-    give_up = time.monotonic() + 90.0
+    give_up = time.monotonic() + PATIENCE_S
     while cloud.db.list("tpu-node") and time.monotonic() < give_up:
         time.sleep(0.1)
     assert cloud.db.list("tpu-node") == []

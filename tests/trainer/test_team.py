@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.training import Training, curve, planned, put, train
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -90,7 +91,9 @@ def test_workers_of_one_computer_are_heard_on_loopback_only(engine_python: Path)
     )
     root = Path(__file__).resolve().parents[2]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"}
-    done = subprocess.run([engine_python, "-c", script], capture_output=True, env=environment, timeout=200, check=True)
+    done = subprocess.run(
+        [engine_python, "-c", script], capture_output=True, env=environment, timeout=PATIENCE_S, check=True
+    )
     addresses = ast.literal_eval(done.stdout.decode().splitlines()[0])
     assert addresses
     assert all("0100007F:" in address for address in addresses), addresses

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import engine_python, environment
 from tests.trainer.training import planned
 from tpu_studio.wire import plan as plans
@@ -21,7 +22,7 @@ def test_a_timing_tells_of_every_part_of_a_run_how_long_it_takes_and_leaves_noth
     file.write_bytes(plans.dumps(planned()))
     argv = [str(engine_python()), "-m", "tpu_studio.trainer", "time", "--plan", str(file), "--seconds", "0.3"]
     around = {**environment("tensorflow"), "TMPDIR": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(argv, env=around, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(argv, env=around, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr[-4000:]
     told = json.loads(done.stdout)
     parts = ("setup_s", "compile_s", "step_time_s", "evaluation_s", "checkpoint_s", "result_s")

@@ -9,6 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.gui.studios import open_studio
 from tpu_studio.gui.kit.theme import controller
 from tpu_studio.gui.run.page import RunPage
@@ -31,7 +32,7 @@ def test_home_is_painted_before_anything_heavy_is_imported():
         "studio.Studio.after_first_picture = painted\n"
         "sys.exit(main.main([]))\n"
     )
-    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE_S)
     assert "heavy: []" in ended.stdout, ended.stdout + ended.stderr
     assert ended.returncode == 0, ended.stderr
 

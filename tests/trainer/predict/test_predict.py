@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import ROOT, engine_python, environment
 from tests.trainer.results_of import OWN
 
@@ -32,7 +33,7 @@ def environ() -> dict[str, str]:
 
 def ask(run: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     argv = [str(engine_python()), "-m", "tpu_studio.trainer.predict", "--run", str(run), *arguments]
-    return subprocess.run(argv, env=environ(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(argv, env=environ(), capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 
 class Server:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import engine_python, environment
 from tests.trainer.results_of import PROGRAM
 
@@ -66,7 +67,7 @@ def test_a_full_disk_is_told_and_leaves_the_result_before_it(made: tuple[Path, A
     argv = [str(engine_python()), str(PROGRAM), str(folder / "rows")]
     backend = environment(folder.name.rstrip("0123456789")) | {"JAX_ENABLE_COMPILATION_CACHE": "0"}  # another disk
     done = subprocess.run(
-        argv, env=backend, capture_output=True, text=True, timeout=200, check=False, preexec_fn=small_files
+        argv, env=backend, capture_output=True, text=True, timeout=PATIENCE_S, check=False, preexec_fn=small_files
     )
     assert "disk-full" in done.stderr
     assert (folder / "rows" / "result" / "model.keras").read_bytes() == before

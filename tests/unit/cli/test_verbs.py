@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cli import running
 from tpu_studio.domain.run import RunView
 
@@ -42,7 +43,12 @@ class Terminal:
 
     def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            self.argv(*arguments), cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=60
+            self.argv(*arguments),
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
         )
 
     def json(self, *arguments: str | Path) -> tuple[int, dict[str, Any]]:
@@ -92,7 +98,7 @@ def step_of(terminal: Terminal, run: str = "digits") -> int:
 
 
 def wait_for_steps(terminal: Terminal, steps: int) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while step_of(terminal) < steps:
         assert time.monotonic() < deadline
 
@@ -189,7 +195,7 @@ def test_without_an_engine_run_says_how_to_get_it(terminal: Terminal) -> None:
         env=terminal.environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 4
@@ -327,7 +333,12 @@ def test_the_command_line_loads_neither_qt_nor_a_framework(terminal: Terminal) -
         "print([name for name in ('PySide6','pyqtgraph','tensorflow','jax','keras') if name in sys.modules])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=terminal.environment, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=terminal.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.stdout.splitlines()[-1] == "[]"
 
@@ -393,7 +404,7 @@ def test_an_answer_that_cannot_be_written_is_told_without_a_traceback(
 ) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(terminal.argv(*verb, *more), cwd=ROOT, env=terminal.environment, stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=60)  # fmt: skip
+                              stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)  # fmt: skip
     assert "Traceback" not in done.stderr
     assert "went wrong" not in done.stderr
     assert done.returncode == code
@@ -403,7 +414,7 @@ def test_ctrl_c_while_a_run_is_being_started_tells_which_run_goes_on(terminal: T
     terminal.trainer = ("--steps", "3000", "--step-s", "0.02")
     process = terminal.start("run", JOB, "--json")
     runs = terminal.home / "runs"
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not (runs.exists() and any(runs.iterdir())):
         assert time.monotonic() < deadline
     process.send_signal(signal.SIGINT)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import requests
 
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud import compute, stops, tpu
 from tpu_studio.cloud.clock import DateClock
 from tpu_studio.cloud.commands import script
@@ -222,7 +223,7 @@ def test_the_shown_commands_are_safe_for_the_shell(backend: str, tier: str) -> N
     nasty = "a b'; rm -rf $HOME `x`\n.tar"
     wanted = replace(WANTED, ref=replace(REF, backend=backend), tier=tier, run_s=3600.0, network="de fault; ls")
     text = script(wanted, "p", "b", {nasty: "runs/a/x"}, [1_800_000_000.0])
-    assert subprocess.run(["sh", "-n"], input=text.encode(), timeout=60).returncode == 0
+    assert subprocess.run(["sh", "-n"], input=text.encode(), timeout=PATIENCE_S).returncode == 0
     assert nasty in shlex.split(text, comments=True)
     assert "--network=de fault; ls" in shlex.split(text, comments=True)
     assert ("--spot" in text or "--provisioning-model=SPOT" in text) == (tier == "spot")

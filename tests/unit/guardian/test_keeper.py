@@ -18,7 +18,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.processes import alive
-from tests.fakes.waiting import eventually
+from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
@@ -63,7 +63,7 @@ def command(run: Path, *trainer: str, attempt: int = 1, options: tuple[str, ...]
 
 
 def guard(run: Path, *trainer: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(run, *trainer, **more), cwd=ROOT, timeout=60, capture_output=True, text=True)
+    return subprocess.run(command(run, *trainer, **more), cwd=ROOT, timeout=PATIENCE_S, capture_output=True, text=True)
 
 
 def started(run: Path, *trainer: str, **more: Any) -> subprocess.Popen[bytes]:
@@ -361,7 +361,7 @@ def test_an_unreadable_plan_ends_the_run_with_its_reason(run: Path) -> None:
 
 def test_a_program_that_is_not_there_is_start_failed(run: Path) -> None:
     argv = [*command(run)[: command(run).index("--") + 1], "/no/such/python"]
-    assert subprocess.run(argv, cwd=ROOT, timeout=120).returncode == 0
+    assert subprocess.run(argv, cwd=ROOT, timeout=PATIENCE_S).returncode == 0
     assert events(run)[-1]["reason"] == "start-failed"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.plans import plan
+from tests.fakes.waiting import PATIENCE_S
 from tools.build_guardian import LIMIT_BYTES, build
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.runfolder import events_file, write_atomically
@@ -71,7 +72,7 @@ def test_it_guards_a_run_with_nothing_installed(tmp_path: Path, which: str) -> N
         "--steps",
         "10",
     ]
-    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.returncode, done.stderr) == (0, "")
     last = json.loads(events_file(run, 1).read_bytes().splitlines()[-1])
     assert (last["kind"], last["reason"], last["steps"]) == ("end", "completed", 10)

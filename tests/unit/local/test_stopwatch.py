@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.plans import plan
 from tests.fakes.processes import alive
 from tests.fakes.studio import ThisPython
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.local.computer import NICE
 from tpu_studio.local.stopwatch import Stopwatch
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
@@ -66,7 +67,7 @@ def test_giving_up_ends_the_program_and_all_it_started(tmp_path: Path) -> None:
     with pytest.raises(StudioError) as caught:
         stopwatch(tmp_path, program).time(plan(), 1.0, cancelled=lambda: mark.exists() and bool(mark.read_text()))
     assert caught.value.id == "timing-cancelled"
-    pid, deadline = int(mark.read_text()), time.monotonic() + 60
+    pid, deadline = int(mark.read_text()), time.monotonic() + PATIENCE_S
     while alive(pid):
         assert time.monotonic() < deadline
         time.sleep(0.05)

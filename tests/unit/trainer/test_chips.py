@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.fakes.processes import alive
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.trainer import chips
 from tpu_studio.trainer.chips import ChipWatch, own_memory, reading
 from tpu_studio.trainer.reports import Reports
@@ -124,7 +125,7 @@ def libtpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
     return install
 
 
-def until(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+def until(condition: Callable[[], Any], seconds: float = PATIENCE_S) -> Any:
     deadline = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < deadline
@@ -267,6 +268,6 @@ def test_each_worker_of_a_slice_tells_of_its_own_chips_under_its_own_number() ->
         "events = Aside(1, 3); Reports(events, batch=32, chips=Busy()).send(compiles=1); events.flush()"
     )
     root = Path(chips.__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-c", worker], cwd=root, capture_output=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", worker], cwd=root, capture_output=True, check=True, timeout=PATIENCE_S)
     told = json.loads(done.stdout)
     assert (told["kind"], told["worker"], told["duty_cycle"]) == ("device", 3, 0.52)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio, loss_points
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.wire import runfolder
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.workflow import deleting, trash
@@ -116,7 +117,7 @@ def test_what_a_crash_left_half_removed_is_never_brought_back_and_goes_with_the_
 def dies(studio: Studio, verb: str, run: str, call: int) -> int:
     """The exit code of a program that is killed at its *call*th change on the disk."""
     command = [sys.executable, "-c", DIES, str(studio.home), verb, run, str(call)]
-    return subprocess.run(command, cwd=ROOT, timeout=60).returncode
+    return subprocess.run(command, cwd=ROOT, timeout=PATIENCE_S).returncode
 
 
 # ------------------------------------------------------------------------------------------------------ two at once

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
 from tests.unit.guardian.vm.cloud import ROOT, Cloud, Vm
 from tpu_studio.workflow.cloudruns.pyz import guardian_pyz, startup_script
 
@@ -73,7 +74,7 @@ def test_a_guardian_that_is_not_what_was_sent_is_not_run(cloud: Cloud, machine: 
 
 def shut_down(vm: Vm) -> None:
     """As Google's agent does it: the shutdown script runs, then everything is killed without another signal."""
-    subprocess.run(["sh", SHUTDOWN], env=vm.environment, check=True, timeout=60)
+    subprocess.run(["sh", SHUTDOWN], env=vm.environment, check=True, timeout=PATIENCE_S)
     vm.kill()
 
 

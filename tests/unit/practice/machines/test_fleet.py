@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tests.fakes.vm_image import COUNTS_BOOTS, DAEMONS, DEAF, IDLE, SAVES, machine_spec
-from tests.fakes.waiting import eventually
+from tests.fakes.waiting import PATIENCE_S, eventually
 from tests.unit.practice.machines.conftest import Begin, World, runs
 from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines import processes
@@ -235,7 +235,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_a_machine_outlives_the_killed_server_and_the_next_server_finds_it(begin: Begin, home: Path) -> None:
-    died = subprocess.run([sys.executable, "-c", SERVER_THAT_DIES, str(home / "practice")], timeout=60)
+    died = subprocess.run([sys.executable, "-c", SERVER_THAT_DIES, str(home / "practice")], timeout=PATIENCE_S)
     assert died.returncode == -signal.SIGKILL
     spec = machine_spec("n1", "")
 
