@@ -101,6 +101,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "bucket-rules": ({"kind": ACCOUNT},),
     "quota-ids-old": ({"kind": ACCOUNT}, {"kind": LISTS}),
     "quota-request-state": ({"kind": ACCOUNT},),
+    "free-trial-asks": ({"kind": ACCOUNT},),
     "quota-project-none": ({"kind": ACCOUNT},),
     "api-made-project": ({"kind": ACCOUNT},),
     "service-lag": ({"kind": ACCOUNT},),

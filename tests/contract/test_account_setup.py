@@ -87,6 +87,21 @@ def test_a_role_that_is_switched_off_fails_and_is_mended(practice: Practice):
     assert row(doctor.check(choices), "outside-stop").state == "pass"
 
 
+def test_a_role_that_was_deleted_gives_nothing_and_is_restored_with_its_grants(practice: Practice):
+    """It rests for seven days; a new one of its id is refused meanwhile, in Google's words."""
+    doctor, choices, call = doctor_of(practice), ready(practice), caller(practice)
+    role = f"projects/{choices.project}/roles/{names.STOPPER_ROLE}"
+    assert call("DELETE", f"/v1/{role}").body["deleted"] is True
+    assert role not in [one["name"] for one in call("GET", f"/v1/projects/{choices.project}/roles").body["roles"]]
+    refused = call("POST", f"/v1/projects/{choices.project}/roles", {"roleId": names.STOPPER_ROLE, "role": {}})
+    assert refused.error["status"] == "FAILED_PRECONDITION" and "in a deleted state" in refused.error["message"]
+    assert practice.cloud.principals.permissions(role) == frozenset()
+    assert row(doctor.check(choices), "outside-stop").state == "fail"
+    doctor.fix("make-queue", choices)
+    assert row(doctor.check(choices), "outside-stop").state == "pass"
+    assert practice.cloud.principals.permissions(role) == frozenset(names.STOPPER_PERMISSIONS)
+
+
 # ---------------------------------------------------------------------------------------------------- what one may do
 
 
@@ -247,7 +262,9 @@ def test_one_look_at_everything_changes_nothing(practice: Practice):
     [
         ("gcp.resourceLocations", "allows nothing in us-west4"),
         ("compute.vmExternalIpAccess", "forbids machines an address"),
+        ("compute.managed.vmExternalIpAccess", "forbids machines an address"),
         ("iam.disableServiceAccountCreation", "forbids new service accounts"),
+        ("iam.managed.disableServiceAccountCreation", "forbids new service accounts"),
     ],
 )
 def test_what_an_organisation_forbids_is_told_by_its_rule_with_googles_page(
@@ -259,6 +276,17 @@ def test_what_an_organisation_forbids_is_told_by_its_rule_with_googles_page(
     assert (found.state, found.fix) == ("fail", "request-permissions")
     assert said in words(found) and constraint in words(found)
     assert "iam-admin/orgpolicies?project=" in found.facts["page"]
+
+
+@pytest.mark.parametrize(
+    "constraint", ["iam.disableServiceAccountCreation", "iam.managed.disableServiceAccountCreation"]
+)
+def test_an_account_that_may_not_be_made_is_refused_as_the_organisations_rule(start_practice: Start, constraint: str):
+    practice = start_practice(f"org-policy:constraint={constraint}")
+    practice.cloud.db.delete("account", practice.cloud.settings.stopper)
+    with pytest.raises(CloudRefused) as refused:
+        doctor_of(practice).fix("make-queue", ready(practice))
+    assert (refused.value.id, refused.value.facts["constraint"]) == ("org-policy", constraint)
 
 
 def test_key_files_that_are_forbidden_and_accounts_that_are_there_stand_in_nobodys_way(start_practice: Start):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pytest
 from google.oauth2.credentials import Credentials
 
-from tests.contract.conftest import caller
+from tests.contract.conftest import Start, caller
 from tests.contract.test_doctor import doctor_of, ready
+from tests.fakes.waiting import eventually
 from tpu_studio.cloud.doctor import quota
 from tpu_studio.cloud.doctor.doctor import GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
@@ -49,6 +51,32 @@ def test_where_only_large_slices_are_allowed_the_row_says_so(practice: Practice)
     assert row.state == "pass" and "16 chips and more. For TPUs of 1, 4 or 8 chips it allows none there yet." in said
     large = next(one for one in groups(rows, "us-west4") if one.rows[0].allowance.use == "training")
     assert (large.name, large.left, large.least) == ("v5e · 16 chips and more", 64, 16)
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"), [("quota-not-eligible", "no-history"), ("free-trial", "other"), ("billing-off", "no-billing")]
+)
+def test_a_limit_for_which_google_takes_no_request_says_why(start_practice: Start, fault: str, why: str):
+    """Google's JSON has no ``isEligible: false``: a false is left out."""
+    practice = start_practice(fault)
+    rows = doctor_of(practice).allowances(practice.cloud.settings.project)
+    assert rows and {(one.can_ask, one.why_not) for one in rows} == {(False, why)}
+
+
+@pytest.mark.parametrize(("way", "can_ask", "why"), [("no-billing", False, "no-billing"), ("taken", True, "")])
+def test_a_free_trial_that_says_otherwise_why_it_takes_no_request(
+    start_practice: Start, way: str, can_ask: bool, why: str
+):
+    practice = start_practice("free-trial", speed=1000.0)
+    practice.cloud.doubts.arm(f"free-trial-asks={way}")
+    doctor, project = doctor_of(practice), practice.cloud.settings.project
+    mine = next(one for one in doctor.allowances(project) if (one.generation, one.zone) == ("v6e", "us-east5-b"))
+    assert (mine.limit, mine.can_ask, mine.why_not) == (0, can_ask, why)
+    if can_ask:
+        doctor.ask_quota(project, mine, 8, "to learn", "me@practice.example")
+        eventually(lambda: [one.state for one in doctor.quota_requests(project)] == ["denied"])
+        after = doctor.allowances(project)
+        assert {one.limit for one in after if one.quota_id == mine.quota_id} == {0}
 
 
 def test_used_up_is_counted_by_what_each_slice_draws(practice: Practice):

@@ -229,7 +229,11 @@ _WORDS = [
     (r"allotted project quota", "projects-used-up"),
     (r"Service accounts cannot create projects without a parent", "key-makes-no-project"),
     (r"iam\.serviceAccounts\.actAs", "act-as-missing"),
-    (r"(?i)constraints?[ /'\"`]+[\w./-]+.{0,120}violat|violates? constraint|organi[sz]ation policy", "org-policy"),
+    (
+        r"(?i)constraints?[ /'\"`]+[\w./-]+.{0,120}violat|violates? constraint|organi[sz]ation policy"
+        r"|denied by org policy|^constraints/(?P<constraint>[\w.]+)",
+        "org-policy",
+    ),
     (r"(?i)insufficient authentication scopes|ACCESS_TOKEN_SCOPE_INSUFFICIENT", "scope-missing"),
     (r"not supported (?:while in|when) state (?:is )?(?P<state>[A-Z_]+)", "precondition"),
 ]
@@ -260,6 +264,7 @@ _REASONS = {
     "conditionNotMet": "precondition",
     "alreadyExists": "exists",
     "PERMISSIONS_ERROR": "permission-missing",
+    "CUSTOM_ORG_POLICY_VIOLATION": "org-policy",
 }
 _STATUS_WORDS = {
     "INVALID_ARGUMENT": "bad-request",
@@ -351,7 +356,7 @@ _PERMISSION = re.compile(
 )
 _SERVICE = re.compile(r"/apis/api/([\w.-]+\.googleapis\.com)/|^(Cloud TPU) API has not", re.M)
 _PAGE = re.compile(r"https://console\.(?:developers|cloud)\.google\.com/apis/api/[\w.-]+/overview\?project=[\w-]+")
-_CONSTRAINT = re.compile(r"constraints?/([\w.]+)")
+_CONSTRAINT = re.compile(r"(?i)constraints?/([\w.]+)")
 
 
 def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], facts: dict[str, Any]) -> None:
@@ -374,11 +379,15 @@ def _add_facts(id: str, message: str, details: Sequence[Mapping[str, Any]], fact
 
 
 def _violations(details: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What is violated, in words; of a precondition its type before them (it names an organisation's constraint)."""
     for one in details:
-        if str(one.get("@type", "")).endswith("QuotaFailure"):
-            yield from (
-                str(two.get("description", "")) for two in one.get("violations") or () if isinstance(two, Mapping)
-            )
+        kind = str(one.get("@type", ""))
+        if not kind.endswith(("QuotaFailure", "PreconditionFailure")):
+            continue
+        for two in one.get("violations") or ():
+            if isinstance(two, Mapping):
+                said = str(two.get("description", ""))
+                yield said if kind.endswith("QuotaFailure") else f"{two.get('type', '')} {said}"
 
 
 def _of_api_core(error: Any, about: Mapping[str, Any]) -> StudioError:

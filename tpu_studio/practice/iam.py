@@ -19,6 +19,7 @@ from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
 
 _IAM = "iam.googleapis.com"
+_MANAGED = "iam.managed.disableServiceAccountCreation"
 _OF_RUNNER = (
     "tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "cloudtasks.queues.get", "cloudtasks.tasks.create",
     "cloudtasks.tasks.get", "cloudtasks.tasks.list", "cloudtasks.tasks.delete", "compute.instances.get",
@@ -43,6 +44,13 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("POST", accounts, schema="iam.v1:CreateServiceAccountRequest", service=_IAM)
     def create_account(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "iam.serviceAccounts.create")
+        if orgpolicy.enforced(cloud, _MANAGED):
+            text = (f"Operation denied by org policy on resource 'projects/{project['projectId']}': "
+                    f'["constraints/{_MANAGED}": "Service account creation is disabled."].')  # fmt: skip
+            raise GoogleError(400, "FAILED_PRECONDITION", text, [
+                {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "CUSTOM_ORG_POLICY_VIOLATION",
+                 "domain": "iam.googleapis.com", "metadata": {"customConstraints": f"constraints/{_MANAGED}"}}
+            ])  # fmt: skip
         if orgpolicy.enforced(cloud, "iam.disableServiceAccountCreation"):
             raise GoogleError(400, "FAILED_PRECONDITION", "Service account creation is not allowed on this project.", [
                 {"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
@@ -189,7 +197,9 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", custom, permission="iam.roles.list", service=_IAM)
     def list_custom(request: Request) -> dict[str, Any]:
         prefix = f"projects/{request.match['project']}/roles/"
-        return page(request, "roles", [record for _, record in cloud.db.list("role", prefix)], most=1000)
+        every = [record for _, record in cloud.db.list("role", prefix)]
+        shown = [one for one in every if request.flag("showDeleted") or not one.get("deleted")]
+        return page(request, "roles", shown, most=1000)
 
     @router.route("POST", custom, schema="iam.v1:CreateRoleRequest", permission="iam.roles.create", service=_IAM)
     def create_custom(request: Request) -> dict[str, Any]:
@@ -200,7 +210,11 @@ def install(router: Router, cloud: Cloud) -> None:
         role = wanted.get("role", {})
         _check_permissions(role)
         with cloud.db.transaction():
-            if cloud.db.get("role", name):
+            if (there := cloud.db.get("role", name)) and there.get("deleted"):
+                text = (f"You can't create a role with role_id ({wanted['roleId']}) where there is an existing role "
+                        "with that role_id in a deleted state.")  # fmt: skip
+                raise GoogleError(400, "FAILED_PRECONDITION", text)
+            if there:
                 text = f"A role named {wanted['roleId']} in projects/{request.match['project']} already exists."
                 raise GoogleError(409, "ALREADY_EXISTS", text)
             record = {"name": name, "stage": "GA", **role, "etag": "BwYAAAAAAAE="}
@@ -224,9 +238,19 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("DELETE", one_custom, permission="iam.roles.delete", service=_IAM)
     def delete_custom(request: Request) -> dict[str, Any]:
+        """It rests for seven days: it gives nobody anything, its grants stay, and it can be restored."""
+        record = {**_custom_role(cloud, request), "deleted": True}
+        cloud.db.put("role", record["name"], record)
+        return record
+
+    @router.route("POST", rf"{one_custom}:undelete", schema="iam.v1:UndeleteRoleRequest",
+                  permission="iam.roles.undelete", service=_IAM)  # fmt: skip
+    def undelete_custom(request: Request) -> dict[str, Any]:
         record = _custom_role(cloud, request)
-        cloud.db.delete("role", record["name"])
-        return {**record, "deleted": True}
+        if not record.pop("deleted", False):
+            raise GoogleError(400, "FAILED_PRECONDITION", f"The role named {record['name']} is not deleted.")
+        cloud.db.put("role", record["name"], record)
+        return record
 
 
 def prepare(cloud: Cloud) -> None:

@@ -16,8 +16,9 @@ EXTERNAL_IP = "compute.vmExternalIpAccess"
 LISTS = {LOCATIONS: {"allowedValues": ["in:eu-locations"]}, EXTERNAL_IP: {}}
 """Constraints about values, and what stays allowed under the fault; {}: nothing."""
 SWITCHES = (
-    "compute.requireOsLogin", "compute.skipDefaultNetworkCreation", "iam.disableServiceAccountCreation",
-    "iam.disableServiceAccountKeyCreation", "storage.publicAccessPrevention", "storage.uniformBucketLevelAccess",
+    "compute.managed.vmExternalIpAccess", "compute.requireOsLogin", "compute.skipDefaultNetworkCreation",
+    "iam.disableServiceAccountCreation", "iam.disableServiceAccountKeyCreation",
+    "iam.managed.disableServiceAccountCreation", "storage.publicAccessPrevention", "storage.uniformBucketLevelAccess",
 )  # fmt: skip
 _API = "orgpolicy.googleapis.com"
 

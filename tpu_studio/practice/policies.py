@@ -5,6 +5,9 @@ in about two minutes, at times seven and more): what a call has granted or made 
 for each grant and account, but the same in each run. `most_s` says how long at most, in practice seconds: little by
 default, Google's own minutes by the fault ``iam-slow`` and the doubt ``iam-lag``. What the practice cloud grants itself
 counts at once.
+
+What is refused: discovery cloudresourcemanager.v3 (Policy.version, requestedPolicyVersion). The words of one refusal
+are Google's (hashicorp/vault-plugin-secrets-gcp#88); those of the others are ours, and nothing reads them.
 """
 
 from __future__ import annotations
@@ -63,8 +66,8 @@ def check_written(before: Policy, wanted: Policy) -> None:
     if version < CONDITIONAL and has_conditions(wanted):
         raise _bad("Policy version must be 3 when it has a conditional role binding.")
     if version < CONDITIONAL and has_conditions(before) and wanted.get("etag"):
-        raise _bad("The current policy has conditional role bindings: requestedPolicyVersion and the policy's version "
-                   "must be 3.")  # fmt: skip
+        raise _bad(f"Specified policy version ({version}) cannot be less than the existing policy version (3). For "
+                   "more information, please refer to https://cloud.google.com/iam/docs/policies#versions")  # fmt: skip
 
 
 def has_conditions(policy: Policy) -> bool:

@@ -142,10 +142,13 @@ class Principals:
         return self._db.get("policy-times", resource) or {}
 
     def permissions(self, role: str) -> frozenset[str]:
-        """Of a role, also a custom one (kind ``role``, ``projects/P/roles/R`` → ``includedPermissions``)."""
+        """Of a role, also a custom one (kind ``role``, ``projects/P/roles/R`` → ``includedPermissions``). One that was
+        deleted or switched off (its stage) gives nothing, whoever holds it."""
         if role in ROLES:
             return ROLES[role].permissions
-        return frozenset((self._db.get("role", role) or {}).get("includedPermissions", ()))
+        own = self._db.get("role", role) or {}
+        rests = own.get("deleted") or own.get("stage") == "DISABLED"
+        return frozenset(() if rests else own.get("includedPermissions", ()))
 
     def may(self, who: Principal, permission: str, *resources: str) -> bool:
         """Whether a policy of one of *resources* grants it, and no fault takes it away."""

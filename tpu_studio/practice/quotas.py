@@ -150,8 +150,8 @@ def _value(value: int) -> dict[str, Any]:
 def _eligibility(cloud: Cloud, project: str) -> dict[str, Any]:
     if not billing.enabled(cloud, project):
         return {"ineligibilityReason": "NO_VALID_BILLING_ACCOUNT"}
-    if cloud.faults.armed("free-trial") is not None:
-        return {"ineligibilityReason": "OTHER"}
+    if cloud.faults.armed("free-trial") is not None and (way := cloud.doubts.way("free-trial-asks")) != "taken":
+        return {"ineligibilityReason": "NO_VALID_BILLING_ACCOUNT" if way == "no-billing" else "OTHER"}
     if cloud.faults.armed("quota-not-eligible") is not None:
         return {"ineligibilityReason": "NOT_ENOUGH_USAGE_HISTORY"}
     return {"isEligible": True}
@@ -201,7 +201,7 @@ def _outcome(cloud: Cloud, quota: Quota, place: str, current: int) -> tuple[int,
     about = {"quota_id": quota.quota_id, "generation": quota.generation, "place": place}
     denied = cloud.faults.take("quota-request-denied", **about) is not None
     zero = any(cloud.faults.armed(name, **about) is not None for name in _ZERO[: 2 if quota.per == "region" else 1])
-    if denied or zero:
+    if denied or zero or cloud.faults.armed("free-trial") is not None:
         words = "Your quota increase request was denied: there is not enough usage history in this project."
         return current, words, DECIDED_AFTER_S, False
     if cloud.faults.take("quota-request-partial", **about) is not None:

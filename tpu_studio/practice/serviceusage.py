@@ -34,7 +34,7 @@ TITLES = {
     "tpu.googleapis.com": "Cloud TPU API",
 }
 FRESH = tuple(f"{name}.googleapis.com" for name in (
-    "analyticshub", "bigquery", "bigqueryconnection", "bigquerydatapolicy", "bigquerydatatransfer",
+    "analyticshub", "apptopology", "bigquery", "bigqueryconnection", "bigquerydatapolicy", "bigquerydatatransfer",
     "bigquerymigration", "bigqueryreservation", "bigquerystorage", "cloudapis", "cloudtrace", "dataform", "dataplex",
     "datastore", "logging", "monitoring", "servicemanagement", "serviceusage", "sql-component", "storage",
     "storage-api", "storage-component",

@@ -233,8 +233,8 @@ def _account_steps() -> tuple[Step, ...]:
         Step(
             "Begin with Google Cloud",
             "It asks for a payment card and offers new customers a free trial with credit. Do not count on a TPU in "
-            "the trial: its TPU limits are usually zero, and Google raises limits for paid accounts only. Upgrading to "
-            "a paid account keeps what is left of the credit.",
+            "the trial: most TPU limits of a new project are zero, and Google raises limits for paid accounts only. "
+            "Upgrading to a paid account keeps what is left of the credit.",
             START_PAGE,
             "Open Google Cloud",
         ),

@@ -229,6 +229,42 @@ REPLIES: list[tuple[int, str, str, list[dict[str, Any]], str, dict[str, Any]]] =
         "org-policy",
         {"constraint": "compute.vmExternalIpAccess"},
     ),
+    (  # https://docs.cloud.google.com/iam/docs/troubleshoot-org-policies: the constraint stands in the details only
+        400,
+        "FAILED_PRECONDITION",
+        "Service account creation is not allowed on this project.",
+        [
+            {
+                "@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                "violations": [
+                    {
+                        "type": "constraints/iam.disableServiceAccountCreation",
+                        "subject": "projects/p/serviceAccounts/?configvalue=",
+                        "description": "Service account creation is not allowed on this project.",
+                    }
+                ],
+            }
+        ],
+        "org-policy",
+        {"constraint": "iam.disableServiceAccountCreation"},
+    ),
+    (
+        400,
+        "FAILED_PRECONDITION",
+        "Operation denied by org policy on resource 'projects/p': "
+        '["constraints/iam.managed.disableServiceAccountCreation": "Disabled."].',
+        [info("CUSTOM_ORG_POLICY_VIOLATION")],
+        "org-policy",
+        {"constraint": "iam.managed.disableServiceAccountCreation"},
+    ),
+    (
+        400,
+        "FAILED_PRECONDITION",
+        'Operation denied by org policy: ["customConstraints/custom.cheap": "Only spot."].',
+        [],
+        "org-policy",
+        {"constraint": "custom.cheap"},
+    ),
     (403, "PERMISSION_DENIED", "Request had insufficient authentication scopes.", [], "scope-missing", {}),
     (409, "ALREADY_EXISTS", "Resource already exists", [], "exists", {}),
     (404, "NOT_FOUND", "Resource not found", [], "not-found", {}),

@@ -15,6 +15,8 @@ from tpu_studio.workflow.account.ports import Choices, Result
 
 EXTERNAL_IP = "compute.vmExternalIpAccess"
 NO_ACCOUNTS = "iam.disableServiceAccountCreation"
+MANAGED = {EXTERNAL_IP: "compute.managed.vmExternalIpAccess", NO_ACCOUNTS: "iam.managed.disableServiceAccountCreation"}
+"""Google's newer constraints of the same meaning, each a switch: an organisation may use either."""
 
 
 def look(apis: Apis, choices: Choices) -> Result:
@@ -27,13 +29,22 @@ def look(apis: Apis, choices: Choices) -> Result:
                 return {}
             raise
 
+    def managed(constraint: str) -> str:
+        """Its managed twin's name where that forbids; "": it does not, or there is none."""
+        try:
+            return MANAGED[constraint] if _enforced(policy(MANAGED[constraint])) else ""
+        except CloudRefused as error:
+            if error.id != "bad-request":
+                raise
+            return ""
+
     stops = []
     if not allows(policy(LOCATIONS), choices.region):
         stops.append(LOCATIONS)
-    if _allows_no_other(policy(EXTERNAL_IP)):
-        stops.append(EXTERNAL_IP)
-    if _enforced(policy(NO_ACCOUNTS)) and not _both_there(apis, choices):
-        stops.append(NO_ACCOUNTS)
+    stops += [EXTERNAL_IP] if _allows_no_other(policy(EXTERNAL_IP)) else filter(None, [managed(EXTERNAL_IP)])
+    accounts = NO_ACCOUNTS if _enforced(policy(NO_ACCOUNTS)) else managed(NO_ACCOUNTS)
+    if accounts and not _both_there(apis, choices):
+        stops.append(accounts)
     if not stops:
         return Result("org-policy", "pass", {})
     facts = {"policies": stops, "region": choices.region, "page": pages.policies(choices.project)}

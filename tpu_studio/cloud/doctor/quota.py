@@ -118,7 +118,7 @@ def _allowance(
     of_region = effective(infos[quota.region], where) if quota.region in infos else None
     by_region = of_region is not None and (of_zone is None or of_region < of_zone)
     info = infos[quota.region if by_region else quota.zone if quota.zone in infos else quota.region]
-    eligible = info.get("quotaIncreaseEligibility") or {}
+    why_not = _why_not(info.get("quotaIncreaseEligibility") or {})
     return Allowance(
         quota.generation,
         quota.tier,
@@ -129,12 +129,18 @@ def _allowance(
         quota.unit,
         str(info.get("quotaId")),
         {"region": region} if by_region else {"zone": zone},
-        bool(eligible.get("isEligible", True)),
-        _WHY_NOT.get(str(eligible.get("ineligibilityReason", "")), "other")
-        if eligible.get("isEligible") is False
-        else "",
+        not why_not,
+        why_not,
         quota.use,
     )
+
+
+def _why_not(eligibility: Mapping[str, Any]) -> str:
+    """Why Google takes no request for more; "": it does. Its JSON leaves a *false* out, as it does every default, so
+    the reason alone says no."""
+    if "ineligibilityReason" not in eligibility and eligibility.get("isEligible") is not False:
+        return ""
+    return _WHY_NOT.get(str(eligibility.get("ineligibilityReason", "")), "other")
 
 
 def _used(tpu: Api, project: str) -> dict[Draw, int] | None:

@@ -324,7 +324,7 @@ def _rule(constraint: str, f: Facts) -> str:
         "gcp.resourceLocations": f"It allows nothing in {f.text('region', 'this area')}; another area may do.",
         "compute.vmExternalIpAccess": "It forbids machines an address of their own, which a TPU needs to report.",
         "iam.disableServiceAccountCreation": "It forbids new service accounts, and a run needs two.",
-    }.get(constraint, "It forbids what a run needs.")
+    }.get(constraint.replace(".managed.", "."), "It forbids what a run needs.")
     return f"{told} ({constraint})"
 
 

@@ -102,8 +102,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "two-step-needed": Sentence(
         "Google Cloud wants two-step verification for your account",
-        "Since 2025 it lets nobody in without. Nothing was looked at or changed; a run that goes on is charged until it "
-        "ends, at its limits at the latest.",
+        "It has asked this of personal accounts since 2025, and asks it of companies' accounts by and by. Nothing was "
+        "looked at or changed; a run that goes on is charged until it ends, at its limits at the latest.",
         "Turn it on in your Google account, under Security, then sign in again.",
     ),
     "client-gone": Sentence(

@@ -31,7 +31,7 @@ BLOCKED: dict[str, tuple[str, str]] = {
         "Make a client of the type “Desktop app” and give us its new file.",
     ),
     "deleted_client": (
-        "The client was deleted in the console.",
+        "The client was deleted: in the console, or by Google after six months without use.",
         "Restore it there within 30 days, or make a new one of the type “Desktop app”.",
     ),
     "redirect_uri_mismatch": (

@@ -89,8 +89,10 @@ class QuotaCard(Card):
             self.groups.addWidget(Text(f"{ANSWERED} Its answer comes by email.", "caption", "text_2"))
 
     def ask_best(self) -> None:
-        """Ask for what a beginner needs first: the first generation's first area that takes requests."""
-        rows = [row for group in self._view.quota for row in group.rows if row.allowance.can_ask]
+        """Ask for what a beginner needs first: the first generation's first area that takes requests; where none does,
+        the sheet says why."""
+        every = [row for group in self._view.quota for row in group.rows]
+        rows = [row for row in every if row.allowance.can_ask] or every
         mine = [row for row in rows if row.zone.startswith(self._view.choices.region)]
         if mine or rows:
             self._ask((mine or rows)[0])
@@ -113,7 +115,7 @@ class QuotaCard(Card):
         if group.left:
             head.addWidget(Pill(f"{group.left:,} {group.unit} left", "ok"))
         else:
-            best = next((row for row in group.rows if row.allowance.can_ask), None)
+            best = next((row for row in group.rows if row.allowance.can_ask), next(iter(group.rows), None))
             if best is not None:
                 button = Button(f"Ask for {group.least} {group.unit}", size="small")
                 button.clicked.connect(lambda: self._ask(best))
