@@ -40,7 +40,7 @@ from tpu_studio.domain.sentences import say
 from tpu_studio.domain.sentences.account import say_account
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
-from tpu_studio.wire.errors import CloudRefused, StudioError
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.account.ports import Choices, Result
 from tpu_studio.workflow.cloudruns.ports import Ref, Wanted
 
@@ -111,6 +111,8 @@ def lists(practice: Practice, verdict: Verdict) -> None:
         _has_words(verdict, error)
         verdict.facts["reason"] = "refused"
         return
+    except CloudUnclear as error:  # it may have been made: looked for by name
+        _has_words(verdict, error)
     while (machine := machines.look(ref)) is None or machine.state != "ready":
         if time.monotonic() > give_up:
             break

@@ -90,7 +90,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "compute-attributes": (_COMPUTE,),
     "compute-proof": (_COMPUTE,),
     "compute-billing": (_COMPUTE,),
-    "flex-pending-free": ({**_COMPUTE, **_FLEX},),
+    "flex-pending-free": ({**_COMPUTE, **_FLEX, "zones": ("us-east5-a",)},),
     "tpu-locations": ({"kind": LISTS},),
     "tasks-locations": ({"kind": LISTS}, {"kind": ACCOUNT}),
     "machine-type-names": ({"kind": LISTS},),
