@@ -79,6 +79,9 @@ def test_reading_costs_out_of_googles_network_and_between_regions_and_nothing_wi
     assert "Download Worldwide Destinations" not in sums(practice)
     get(call, "o")
     assert sums(practice)["Download Worldwide Destinations"] == pytest.approx(len(data) / GB * 0.12)
+    practice.cloud.doubts.arm("download-where")
+    get(call, "o")
+    assert sums(practice)["Download Worldwide Destinations"] == pytest.approx(len(data) / GB * (0.12 + 0.23))
     away = machine(practice, "us-central1-a")
     get(call, "o", away)
     put(call, "p", data, away)  # what a machine of another region writes leaves that one

@@ -38,9 +38,12 @@ def operation_usd(kind: str) -> float:
     return float(_file()["operations_usd_per_1000"][kind]) / 1000.0
 
 
-def internet_usd_per_gb() -> float:
-    """Out of a bucket to a computer outside of Google's network."""
-    return float(_file()["internet_usd_per_gb"]["worldwide"])
+def internet_usd_per_gb(*, dearest: bool = False) -> float:
+    """Out of a bucket to a computer outside of Google's network; *dearest*: wherever it stands (Google charges more to
+    Australia, and most to mainland China)."""
+    told = _file()["internet_usd_per_gb"]
+    places = ("worldwide", "australia", "china")
+    return max(float(told[place]) for place in places) if dearest else float(told["worldwide"])
 
 
 def between_usd_per_gb(one: str, other: str) -> float | None:

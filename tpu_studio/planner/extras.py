@@ -173,11 +173,12 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     """Result and events to the person's computer; where machine and bucket are apart, all between them."""
     events = EVENTS_BYTES_PER_STEP * moved.steps + EVENTS_BYTES_PER_HOUR * hours
     down = (moved.result + 2 * events) / rates.GB
-    usd = down * rates.internet_usd_per_gb()
-    how = [_how(round(down, 4), "GB", "to this computer", rates.internet_usd_per_gb(), "a GB")]
+    usd, expected = (down * rates.internet_usd_per_gb(dearest=dearest) for dearest in (True, False))
+    how = [_how(round(down, 4), "GB", "to this computer, at most", rates.internet_usd_per_gb(dearest=True), "a GB")]
+    note = f"To most of the world it is ${rates.internet_usd_per_gb():.2f} a GB; to Australia and China more."
     apart = [region for region in loan.regions if region != loan.bucket]
     if not apart:
-        return _part("traffic", usd, None, how, "internet_usd_per_gb", "")
+        return _part("traffic", usd, expected, how, "internet_usd_per_gb", note)
     known = [rates.between_usd_per_gb(loan.bucket, region) for region in apart]
     each = None if None in known else max(rate for rate in known if rate is not None)
     machines = attempts(loan, hours)
@@ -185,9 +186,8 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     written = moved.copies * moved.state + moved.result + 2 * events
     across = (read + written) / rates.GB
     how.append(_how(round(across, 4), "GB", f"between {loan.bucket} and {', '.join(apart)}", each, "a GB"))
-    return _part(
-        "traffic", None if each is None else usd + across * each, None, how, "between_regions_usd_per_gb", ""
-    )  # fmt: skip
+    both = (None, None) if each is None else (usd + across * each, expected + across * each)
+    return _part("traffic", *both, how, "between_regions_usd_per_gb", note)
 
 
 def _tasks(loan: Loan) -> dict[str, Any]:

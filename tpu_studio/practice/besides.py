@@ -1,7 +1,8 @@
 """What a practice machine is charged for besides its chips, and what moves and lies in buckets: Google's units.
 
 The rates are the program's own dated ones (``domain.rates``): whether they are today's is the doubt ``prices-dated``,
-whether the price of a TPU VM includes its boot disk is ``price-includes-disk``, its address ``tpu-address-charged``.
+whether the price of a TPU VM includes its boot disk is ``price-includes-disk``, its address ``tpu-address-charged``,
+where the person's computer stands ``download-where``.
 Free allowances are not given.
 """
 
@@ -33,11 +34,11 @@ def of_machine(cloud: Cloud, zone: str, tier: str, workers: int, *, compute: boo
     return told
 
 
-def traffic(source: str, target: str) -> tuple[str, float]:
+def traffic(cloud: Cloud, source: str, target: str) -> tuple[str, float]:
     """SKU and USD of a byte from one region to another, "" = the world outside; 0 within a region, or where the price
     is unknown."""
     if not target:
-        return DOWNLOAD, rates.internet_usd_per_gb() / rates.GB
+        return DOWNLOAD, rates.internet_usd_per_gb(dearest=bool(cloud.doubts.way("download-where"))) / rates.GB
     return BETWEEN, (rates.between_usd_per_gb(source, target) or 0.0) / rates.GB
 
 

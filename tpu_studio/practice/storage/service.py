@@ -131,7 +131,7 @@ class Service:
             self._moved(bucket, region_of(request.principal.zone), str(bucket["location"]).lower(), size)
 
     def _moved(self, bucket: Facts, source: str, target: str, size: int) -> None:
-        sku, each = besides.traffic(source, target)
+        sku, each = besides.traffic(self.cloud, source, target)
         if size and each:
             self.cloud.meter.charge(bucket["name"], sku, size * each, self.cloud.clock.now())
 

@@ -170,10 +170,10 @@ def _storage(extras: Mapping[str, Any], used: Used, region: str) -> Part:
 
 
 def _traffic(extras: Mapping[str, Any], used: Used, bucket: str, regions: tuple[str, ...]) -> Part:
-    usd = used.down_bytes / rates.GB * rates.internet_usd_per_gb()
+    usd, most = (used.down_bytes / rates.GB * rates.internet_usd_per_gb(dearest=dearest) for dearest in (False, True))
     apart = [rates.between_usd_per_gb(bucket, region) for region in regions if region != bucket]
     if None in apart:
         return Part("traffic", None, None, None)
-    usd += used.across_bytes / rates.GB * max((each for each in apart if each is not None), default=0.0)
+    across = used.across_bytes / rates.GB * max((each for each in apart if each is not None), default=0.0)
     reserved = 0.0 if used.whole else float(part_of(extras, "traffic").get("usd") or 0.0)
-    return Part("traffic", usd, usd, max(usd, reserved))
+    return Part("traffic", usd + across, usd + across, max(most + across, reserved))

@@ -39,6 +39,7 @@ def test_each_part_is_what_was_used_at_its_rate():
     assert parts["operations"].usd == pytest.approx(1000 * 0.005 / 1000 + 5000 * 0.0004 / 1000)
     assert parts["storage"].usd == pytest.approx(0.023 * 720 / 730)  # a GB for thirty days of a month of 730 hours
     assert parts["traffic"].usd == pytest.approx(0.25 * 0.12)
+    assert parts["traffic"].most == pytest.approx(0.25 * 0.23)  # to a computer in China
     assert parts["tasks"].usd == 0.0
     least, usd, most = total(list(parts.values()))
     assert usd == pytest.approx(1.2 + 0.005 + 0.007 + 0.0226849 + 0.03, abs=1e-6)
