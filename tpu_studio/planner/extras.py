@@ -173,9 +173,10 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     """Result and events to the person's computer; where machine and bucket are apart, all between them."""
     events = EVENTS_BYTES_PER_STEP * moved.steps + EVENTS_BYTES_PER_HOUR * hours
     down = (moved.result + 2 * events) / rates.GB
-    usd, expected = (down * rates.internet_usd_per_gb(dearest=dearest) for dearest in (True, False))
-    how = [_how(round(down, 4), "GB", "to this computer, wherever it stands", rates.internet_usd_per_gb(dearest=True), "a GB")]
-    note = f"To most of the world it is ${rates.internet_usd_per_gb():.2f} a GB; to Australia and China more."
+    dearest, usual = rates.internet_usd_per_gb(dearest=True), rates.internet_usd_per_gb()
+    usd, expected = down * dearest, down * usual
+    how = [_how(round(down, 4), "GB", "to this computer, wherever it stands", dearest, "a GB")]
+    note = f"To most of the world it is ${usual:.2f} a GB; to Australia and China more."
     apart = [region for region in loan.regions if region != loan.bucket]
     if not apart:
         return _part("traffic", usd, expected, how, "internet_usd_per_gb", note)
