@@ -187,8 +187,10 @@ def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     written = moved.copies * moved.state + moved.result + 2 * events
     across = (read + written) / rates.GB
     how.append(_how(round(across, 4), "GB", f"between {loan.bucket} and {', '.join(apart)}", each, "a GB"))
-    both = (None, None) if each is None else (usd + across * each, expected + across * each)
-    return _part("traffic", *both, how, "between_regions_usd_per_gb", note)
+    if each is None:
+        return _part("traffic", None, None, how, "between_regions_usd_per_gb", "")
+    usd, expected = usd + across * each, expected + across * each
+    return _part("traffic", usd, expected, how, "between_regions_usd_per_gb", note)
 
 
 def _tasks(loan: Loan) -> dict[str, Any]:
