@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,17 @@ import pytest
 from tests.contract.conftest import Start
 from tpu_studio.cloud.connection import bearer
 from tpu_studio.cloud.endpoints import Endpoints
+from tpu_studio.cloud.livecheck import renting
 from tpu_studio.cloud.livecheck.asking import Side
 from tpu_studio.cloud.livecheck.prober import GoogleProber
 from tpu_studio.cloud.session import plain_session, session
 from tpu_studio.cloud.stops import TaskStops
+from tpu_studio.cloud.tpu import TpuMachines
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.practice.main import Practice
+from tpu_studio.wire.errors import CloudUnclear
+from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref
 from tpu_studio.workflow.livecheck.checking import Outcome, check, chosen
 from tpu_studio.workflow.livecheck.left import Left
 from tpu_studio.workflow.livecheck.observed import Observations, to_send
@@ -150,6 +156,52 @@ def test_killed_at_any_call_the_next_one_leaves_nothing(
                 prober.ask(steps[id])
     outcome = check_in(practice, tmp_path, agreed=False)
     assert outcome.left == [] and things(practice) == [] and buckets(practice) == 1
+
+
+@pytest.mark.parametrize("how", ["killed", "no answer"])
+def test_a_machine_that_comes_after_its_call_was_given_up_is_deleted_and_had_its_stops(
+    start_practice: Start, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Google may carry out a create call late: absent now is not absent for good."""
+    practice = start_practice(speed=SPEED)
+    real, calls, stood = Side.ask, [], []
+    real_look = TpuMachines.look
+
+    def ask(side: Side, method: str, url: str, *rest: object, **more: object) -> object:
+        if method == "POST" and url.endswith("/queuedResources") and not calls:
+            calls.append((side, method, url, *rest))
+            raise Killed if how == "killed" else CloudUnclear("timed-out", raw="no answer")
+        return real(side, method, url, *rest, **more)  # type: ignore[arg-type]
+
+    def look(machines: TpuMachines, ref: Ref) -> MachineSeen | None:
+        found = real_look(machines, ref)
+        if calls and not stood:  # it comes right after the first look that did not find it
+            assert found is None
+            stood.append(len(practice.cloud.db.list("task")))
+            real(*calls[0], again=False)
+        return found
+
+    monkeypatch.setattr(Side, "ask", ask)
+    monkeypatch.setattr(TpuMachines, "look", look)
+    if how == "killed":
+        prober = prober_of(practice, tmp_path)
+        steps = {step.id: step for step in prober.steps()}
+        prober.ask(steps["a task that fires"])
+        with pytest.raises(Killed):
+            prober.ask(steps["a machine"])
+        outcome = check_in(practice, tmp_path, agreed=False)
+    else:
+        outcome = check_in(practice, tmp_path)
+    assert stood == [len(renting.STOPS_S)]
+    assert outcome.left == [] and things(practice) == []
+
+
+def test_the_machine_is_priced_from_one_stop_to_the_next() -> None:
+    """One that Google makes for hours takes no deletion meanwhile; it hangs when it is there, the computer off."""
+    gaps = [later - sooner for sooner, later in pairwise(renting.STOPS_S)]
+    rate = catalogue().price("v5e", 1, "us-west4-a", "spot")
+    assert rate is not None
+    assert renting.usd_at_most("us-west4-a") >= round(rate.usd_per_hour(1) * max(gaps) / 3600.0, 2)
 
 
 def test_what_was_seen_holds_for_the_account_project_and_version_for_thirty_days(tmp_path: Path):

@@ -41,10 +41,10 @@ class HookedJournal(JournalFile):
 
 
 class CloudDesk:
-    def __init__(self, home: Path, sky: Sky, plan: Plan | None = None) -> None:
-        self.home, self.sky = home, sky
-        self.plan = (plan or cloud_plan()).launched(RUN, sky.now, "test")
-        self.folder = home / "runs" / RUN
+    def __init__(self, home: Path, sky: Sky, plan: Plan | None = None, *, run: str = RUN) -> None:
+        self.home, self.sky, self.run = home, sky, run
+        self.plan = (plan or cloud_plan()).launched(run, sky.now, "test")
+        self.folder = home / "runs" / run
         create_once(self.folder / PLAN, dumps(self.plan))
         desk.write_owner(self.folder, desk.install_id(home), t=sky.now)
         self.start()
@@ -59,21 +59,21 @@ class CloudDesk:
 
     def turn(self) -> float:
         """One turn; then its wait passes."""
-        wait = self.driver.turn(RUN)
+        wait = self.driver.turn(self.run)
         self.sky.pass_time(max(5.0, wait))
         return wait
 
     def until(self, condition: str = "settled", turns: int = 2000) -> State:
         for _ in range(turns):
-            state = self.driver.state(RUN)
+            state = self.driver.state(self.run)
             if getattr(state, condition):
                 return state
             self.turn()
-        raise AssertionError(f"not {condition}: {self.driver.state(RUN)}")
+        raise AssertionError(f"not {condition}: {self.driver.state(self.run)}")
 
     @property
     def state(self) -> State:
-        return self.driver.state(RUN)
+        return self.driver.state(self.run)
 
     def stop(self, *, keep: bool = True) -> None:
         send(self.folder, {"verb": "stop", "keep": keep, "attempt": self.state.attempt})

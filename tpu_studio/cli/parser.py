@@ -264,7 +264,7 @@ def parser() -> argparse.ArgumentParser:
     )
     live.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
     live.add_argument("--yes", action="store_true", help="also what makes something, and the one machine")
-    live.add_argument("--max-usd", type=float, default=1.0, metavar="X", help="it stays below this (1)")
+    live.add_argument("--max-usd", type=amount, default=1.0, metavar="X", help="it stays below this (1)")
     live.add_argument("--save", metavar="FILE", help="what was seen, without names, to send to the project")
 
     known = verb(

@@ -140,3 +140,5 @@ def test_a_limit_with_two_readings_is_refused_with_both(capsys: pytest.CaptureFi
     for limit in ("--money", "--hours"):
         assert main(["extend", "some-run", limit, "2,500"]) == 2
         assert "“2,500” can mean 2.5 or 2500: write the one you mean" in capsys.readouterr().err
+    assert main(["live-check", "--on", "practice", "--max-usd", "2,500"]) == 2
+    assert "“2,500” can mean 2.5 or 2500: write the one you mean" in capsys.readouterr().err

@@ -19,7 +19,8 @@ from tpu_studio.cloud.livecheck.asking import Answer, Side
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.tpu import TpuMachines, request_body
 from tpu_studio.domain.catalogue import catalogue
-from tpu_studio.wire.errors import CloudUnclear, StudioError
+from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
+from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns.ports import Ref, Wanted
 from tpu_studio.workflow.cloudruns.pyz import startup_script
 from tpu_studio.workflow.livecheck.ports import Seen
@@ -32,14 +33,17 @@ ACCELERATOR = "v5litepod-1"
 LABELS = {"tpu-studio": "run", "run-id": "live-check"}
 ENDS_S = 600.0  # the machine's own timer, after its request
 STOPS_S = (720.0, 1320.0, 1920.0, *(720.0 + 3600.0 * hour for hour in range(1, 25)))  # those from outside, as a run has
-PRICED_S = STOPS_S[1] + 120.0  # until the second of them has had its answer
+PRICED_S = max(STOPS_S[1], LONGEST_GAP_S) + 120.0
+"""Until the second of them has had its answer; or made for hours, in which Google takes no deletion, and hung: from one
+stop to the next."""
 COMES_S, GOES_S = 300.0, 600.0  # how long it is waited for, and for its absence
+LATE_S = 600.0  # so long a create call whose answer nobody heard may still be carried out
 _KNOWN_TYPES = ("google.cloud.tpu.v2.", "google.cloud.common.")
 _MACHINE = "machine"
 
 
 def usd_at_most(zone: str) -> float:
-    """Until the second stop from outside, with its disk and address."""
+    """What `PRICED_S` of it cost, with its disk and address."""
     price = catalogue().price("v5e", 1, zone, "spot")
     rate = 1.2 if price is None else price.usd_per_hour(1)
     return round((rate + 0.03) * PRICED_S / 3600.0, 2)
@@ -65,11 +69,15 @@ class Renting:
         name = f"{ref.zone}/{ref.name}"
         with side.left.making(_MACHINE, name):
             self._stops.set(ref, "b", [now + after for after in STOPS_S])
-            found = list(self._asked_twice(ref, now))
+            try:
+                found = list(self._asked_twice(ref, now))
+            except CloudRefused:
+                self.gone(name, answered=True)
+                raise
             if self._comes(ref):
                 found += [self._part(ref), self._unforced(ref)]
             found.append(self._deleted_twice(ref))
-            self.gone(name)
+            self.gone(name, answered=True)
         found.append(self._listed(ref))
         return found
 
@@ -166,24 +174,29 @@ class Renting:
         ]
         return Seen("operations-list", "" if told else "empty", f"{len(told)} finished deletes of it")
 
-    def gone(self, name: str) -> None:
-        """Delete it until GET by name proves it gone; then its stops go, and the note. Raises StudioError."""
+    def gone(self, name: str, *, answered: bool = False) -> None:
+        """Delete it until GET by name proves it gone; then its stops go, and the note. Raises StudioError.
+
+        *answered*: the create call was. Else a machine may still come, which is looked for as long, its stops standing.
+        """
         zone, _, short = name.partition("/")
         ref = Ref(short, zone)
-        give_up = self._side.now() + GOES_S
+        stops = self._stops.of(ref)
+        comes_until = 0.0 if answered else max(stops.values(), default=0.0) - STOPS_S[-1] + LATE_S
+        give_up = max(self._side.now(), comes_until) + GOES_S
         late: StudioError | None = None
-        while self._machines.look(ref) is not None:
-            if self._side.now() > give_up:
-                raise late or CloudUnclear("server-error", raw="it is still there", name=short)
-            try:
-                self._machines.delete(ref)
-            except StudioError as error:
-                late = error
+        while (seen := self._machines.look(ref)) is not None or self._side.now() < comes_until:
+            if seen is not None:
+                if self._side.now() > give_up:
+                    raise late or CloudUnclear("server-error", raw="it is still there", name=short)
+                comes_until = 0.0
+                try:
+                    self._machines.delete(ref)
+                except StudioError as error:
+                    late = error
             self._pause()
-        self._stops.remove(list(self._stops.of(ref)))
+        self._stops.remove(list(stops))
         self._side.left.gone(_MACHINE, name)
 
     def _pause(self) -> None:
         time.sleep(max(0.05, 5.0 / self._side.speed))
-
-

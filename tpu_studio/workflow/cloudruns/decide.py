@@ -37,6 +37,8 @@ MAKING = "provisioning"
 STARTING = "service-disabled"
 """One that was switched on a moment ago goes on refusing for a while ("wait a few minutes", says Google)."""
 STARTING_S = 300.0
+STOPS_FRESH_S = 600.0
+"""Stops that were set earlier, by a process that then ended, are set anew: they may fire before it is there."""
 SUBMITTED_S = 30.0
 REPEAT_S = 600.0
 """For so long the same create call may be repeated: later, a machine of that name could have come and gone."""
@@ -201,7 +203,8 @@ def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:
             return Declare(_stopped(seen))
         if not gate.holds(state.gates.get(machine.ref.region), seen.now):
             return Show(machine.ref.zone)
-        return Create(machine) if machine.stops else SetStops(machine.ref.name, machine.ref.zone, machine.number)
+        fresh = machine.stops and seen.now - machine.stops_at < STOPS_FRESH_S
+        return Create(machine) if fresh else SetStops(machine.ref.name, machine.ref.zone, machine.number)
     if machine.leaving:
         return _clear(machine, seen, rules)
     if machine.ref.name not in seen.looks:

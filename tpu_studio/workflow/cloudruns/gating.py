@@ -50,7 +50,7 @@ class Gating:
         if self._may_be_starting(evidence.queue_why, run):
             return 30.0
         waived = bool(run.plan.limits.get("without_outside_stop"))
-        key = f"{run.side.project}|{evidence.queue}|{backend}"
+        key = _key(run, evidence.queue, ref)
         match gate.judge(evidence, waived=waived, proved=self._proofs.of(key, now)):
             case gate.Go(by):
                 who = (evidence.stopper or evidence.runner).email
@@ -76,9 +76,7 @@ class Gating:
         """Reads say yes of *account*; whether a task reaches Google as it, only a task shows."""
         return self._set(run, ref, queue, lambda: ({run.side.rights.trial(queue, ref, account): account}, ""))
 
-    def _set(
-        self, run: Watched, ref: Ref, queue: str, tasks_set: Callable[[], tuple[Mapping[str, str], str]]
-    ) -> float:
+    def _set(self, run: Watched, ref: Ref, queue: str, tasks_set: Callable[[], tuple[Mapping[str, str], str]]) -> float:
         name, now = run.folder.name, run.side.clock.now()
         first = self._tried.setdefault(name, now)
         try:
@@ -101,7 +99,7 @@ class Gating:
         told = {known.tasks[task]: code for task, code in answers.items()}
         match outcome:
             case gate.Go(by):
-                key = f"{run.side.project}|{known.queue}|{ref.backend}"
+                key = _key(run, known.queue, ref)
                 if known.control:
                     self._proofs.keep(key, list(by), now)
                 self._proofs.keep(f"{key}|tried", list(by), now)
@@ -121,6 +119,11 @@ class Gating:
             run.side.rights.end(list(known.tasks))
         except (CloudRefused, CloudUnclear) as error:
             _log.info("run %s: tasks of a proof stay until they are over: %s", run.folder.name, error)
+
+
+def _key(run: Watched, queue: str, ref: Ref) -> str:
+    """With the place: a project of the practice cloud may be called as one at Google."""
+    return f"{run.plan.place}|{run.side.project}|{queue}|{ref.backend}"
 
 
 class _Proofs:

@@ -28,7 +28,7 @@ class Machine:
     """One name that was, or is about to be, asked for; times in seconds since 1970, None: not yet.
 
     Attributes:
-        stops: Outside stops are set (or it was agreed to go without).
+        stops: Outside stops are set (or it was agreed to go without); ``stops_at``: when.
         asked: The create call was announced.
         outcome: Of the create call: "" (open or unclear), accepted, refused.
         unclear: An answer to a create call was lost at some time: stops stay until the very end.
@@ -48,6 +48,7 @@ class Machine:
     attempt: int
     number: int
     stops: bool = False
+    stops_at: float = 0.0
     asked: float | None = None
     request_id: str = ""
     outcome: str = ""
@@ -256,7 +257,7 @@ def _closed(state: State, event: Event) -> State:
     facts = facts if isinstance(facts, dict) else {}
     if action == "stops":
         ref = replace(known.ref, queue=str(facts.get("queue") or known.ref.queue))
-        return _put(state, replace(known, ref=ref, stops=outcome == "set"))
+        return _put(state, replace(known, ref=ref, stops=outcome == "set", stops_at=event.t))
     if action == "lease-stops":
         return _put(state, replace(known, lease_stops=True))
     if action == "create":

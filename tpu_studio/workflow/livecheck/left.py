@@ -13,7 +13,8 @@ NAME = "live-check-left.json"
 
 
 class Left:
-    """*kind*: ``task`` or ``bucket`` or ``object``; *name*: full, as the API takes it; *project*: whose."""
+    """*kind*: ``task`` or ``bucket`` or ``machine``; *name*: full, as the API takes it; *project*: whose, with its
+    place: a project of the practice cloud may be called as one at Google."""
 
     def __init__(self, home: Path, project: str) -> None:
         self._path, self._project = home / NAME, project

@@ -7,11 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from tests.fakes.clouddesk import CloudDesk, ends, killed_at
+from tests.fakes.clouddesk import CloudDesk, Killed, ends, killed_at
 from tests.fakes.skies import NOBODY, Sky, cloud_plan
 from tpu_studio.domain.sentences import say_reason
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.wire.stops import OFFSETS_S
 from tpu_studio.workflow.cloudruns import gate, gating
+from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.gate import Account, Evidence, Go, Prove, Refuse, Shown
 
 RUNNER, STOPPER = "runner@sky", "stopper@sky"
@@ -268,3 +270,54 @@ def test_a_stop_of_the_person_ends_a_proof_and_leaves_no_task(desk: CloudDesk, s
     assert sky.proving
     desk.stop()
     refused(desk, "stopped-by-user")
+
+
+def test_what_the_practice_cloud_showed_counts_nothing_at_google(desk: CloudDesk, sky: Sky) -> None:
+    """A project of the practice cloud may be called as the person's own."""
+    sky.says[STOPPER] = ("unknown", "no-grant")
+    ends(desk)
+    sky.objects.clear()
+    sky.created_names.clear()
+    there = CloudDesk(desk.home, sky, cloud_plan(place="cloud"), run="digits-k3f8")
+    there.driver = Driver(desk.home, places={"cloud": sky.place()}, journal=there.journal)
+    there.until()
+    assert sky.proofs == 2
+    there.die()
+
+
+@pytest.mark.parametrize("hours", [0.5, 8.0, 30.0, 60.0])
+def test_killed_after_its_stops_stand_a_launch_that_goes_on_later_sets_them_anew(
+    desk: CloudDesk, sky: Sky, hours: float
+) -> None:
+    """They had fired, or were about to: a machine that hung then, with the computer off, was charged without end."""
+    written: list[int] = []
+
+    def dies(name: str, done: bool) -> None:
+        written.extend([1] * (name == "journal" and len(sky.tasks) == len(OFFSETS_S)))
+        if len(written) == 3:  # the stops' intent is closed, none to create is open
+            raise Killed
+
+    sky.hook = dies
+    with pytest.raises(Killed):
+        desk.until()
+    assert [one.get("action") for one in desk.said("intent")] == ["stops"]
+    desk.die()
+    sky.hook = lambda name, done: None
+    sky.pass_time(hours * 3600.0)
+    desk.start()
+    sky.never_boots, sky.provisioning, sky.boot_s, sky.waiting_s = True, "operation", 7200.0, 5.0
+
+    def created(name: str, done: bool) -> None:
+        if name == "create" and done:
+            raise Killed
+
+    sky.hook = created
+    with pytest.raises(Killed):
+        desk.until()
+    sky.hook = lambda name, done: None
+    sky.pass_time(60 * 3600.0)  # with this computer off
+    assert sky.bill and sky.nodes == {}
+    desk.die()
+    desk.start()
+    desk.until()
+    assert sky.nodes == {} and sky.tasks == {} and desk.journal.open_intents() == []
