@@ -47,7 +47,8 @@ def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[
         )  # fmt: skip
         side = Side(
             http, plain, ends, who.project, zone, who.region, who.bucket, who.runner, who.stopper,
-            account=getattr(who.credentials, "service_account_email", "") or place, left=Left(home, f"{place}|{who.project}"),
+            account=getattr(who.credentials, "service_account_email", "") or place,
+            left=Left(home, f"{place}|{who.project}"),
             now=clock.now, speed=clock.speed, secret=(who.runner, who.stopper),
         )  # fmt: skip
         yield GoogleProber(side, stops), clock.now
