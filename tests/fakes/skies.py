@@ -78,7 +78,7 @@ class Sky:
     says: What reads say of an account (yes, no, unknown), yes where it is not named; ``why``: of that.
     codes: What the tasks of a proof show by account: NOT_FOUND where it is not named, PERMISSION_DENIED of nobody.
     queue_why: Why no queue can be had; "": it can.
-    proving: Tasks of proofs that stand, by name.
+    proving: Tasks of proofs that stand, by name; ``aimed``: at which zone.
     stopper: The account of the stops from outside; "": the runner's.
     hook: Called before and after each call of a port.
     """
@@ -110,6 +110,7 @@ class Sky:
     codes: dict[str, int | None] = field(default_factory=dict)
     queue_why: str = ""
     proving: dict[str, str] = field(default_factory=dict)
+    aimed: dict[str, str] = field(default_factory=dict)
     proofs: int = 0
     trials: int = 0
     stopper: str = "stopper@sky"
@@ -404,13 +405,14 @@ class _Rights:
         self._sky.proofs += 1
         told = {f"{queue}/tasks/ts-proof-{self._sky.proofs}-{n}": one for n, one in enumerate((NOBODY, *accounts))}
         self._sky.proving.update(told)
+        self._sky.aimed.update(dict.fromkeys(told, ref.zone))
         return told, NOBODY
 
     def trial(self, queue: str, ref: Ref, account: str) -> str:
         self._sky.hook("trial", False)
         self._sky.trials += 1
         name = f"{queue}/tasks/ts-proof-trial-{self._sky.trials}"
-        self._sky.proving[name] = account
+        self._sky.proving[name], self._sky.aimed[name] = account, ref.zone
         return name
 
     def answers(self, tasks: Sequence[str]) -> Mapping[str, int | None]:
@@ -418,7 +420,8 @@ class _Rights:
         found: dict[str, int | None] = {}
         for name in tasks:
             email = self._sky.proving.get(name, "")
-            usual = PERMISSION_DENIED if email == NOBODY else NOT_FOUND
+            denied = email == NOBODY or self._sky.aimed.get(name) in self._sky.forbidden
+            usual = PERMISSION_DENIED if denied else NOT_FOUND
             found[name] = self._sky.codes.get(email, usual) if email else GONE
         return found
 

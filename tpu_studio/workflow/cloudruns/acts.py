@@ -66,7 +66,7 @@ class Acts:
             case decide.Open():
                 return self._open(run)
             case Show(zone):
-                return self._gating.show(run, zone, rules.backend)
+                return self._gating.show(run, zone, rules.zones, rules.backend)
             case decide.Prepare():
                 return self._prepare(run)
             case decide.SetStops(name, zone, number):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 
 FILE = "stop-proofs.json"
+LOOKED_FOR = "ts-proof-look"
+"""A name that never is, to see whether a zone answers."""
 FIRST_LOOK_S = 1.0
 CONTROL_S = 300.0  # for the account without rights to be known to all of Google
 _log = logging.getLogger(__name__)
@@ -38,8 +40,11 @@ class Gating:
         self._proofs = _Proofs(home / FILE)
         self._tried: dict[str, float] = {}
 
-    def show(self, run: Watched, zone: str, backend: str) -> float:
-        """Seconds to pause by the cloud's clock, 0 to go on. Raises CloudUnclear."""
+    def show(self, run: Watched, zone: str, zones: Sequence[str], backend: str) -> float:
+        """For a machine in *zone*; a proof may be asked for in any of the run's *zones*, for rights are the project's.
+
+        Seconds to pause by the cloud's clock, 0 to go on. Raises CloudUnclear.
+        """
         ref, now = Ref("", zone, backend), run.side.clock.now()
         known = run.state.gates.get(ref.region)
         if known is not None and known.answer == "proving":
@@ -55,12 +60,12 @@ class Gating:
             case gate.Go(by):
                 who = (evidence.stopper or evidence.runner).email
                 if not waived and who not in self._proofs.of(f"{key}|tried", now, gate.TRIED_S):
-                    return self._try(run, ref, evidence.queue, who)
+                    return self._try(run, ref, zones, evidence.queue, who)
                 self._say(run, ref, "shown", queue=evidence.queue, accounts=dict(by))
             case gate.Refuse(reason, facts):
                 self._declare(run, reason, facts)
             case gate.Prove(accounts):
-                return self._begin(run, ref, evidence.queue, accounts)
+                return self._begin(run, ref, zones, evidence.queue, accounts)
         return 0.0
 
     def end(self, run: Watched) -> None:
@@ -69,18 +74,26 @@ class Gating:
             if known.answer == "proving":
                 self._end(run, known)
 
-    def _begin(self, run: Watched, ref: Ref, queue: str, accounts: tuple[str, ...]) -> float:
-        return self._set(run, ref, queue, lambda: run.side.rights.begin(queue, ref, accounts))
+    def _begin(self, run: Watched, ref: Ref, zones: Sequence[str], queue: str, accounts: tuple[str, ...]) -> float:
+        return self._set(run, ref, zones, queue, lambda at: run.side.rights.begin(queue, at, accounts))
 
-    def _try(self, run: Watched, ref: Ref, queue: str, account: str) -> float:
+    def _try(self, run: Watched, ref: Ref, zones: Sequence[str], queue: str, account: str) -> float:
         """Reads say yes of *account*; whether a task reaches Google as it, only a task shows."""
-        return self._set(run, ref, queue, lambda: ({run.side.rights.trial(queue, ref, account): account}, ""))
+        return self._set(run, ref, zones, queue, lambda at: ({run.side.rights.trial(queue, at, account): account}, ""))
 
-    def _set(self, run: Watched, ref: Ref, queue: str, tasks_set: Callable[[], tuple[Mapping[str, str], str]]) -> float:
+    def _set(
+        self, run: Watched, ref: Ref, zones: Sequence[str], queue: str,
+        tasks_set: Callable[[Ref], tuple[Mapping[str, str], str]],
+    ) -> float:  # fmt: skip
         name, now = run.folder.name, run.side.clock.now()
         first = self._tried.setdefault(name, now)
         try:
-            tasks, control = tasks_set()
+            at = _answering(run, ref, zones)
+        except CloudRefused as error:
+            self._declare(run, Reason.LAUNCH_REFUSED, {**error.facts, "error": error.id, "zone": ref.zone})
+            return 0.0
+        try:
+            tasks, control = tasks_set(at)
         except CloudRefused as error:
             if now - first < CONTROL_S:
                 return 2 * gate.LOOK_EVERY_S
@@ -119,6 +132,24 @@ class Gating:
             run.side.rights.end(list(known.tasks))
         except (CloudRefused, CloudUnclear) as error:
             _log.info("run %s: tasks of a proof stay until they are over: %s", run.folder.name, error)
+
+
+def _answering(run: Watched, ref: Ref, zones: Sequence[str]) -> Ref:
+    """*ref*, or the like in another of *zones*: one that is closed to the project answers everybody with 403, so that
+    a proof there would say of an account with rights that it has none.
+
+    Raises CloudRefused: all of them are closed.
+    """
+    refusal: CloudRefused | None = None
+    for zone in dict.fromkeys((ref.zone, *zones)):
+        try:
+            run.side.machines[ref.backend].look(Ref(LOOKED_FOR, zone, ref.backend))
+        except CloudRefused as error:
+            if error.id == "zone-not-allowed":
+                refusal = refusal or error
+                continue
+        return Ref(ref.name, zone, ref.backend)
+    raise refusal or CloudRefused("zone-not-allowed", zone=ref.zone)
 
 
 def _key(run: Watched, queue: str, ref: Ref) -> str:

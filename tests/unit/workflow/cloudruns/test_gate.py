@@ -321,3 +321,23 @@ def test_killed_after_its_stops_stand_a_launch_that_goes_on_later_sets_them_anew
     desk.start()
     desk.until()
     assert sky.nodes == {} and sky.tasks == {} and desk.journal.open_intents() == []
+
+
+@pytest.mark.parametrize("says", ["yes", "unknown"])
+def test_a_zone_that_is_closed_to_the_project_says_nothing_of_the_accounts(
+    desk: CloudDesk, sky: Sky, says: str
+) -> None:
+    """It answers everybody with 403: the proof is asked for in the run's next zone, and so is the machine."""
+    sky.says[STOPPER] = (says, "" if says == "yes" else "no-grant")
+    sky.forbidden.add("us-west4-a")
+    two = cloud_plan(zones=("us-west4-a", "us-central1-a"))
+    desk.__init__(desk.home / "two", sky, two)  # type: ignore[misc]
+    ends(desk)
+    assert set(sky.aimed.values()) == {"us-central1-a"}
+
+
+def test_where_every_zone_is_closed_it_is_that_what_is_said_and_at_once(desk: CloudDesk, sky: Sky) -> None:
+    sky.forbidden.add("us-west4-a")
+    began = sky.now
+    refused(desk, "launch-refused")
+    assert (desk.state.end or {}).get("facts")["error"] == "zone-not-allowed" and sky.now - began < 60.0
