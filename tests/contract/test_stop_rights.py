@@ -81,6 +81,18 @@ def test_a_right_under_a_condition_is_none(practice: Practice) -> None:
     assert told(evidence(practice)) == [("no", "conditional"), ("no", "conditional")]
 
 
+def test_the_status_of_an_attempt_that_is_still_on_its_way_means_nothing(practice: Practice) -> None:
+    """Discovery cloudtasks.v2: without a responseTime the responseStatus is meaningless."""
+    queue, rights = evidence(practice).queue, side_of(practice).rights
+    name = rights.trial(queue, ZONE, practice.cloud.settings.stopper)
+    eventually(lambda: rights.answers([name])[name] == 5)
+    record = practice.cloud.db.get("task", name) or {}
+    last = record["shown"]["lastAttempt"]
+    practice.cloud.db.put("task", name, {**record, "due": 1e12, "shown": {
+        **record["shown"], "lastAttempt": {key: last[key] for key in last if key != "responseTime"}}})  # fmt: skip
+    assert rights.answers([name]) == {name: None}
+
+
 def test_a_role_that_somebody_emptied_is_no_yes(practice: Practice) -> None:
     settings = practice.cloud.settings
     role = f"/v1/projects/{settings.project}/roles/tpuStudioStopper?updateMask=includedPermissions"

@@ -89,7 +89,8 @@ class CloudStopRights:
                     raise
                 found[name] = GONE
                 continue
-            status = told.get("responseStatus")
+            # While an attempt is on its way there is no responseTime, and Google calls its status meaningless.
+            status = told.get("responseStatus") if told.get("responseTime") else None
             found[name] = int(status.get("code") or 0) if isinstance(status, Mapping) else None
         return found
 

@@ -59,7 +59,8 @@ class Sender:
                 record["shown"]["dispatchCount"] = record["shown"].get("dispatchCount", 0) + 1
                 record["shown"].setdefault("firstAttempt", {"dispatchTime": moment})
                 planned = record["shown"]["scheduleTime"]
-                record["shown"]["lastAttempt"] = {"scheduleTime": planned, "dispatchTime": moment}
+                # Without responseTime the status means nothing (discovery cloudtasks.v2: Attempt.responseStatus).
+                record["shown"]["lastAttempt"] = {"scheduleTime": planned, "dispatchTime": moment, "responseStatus": {}}
                 self._cloud.db.put("task", name, record)
         if record is None:
             with self._lock:
@@ -136,6 +137,7 @@ class Sender:
             hides = cloud.doubts.way("task-last-attempt") == "untold"
             if code:
                 record["shown"]["responseCount"] = record["shown"].get("responseCount", 0) + 1
+            record["shown"]["lastAttempt"].pop("responseStatus", None)
             record["shown"]["lastAttempt"] |= {"responseTime": cloud.clock.rfc3339(now)} if hides else {
                 "responseTime": cloud.clock.rfc3339(now),
                 "responseStatus": {"code": _HTTP_TO_RPC.get(code, 2 if code else 14),

@@ -65,7 +65,8 @@ def _fired(side: Side, name: str) -> tuple[int | None, str]:
         answer = side.ask("GET", f"{side.ends.tasks}/v2/{name}")
         if answer.status == 404:
             return None, "404"
-        status = (side.need(answer).body.get("lastAttempt") or {}).get("responseStatus")
+        last = side.need(answer).body.get("lastAttempt") or {}
+        status = last.get("responseStatus") if last.get("responseTime") else None  # or it means nothing yet
         if status:
             return int(status.get("code", 0)), side.without_names(str(dict(status)))
         time.sleep(max(0.05, 2.0 / side.speed))
