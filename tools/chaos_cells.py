@@ -303,17 +303,19 @@ def _account() -> list[Cell]:
              settle=(("token-revoked", 2.0),))
         for phase in PHASES
     ]  # fmt: skip
-    refused = ("launch-refused", "quota-exceeded", "no-outside-stop", "stops-unproved", "upload-failed")
-    for fault in ("billing-off", "act-as-missing", "org-policy", "tasks-refused:times=0"):
-        cells.append(Cell(fault, faults=(("submit", fault),), ends=refused))
+    for fault, end in (
+        ("billing-off", "launch-refused"), ("act-as-missing", "no-outside-stop"), ("org-policy", "launch-refused"),
+        ("tasks-refused:times=0", "no-outside-stop"),
+    ):  # fmt: skip
+        cells.append(Cell(fault, faults=(("submit", fault),), ends=(end,)))
     cells.append(Cell("service-disabled, switched on after some seconds", faults=(("submit", "service-disabled"),),
                       settle=(("service-disabled", 3.0),)))  # fmt: skip
     for service, ends in (("tpu", ("launch-refused",)), ("cloudtasks", ("no-outside-stop",))):
         cells.append(Cell(f"service-disabled, {service} left off", ends=ends, speed=60.0,
                           faults=(("submit", f"service-disabled:service={service}.googleapis.com"),)))  # fmt: skip
-    cells.append(Cell("service-disabled, storage left off", ends=refused, speed=60.0,
+    cells.append(Cell("service-disabled, storage left off", ends=("launch-refused",), speed=60.0,
                       faults=(("submit", "service-disabled:service=storage.googleapis.com"),)))  # fmt: skip
-    cells.append(Cell("tasks-refused three times", faults=(("submit", "tasks-refused"),), ends=(*refused, "completed")))
+    cells.append(Cell("tasks-refused three times", faults=(("submit", "tasks-refused"),)))
     return cells
 
 

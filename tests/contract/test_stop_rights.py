@@ -52,7 +52,8 @@ def proof(practice: Practice, accounts: list[str], backend: str = "tpu") -> tupl
     eventually(begin)
     tasks, control = begun[0]
     eventually(lambda: None not in rights.answers(list(tasks)).values())
-    return Shown("proving", 0.0, queue, tasks, control), dict(rights.answers(list(tasks)))
+    runner = practice.cloud.settings.runner
+    return Shown("proving", 0.0, queue, tasks, control, runner), dict(rights.answers(list(tasks)))
 
 
 def test_an_account_that_is_set_up_says_yes_and_its_queue_runs(practice: Practice) -> None:
@@ -139,7 +140,7 @@ def test_an_account_without_the_right_is_refused_by_its_proof(start_practice: St
     shown, answers = proof(practice, [runner])
     assert gate.read(shown, answers, 0.0) is None
     refused = gate.read(shown, answers, gate.PROOF_S)
-    assert isinstance(refused, Refuse) and refused.facts == {"account": runner, "why": "denied"}
+    assert isinstance(refused, Refuse) and refused.facts == {"account": runner, "which": "runner", "why": "denied"}
 
 
 def test_an_account_without_rights_that_has_some_makes_the_proof_void(start_practice: Start) -> None:

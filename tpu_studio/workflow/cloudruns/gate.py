@@ -62,13 +62,15 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Shown:
-    """What the records say of a region. *answer*: shown, or proving with *tasks*: name → account."""
+    """What the records say of a region. *answer*: shown, or proving with *tasks*: name → account. *runner*: which of
+    the accounts is the machine's own."""
 
     answer: str
     t: float
     queue: str = ""
     tasks: Mapping[str, str] = field(default_factory=dict)
     control: str = ""
+    runner: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def read(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Re
         return None
     denied = [email for email, code in codes.items() if code == PERMISSION_DENIED]
     if denied and control == PERMISSION_DENIED:
-        return Refuse(Reason.STOPS_UNPROVED, {"account": denied[0], "why": "denied"})
+        return _denied(denied[0], shown)
     return Refuse(Reason.NO_OUTSIDE_STOP, {"error": "proof-silent", "raw": "the tasks of the proof told nothing"})
 
 
@@ -139,9 +141,14 @@ def _tried(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | 
     if now - shown.t < PROOF_S:
         return None
     if code == PERMISSION_DENIED:
-        return Refuse(Reason.STOPS_UNPROVED, {"account": email, "why": "denied", "which": "stopper"})
+        return _denied(email, shown)
     error = "proof-silent" if code is None else "trial-refused"
     return Refuse(Reason.NO_OUTSIDE_STOP, {"error": error, "raw": f"the call of a task ended with code {code}"})
+
+
+def _denied(email: str, shown: Shown) -> Refuse:
+    which = "runner" if email == shown.runner else "stopper"
+    return Refuse(Reason.STOPS_UNPROVED, {"account": email, "which": which, "why": "denied"})
 
 
 def _of(account: Account, evidence: Evidence) -> dict[str, Any]:

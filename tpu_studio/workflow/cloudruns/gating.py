@@ -21,6 +21,7 @@ from tpu_studio.workflow.cloudruns.recording import Records, Watched
 FILE = "stop-proofs.json"
 LOOKED_FOR = "ts-proof-look"
 """A name that never is, to see whether a zone answers."""
+_OF_EVERYBODY = ("service-disabled", "billing-off", "org-policy")  # in every zone, whoever asks
 FIRST_LOOK_S = 1.0
 CONTROL_S = 300.0  # for the account without rights to be known to all of Google
 _log = logging.getLogger(__name__)
@@ -60,12 +61,12 @@ class Gating:
             case gate.Go(by):
                 who = (evidence.stopper or evidence.runner).email
                 if not waived and who not in self._proofs.of(f"{key}|tried", now, gate.TRIED_S):
-                    return self._try(run, ref, zones, evidence.queue, who)
+                    return self._try(run, ref, zones, evidence, who)
                 self._say(run, ref, "shown", queue=evidence.queue, accounts=dict(by))
             case gate.Refuse(reason, facts):
                 self._declare(run, reason, facts)
             case gate.Prove(accounts):
-                return self._begin(run, ref, zones, evidence.queue, accounts)
+                return self._begin(run, ref, zones, evidence, accounts)
         return 0.0
 
     def end(self, run: Watched) -> None:
@@ -74,15 +75,19 @@ class Gating:
             if known.answer == "proving":
                 self._end(run, known)
 
-    def _begin(self, run: Watched, ref: Ref, zones: Sequence[str], queue: str, accounts: tuple[str, ...]) -> float:
-        return self._set(run, ref, zones, queue, lambda at: run.side.rights.begin(queue, at, accounts))
+    def _begin(
+        self, run: Watched, ref: Ref, zones: Sequence[str], evidence: gate.Evidence, accounts: tuple[str, ...]
+    ) -> float:
+        rights, queue = run.side.rights, evidence.queue
+        return self._set(run, ref, zones, evidence, lambda at: rights.begin(queue, at, accounts))
 
-    def _try(self, run: Watched, ref: Ref, zones: Sequence[str], queue: str, account: str) -> float:
+    def _try(self, run: Watched, ref: Ref, zones: Sequence[str], evidence: gate.Evidence, account: str) -> float:
         """Reads say yes of *account*; whether a task reaches Google as it, only a task shows."""
-        return self._set(run, ref, zones, queue, lambda at: ({run.side.rights.trial(queue, at, account): account}, ""))
+        rights, queue = run.side.rights, evidence.queue
+        return self._set(run, ref, zones, evidence, lambda at: ({rights.trial(queue, at, account): account}, ""))
 
     def _set(
-        self, run: Watched, ref: Ref, zones: Sequence[str], queue: str,
+        self, run: Watched, ref: Ref, zones: Sequence[str], evidence: gate.Evidence,
         tasks_set: Callable[[Ref], tuple[Mapping[str, str], str]],
     ) -> float:  # fmt: skip
         name, now = run.folder.name, run.side.clock.now()
@@ -90,6 +95,8 @@ class Gating:
         try:
             at = _answering(run, ref, zones)
         except CloudRefused as error:
+            if self._may_be_starting(error.id, run):
+                return 30.0
             self._declare(run, Reason.LAUNCH_REFUSED, {**error.facts, "error": error.id, "zone": ref.zone})
             return 0.0
         try:
@@ -100,7 +107,8 @@ class Gating:
             self._declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id, "proof": True})
             return 0.0
         self._tried.pop(name, None)
-        self._say(run, ref, "proving", queue=queue, tasks=dict(tasks), control=control)
+        runner = evidence.runner.email
+        self._say(run, ref, "proving", queue=evidence.queue, runner=runner, tasks=dict(tasks), control=control)
         return FIRST_LOOK_S
 
     def _follow(self, run: Watched, ref: Ref, known: gate.Shown) -> float:
@@ -138,13 +146,15 @@ def _answering(run: Watched, ref: Ref, zones: Sequence[str]) -> Ref:
     """*ref*, or the like in another of *zones*: one that is closed to the project answers everybody with 403, so that
     a proof there would say of an account with rights that it has none.
 
-    Raises CloudRefused: all of them are closed.
+    Raises CloudRefused: all of them are closed; the service or the project's billing is off.
     """
     refusal: CloudRefused | None = None
     for zone in dict.fromkeys((ref.zone, *zones)):
         try:
             run.side.machines[ref.backend].look(Ref(LOOKED_FOR, zone, ref.backend))
         except CloudRefused as error:
+            if error.id in _OF_EVERYBODY:
+                raise
             if error.id == "zone-not-allowed":
                 refusal = refusal or error
                 continue

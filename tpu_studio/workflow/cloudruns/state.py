@@ -7,7 +7,8 @@ one knows what the first did. `State` is what ``decide`` decides on, together wi
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
     deleted {name, proof, made, created, billed_until, billed_least, billed_most}   stops-removed {name, left}
     attempt-over {attempt, reason}   again {attempt}   settled {}
-    gate {region, backend, answer (shown | proving | proved | refused), queue, accounts, tasks, control, codes}
+    gate {region, backend, answer (shown | proving | proved | refused), queue, runner, accounts, tasks, control,
+         codes}
 """
 
 from __future__ import annotations
@@ -355,8 +356,9 @@ def _gate(state: State, event: Event) -> State:
         return replace(state, gates=known)
     answer = "proving" if answer == "proving" else "shown"
     queue, control = str(event.get("queue") or ""), str(event.get("control") or "")
+    runner = str(event.get("runner") or "")
     since = event.t if answer == "shown" and not state.tried else state.since  # a proof is no waiting for capacity
-    return replace(state, since=since, gates={**known, region: Shown(answer, event.t, queue, tasks, control)})
+    return replace(state, since=since, gates={**known, region: Shown(answer, event.t, queue, tasks, control, runner)})
 
 
 def _again(state: State, event: Event) -> State:

@@ -10,6 +10,7 @@ import pytest
 from tests.fakes.clouddesk import CloudDesk, Killed, ends, killed_at
 from tests.fakes.skies import NOBODY, Sky, cloud_plan
 from tpu_studio.domain.sentences import say_reason
+from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.stops import OFFSETS_S
 from tpu_studio.workflow.cloudruns import gate, gating
@@ -184,6 +185,34 @@ def test_a_proof_is_no_waiting_for_capacity(desk: CloudDesk, sky: Sky, code: int
         desk.turn()
     sky.codes[RUNNER] = code
     ends(desk, "completed" if code == 5 else "stops-unproved")
+
+
+@pytest.mark.parametrize(("who", "which"), [(RUNNER, "runner"), (STOPPER, "stopper")])
+def test_a_proof_that_is_refused_says_whose(desk: CloudDesk, sky: Sky, who: str, which: str) -> None:
+    sky.says[who], sky.codes[who] = ("unknown", "no-grant"), 7
+    refused(desk, "stops-unproved")
+    end = desk.state.end
+    assert end is not None and end.get("facts")["which"] == which
+
+
+@pytest.mark.parametrize("comes", [True, False])
+def test_a_service_that_is_off_is_no_missing_right(desk: CloudDesk, sky: Sky, comes: bool) -> None:
+    """Its 403 is everybody's; one that was just switched on answers so for some minutes."""
+    off = True
+
+    def hook(name: str, done: bool) -> None:
+        if name == "look" and not done and off:
+            raise CloudRefused("service-disabled", service="tpu.googleapis.com", raw="is off")
+
+    sky.hook = hook
+    sky.codes[STOPPER] = 7
+    for _ in range(4):
+        desk.turn()
+    assert desk.state.end is None and sky.proving == {}
+    if comes:
+        off = False
+        sky.codes.clear()
+    ends(desk, "completed" if comes else "launch-refused")
 
 
 def test_a_404_that_everybody_is_told_proves_nothing(desk: CloudDesk, sky: Sky) -> None:
