@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -306,3 +307,15 @@ def test_every_pair_that_the_catalogue_allows_has_an_environment() -> None:
     assert runtime("jax", "v5e") == "v2-alpha-tpuv5-lite" and runtime("jax", "tpu7x") == ""
     with pytest.raises(CloudRefused):
         environment("tensorflow", "tpu7x")
+
+
+@pytest.mark.parametrize("table", ["vm.json", "colab.json"])
+def test_what_a_machine_installs_can_write_all_of_a_result(table: str) -> None:
+    """Each result has TensorFlow's format beside Keras's, also after JAX; the engine has the versions seen together."""
+    locked = dict(re.findall(r"^([\w-]+)==([\w.]+)", resource_path("engine", "lock.txt").read_text("utf-8"), re.M))
+    for one in json.loads(resource_path("catalogue", table).read_text("utf-8"))["environments"]:
+        pins = dict(package.split("==") for package in one["packages"])
+        assert pins.keys() & {"tensorflow-cpu", "tensorflow-tpu"}, one["framework"]
+        if one["framework"] == "jax":
+            there = pins.keys() & locked.keys()
+            assert "tensorflow-cpu" in there and {name: locked[name] for name in there} == {n: pins[n] for n in there}
