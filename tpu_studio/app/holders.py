@@ -223,10 +223,11 @@ class PlanHolder(Holder):
         return outlives(known.kind, known.until, time.time(), longest_s(plan)) if plan.place == "cloud" else ""
 
     def _open_account(self) -> None:
-        """To the account at Google; a notice leads back, for “New run” would begin anew."""
+        """To the account at the place of the plan; a notice leads back, for “New run” would begin anew."""
         shell = self._studio.shell
-        if self._studio.account.state.value.place != "cloud":
-            self._studio.account.show("cloud")
+        place = "practice" if self.model.state.value.job["where.place"] == "practice" else "cloud"
+        if self._studio.account.state.value.place != place:
+            self._studio.account.show(place)
         shell.go("account")
         shell.close_notice(self._kept)
         self._kept = shell.notify(

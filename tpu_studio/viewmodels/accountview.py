@@ -237,7 +237,10 @@ class AccountView:
             return f"Next: {row.button}."
         if any(row.recent for row in self.rows):
             return "Nothing to press: Google needs a few minutes, and this looks again by itself."
-        return "" if self.ready else "Next: Check again."
+        if self.ready:
+            place = "Practice cloud" if self.place == "practice" else "Google Cloud"
+            return f"Next: New run; its step Where has {place}."
+        return "Next: Check again."
 
     def row(self, id: str) -> Row | None:
         return next((row for row in self.rows if row.id == id), None)

@@ -143,10 +143,10 @@ class Starting(PlanBase):
         self._draw(problem=None)
 
     def answer_problem(self) -> None:
-        """The button of the problem beside Start: to the Account page where signing in helps, else only away."""
+        """The button of the problem beside Start: to the Account page where that mends it, else only away."""
         problem = self.state.value.problem
         self.dismiss()
-        if problem is not None and problem.signing_in_helps:
+        if problem is not None and problem.account_button:
             self.open_account()
 
     def _launch(self, reviewed: Plan | None = None) -> None:

@@ -13,6 +13,7 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.secrets import without_secrets
 
 SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone", "two-step-needed"})
+NOT_READY = "cloud-not-ready"
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,9 @@ class Problem:
         return " ".join(part for part in (self.meaning, self.action) if part)
 
     @property
-    def signing_in_helps(self) -> bool:
-        """The Account page mends it: nobody is signed in to Google, or no longer."""
-        return self.id in SIGNED_OUT
+    def account_button(self) -> str:
+        """What the button says where the Account page mends it: nobody is signed in, or something is missing there."""
+        return "Sign in" if self.id in SIGNED_OUT else "Open account" if self.id == NOT_READY else ""
 
 
 def only_reading(error: StudioError) -> Problem:

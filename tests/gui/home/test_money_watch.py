@@ -60,6 +60,16 @@ def test_the_plan_is_kept_while_its_account_is_put_right(studio, qtbot):
     assert studio.shell.state.value.page == "plan" and plan.model.state.value.complete
 
 
+def test_what_a_practice_plan_lacks_is_put_right_at_the_practice_account(studio, qtbot):
+    studio.shell.new_run_at("practice")
+    plan = studio.window.page("plan")
+    qtbot.waitUntil(lambda: plan.model.state.value.job["where.place"] == "practice", timeout=10_000)
+    shown: list[str] = []
+    studio.studio.account.show = shown.append
+    plan.model.open_account()
+    assert studio.shell.state.value.page == "account" and shown[:1] == ["practice"]
+
+
 def test_a_sweep_at_the_start_tells_what_no_run_needs(studio, qtbot, monkeypatch: pytest.MonkeyPatch):
     left = sweep_row(Item("node", "ts-old-aaaa-a1-t1", "us-west4-a", True, 1.2, "READY"), ())
     monkeypatch.setattr(money, "_left", lambda home, going_on: [left])

@@ -17,7 +17,7 @@ from tpu_studio.gui.plan.consent import AGREE, DECLINE, ConsentDialog
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
 from tpu_studio.viewmodels.engine import Bar, EngineView
-from tpu_studio.wire.errors import DataError, RunError, SignedOut
+from tpu_studio.wire.errors import DataError, NotReady, RunError, SignedOut, StudioError
 
 
 def test_data_that_cannot_be_read_is_told_with_a_way_out(qtbot: QtBot, page: PlanPage, world: World):
@@ -123,16 +123,22 @@ def test_a_launch_that_fails_is_told_above_the_button(qtbot: QtBot, page: PlanPa
     assert page.card.start.problem.title.text() == "The disk is full"
 
 
-def test_who_is_not_signed_in_comes_to_the_account_page_with_one_click(qtbot: QtBot, page: PlanPage, world: World):
+@pytest.mark.parametrize(
+    ("trouble", "button"),
+    [(SignedOut("signed-out"), "Sign in"), (NotReady("cloud-not-ready", raw="No project is chosen"), "Open account")],
+)
+def test_what_the_account_lacks_leads_to_the_account_page_with_one_click(
+    qtbot: QtBot, page: PlanPage, world: World, trouble: StudioError, button: str
+):
     opened: list[str] = []
     world.model.open_account = lambda: opened.append("account")
-    world.launch_trouble = SignedOut("signed-out")
+    world.launch_trouble = trouble
     world.model.choose_data("digits", None)
     for width, box in ((1300, page.card.start), (900, page.bar)):
         as_wide_as(page, width)
         qtbot.mouseClick(box.button, Qt.MouseButton.LeftButton)
         assert box.problem.isVisible() and box.problem.button is not None
-        assert box.problem.button.text() == "Sign in"
+        assert box.problem.button.text() == button
         qtbot.mouseClick(box.problem.button, Qt.MouseButton.LeftButton)
         assert not box.problem.isVisible()
     assert opened == ["account", "account"]

@@ -34,7 +34,7 @@ FITS_ICON = {"ok": "check", "warn": "triangle-alert", "bad": "circle-x"}
 def _tell(note: TallNote, problem: Problem) -> None:
     note.set_words(problem.title, problem.text)
     if note.button is not None:
-        note.button.setText("Sign in" if problem.signing_in_helps else "Close")
+        note.button.setText(problem.account_button or "Close")
 
 
 def _draw_cancel(button: Button, engine: EngineView) -> None:
