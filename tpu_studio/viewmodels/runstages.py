@@ -49,6 +49,7 @@ class Stage:
 def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
     """The timeline: real durations under what is done, "about" under what is to come; training is wider."""
     last = max((phase.order for phase in view.spans), default=-1)
+    reached = max((phase.order for phase in view.spans if phase is not Phase.SAVING), default=-1)  # saved at any end
     failed = view.end is not None and view.end.status is Status.FAILED
     begun_last = max(view.spans, key=lambda phase: view.spans[phase].start, default=None)
     told = []
@@ -56,7 +57,7 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
         span = view.spans.get(phase)
         weight = 3 if phase is Phase.TRAINING else 1
         if span is None:
-            skipped = phase.order < last
+            skipped = phase.order < (last if view.end is None or view.end.status is Status.FINISHED else reached)
             told.append(
                 Stage(
                     title,

@@ -13,7 +13,7 @@ import pytest
 from tests.fakes.tasks import InlineTasks
 from tests.fakes.views import view_of
 from tpu_studio.domain.folding import apply
-from tpu_studio.domain.run import End, RunView
+from tpu_studio.domain.run import End, RunView, Span
 from tpu_studio.domain.sentences import say_notice
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunViewModel
@@ -186,6 +186,17 @@ def test_before_training_its_stage_tells_the_time_of_the_training_alone():
     plan = replace(PLAN, basis={"training_s": {"low": 5.0, "expected": 9.0, "high": 16.0}})
     assert stages(facts_of(plan), RunView(), 0)[3].caption == "about 9 s"
     assert stages(facts_of(PLAN), RunView(), 0)[3].caption == ""  # a plan of an older version does not say
+
+
+def test_a_run_that_broke_off_while_compiling_does_not_say_that_training_was_not_needed():
+    spans = {Phase.COMPILING: Span(1.0, 9.0), Phase.SAVING: Span(9.0, 9.3)}
+    broke = Reason.TRAINER_STUCK
+    end = End(9.3, broke.status, broke, steps=0, final={}, facts={})
+    told = {one.title: one for one in stages(facts_of(PLAN), RunView(spans=spans, end=end), 10.0)}
+    assert (told["Training"].state, told["Training"].caption) == ("ahead", "")
+    whole = replace(end, status=Reason.COMPLETED.status, reason=Reason.COMPLETED)
+    told = {one.title: one for one in stages(facts_of(PLAN), RunView(spans=spans, end=whole), 10.0)}
+    assert (told["Training"].state, told["Training"].caption) == ("done", "not needed")  # taken up after its last step
 
 
 def test_a_run_on_this_computer_says_nothing_of_chips(page: RunViewModel, watched: Watched):
