@@ -40,6 +40,7 @@ class Machine:
         gone: GET by name has proved it absent.
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
+        coming: When a look first saw it PROVISIONING without a node yet: that may be charged (`provisioning-free`).
         first: createTime of the first node in its place: one that vanished while it was provisioned may be billed.
         spoke: When it was there and ready at the latest: billing may begin with READY.
         made: Something was really there.
@@ -72,6 +73,7 @@ class Machine:
     billed_least: float | None = None
     billed_most: float | None = None
     first: float | None = None
+    coming: float | None = None
     spoke: float | None = None
     made: bool = False
     stops_removed: bool = False
@@ -98,12 +100,15 @@ class Machine:
         """Seconds that are charged at least and at most, whichever way Google counts (docs/live-checks.md)."""
         seconds = self.billed_s(now)
         created = self.created
-        if self.gone is None or created is None:
+        waits = [self.asked] if self.ref.backend == "compute" and self.asked is not None and self.made else []
+        if self.gone is None or (created is None and not waits):
             return seconds, seconds
         until = self.billed_until or self.gone
+        if created is None:  # a flex-start that waited in vain (doubt flex-pending-free)
+            return 0.0, max(0.0, until - waits[0])
         ready = [one for one in (self.ready, self.spoke) if one is not None]
         least = (self.billed_least or until) - max(created, min(ready, default=created))
-        most = (self.billed_most or until) - min(created, self.first or created)
+        most = (self.billed_most or until) - min(created, self.first or created, self.coming or created, *waits)
         return max(0.0, min(least, seconds)), max(most, seconds)
 
     def _charged_s(self, until: float) -> float:
@@ -298,6 +303,7 @@ def _cloud(state: State, event: Event) -> State:
             # A node that vanishes while provisioning is not billed: the one in its place is.
             created=created or known.created if known.ready is None else known.created or created,
             first=known.first or created,
+            coming=known.coming or (event.t if seen == "provisioning" and created is None else None),
             node_gone=known.node_gone or event.t if over else None if works else known.node_gone,
             ready=event.t if seen == "ready" and known.ready is None else known.ready,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.skies import RATE, Sky
 from tests.unit.workflow.cloudruns.test_mended import receipt
 from tpu_studio.wire.errors import CloudUnclear
-from tpu_studio.wire.events import from_record
+from tpu_studio.wire.events import Event, from_record
 from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
 from tpu_studio.workflow.cloudruns.ports import Deletion, Ref
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, fold
@@ -66,6 +67,29 @@ def test_billing_may_begin_with_ready_and_a_node_that_vanished_while_it_was_made
     assert one.billed_between_s(T + 9000) == (530, 910)
 
 
+def test_what_was_provisioning_before_there_was_a_node_may_be_charged() -> None:
+    """The doubt `provisioning-free`."""
+    events = [
+        Event(T, "intent", {"action": "create", "name": "ts-run-a1-t1", "zone": "us-west4-a", "attempt": 1}),
+        Event(T + 100, "cloud", {"name": "ts-run-a1-t1", "state": "provisioning", "created": None}),
+        Event(T + 900, "cloud", {"name": "ts-run-a1-t1", "state": "ready", "created": T + 800.0}),
+        Event(T + 2000, "deleted", {"name": "ts-run-a1-t1", "billed_until": T + 1900.0, "created": T + 800.0}),
+    ]
+    one = fold(events).machines[0]
+    assert one.billed_s(T + 9000) == 1100 and one.billed_between_s(T + 9000)[1] == 1800
+
+
+def test_a_flex_start_of_compute_engine_may_be_charged_while_it_waits() -> None:
+    """The doubt `flex-pending-free`; one that waited in vain, too."""
+    came = Machine(Ref("ts-run-a1-t1", "us-east5-a", "compute"), 1, 1, made=True, asked=T - 3600, created=T, ready=T,
+                   gone=T + 700, billed_until=T + 600)  # fmt: skip
+    assert came.billed_s(T + 9000) == 600 and came.billed_between_s(T + 9000) == (600, 4200)
+    in_vain = replace(came, created=None, ready=None, billed_until=None)
+    assert in_vain.billed_s(T + 9000) == 0 and in_vain.billed_between_s(T + 9000) == (0, 4300)
+    refused = replace(in_vain, made=False)
+    assert refused.billed_between_s(T + 9000) == (0, 0)
+
+
 def test_a_machine_that_was_warned_lasts_for_the_notice_unless_it_was_missed_before() -> None:
     warned = spoke(605, preempted=True, warned=T + 600)
     assert told(guard=warned).likely == T + 630
@@ -104,11 +128,13 @@ def test_a_machine_that_vanished_while_nobody_looked_is_shown_with_a_range_that_
 
 
 def test_the_range_of_a_run_that_ended_as_it_should_leaves_out_only_what_may_be_free(desk: CloudDesk, sky: Sky) -> None:
-    """Until it is READY, and while it is deleted: whether Google charges those minutes is a doubt."""
+    """Before it is READY, and while it is deleted: whether Google charges those minutes is a doubt."""
     sky.tells_ends = True
     desk.until()
     paper = receipt(desk)
-    assert paper["usd"] == paper["usd_at_most"] == pytest.approx(sky.usd_billed(), rel=0.01)
+    assert paper["usd"] == pytest.approx(sky.usd_billed(), rel=0.01)
+    made = paper["made"][0]  # PROVISIONING before there is a node may be charged, too
+    assert 0.0 <= made["billed_at_most_s"] - made["billed_s"] <= 30.0
     (made,) = paper["made"]
     assert paper["usd_at_least"] == pytest.approx(made["billed_at_least_s"] / 3600.0 * RATE, abs=1e-5)
     assert 0 < made["billed_s"] - made["billed_at_least_s"] < 600
