@@ -29,6 +29,7 @@ from tpu_studio.practice.tpu_checks import (
     wanted_record,
     wrong_state,
 )
+from tpu_studio.practice.tpu_deletion import undeletable
 from tpu_studio.practice.tpu_show import NODE, QR
 from tpu_studio.practice.tpu_vms import STOP_S, Machines
 
@@ -137,7 +138,7 @@ class Life:
             if self._cloud.doubts.way("second-delete"):
                 raise wrong_state(not_while("DELETING"))
             return str(record["operation"])
-        refused = self._undeletable(record, force)
+        refused = undeletable(self._cloud, record, force)
         now = self._clock.now()
         operation = self._operations.begin(name.partition("/queuedResources/")[0], name, "delete", version)
         if refused:
@@ -150,21 +151,6 @@ class Life:
         record.update(state="DELETING", since=now, initiator="USER", operation=operation)
         self._db.put(QR, name, record)
         return operation
-
-    def _undeletable(self, record: Record, force: bool) -> str:
-        """"": it goes; else with which words the operation fails. Raises GoogleError 400 where the call is refused."""
-        state, doubts = record["state"], self._cloud.doubts
-        if state == "PROVISIONING":
-            words = f"DeleteQueuedResource is not supported when state is {state}"
-            way = doubts.way("provisioning-delete")
-        elif record["nodes"] and not force:
-            words = not_while(state)
-            way = doubts.way("delete-active-unforced")
-        else:
-            return ""
-        if way == "":
-            raise wrong_state(words)
-        return words if way == "operation" else ""
 
     def delete_node(self, name: str, version: str) -> str:
         record = self.get(NODE, name)
