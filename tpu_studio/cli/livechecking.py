@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain.doubts import doubts
-from tpu_studio.wire.errors import BadInput
+from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.homes import home_folder
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.livecheck.ports import Seen, Step
 
 FAILED = 1
+DETACHED = 130
 _WORDS = {"as-assumed": "as assumed", "other-way": "the other way", "not-seen": "not seen"}
 
 
@@ -38,7 +39,16 @@ def live_check(arguments: Arguments, output: Output) -> int:
     def told(step: Step) -> None:
         output.progress(None, f"Asking: {step.id} …")
 
-    outcome = livechecking.live_check(arguments.on, home, agreed, arguments.max_usd, told=told)
+    try:
+        outcome = livechecking.live_check(arguments.on, home, agreed, arguments.max_usd, told=told)
+    except KeyboardInterrupt:
+        left = livechecking.not_taken_away(home)
+        output.say(_still_there(left) if left else "Ended. What it had made is taken away.")
+        return DETACHED
+    except StudioError:
+        if left := livechecking.not_taken_away(home):
+            output.say(_still_there(left))
+        raise
     if arguments.save:
         livechecking.save(arguments.on, outcome.seen, Path(arguments.save))
     asked = [step.id for step in chosen(steps, agreed, arguments.max_usd)]
@@ -75,8 +85,12 @@ def _as_text(outcome: Outcome) -> str:
         rows.append([one.doubt, _WORDS[told["seen"]] + way])
     lines = [table(rows), f"It cost ${outcome.usd:.3f} at most. What was seen counts here for 30 days."]
     if outcome.left:
-        lines.append(
-            f"Could not be taken away: {', '.join(outcome.left)}. A machine of these goes on costing until its stops "
-            "from outside; run live-check again, or tpu-studio sweep --delete."
-        )
+        lines.append(_still_there(outcome.left))
     return "\n".join(lines)
+
+
+def _still_there(left: Sequence[str]) -> str:
+    return (
+        f"Could not be taken away: {', '.join(left)}. A machine of these goes on costing until its stops "
+        "from outside; run live-check again, or tpu-studio sweep --delete."
+    )

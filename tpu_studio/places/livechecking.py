@@ -68,6 +68,13 @@ def live_check(
     return outcome
 
 
+def not_taken_away(home: Path) -> list[str]:
+    """Names of what live checks of this home have made, and nobody has taken away yet."""
+    from tpu_studio.workflow.livecheck.left import Left
+
+    return Left(home, "").names()
+
+
 class LiveChecking:
     """Implements ``viewmodels.livecheck.LiveCheckPort``: connects anew for each call."""
 

@@ -23,6 +23,10 @@ class Left:
         """Of this project, oldest first."""
         return [(one["kind"], one["name"]) for one in self._read() if one["project"] == self._project]
 
+    def names(self) -> list[str]:
+        """Of every project."""
+        return [one["name"] for one in self._read()]
+
     @contextmanager
     def making(self, kind: str, name: str) -> Iterator[None]:
         """Noted from before it is made; whoever took it away calls `gone`."""
