@@ -120,6 +120,8 @@ class Mending:
         except CloudRefused as error:
             if error.id != "exists":
                 raise
+            if any(one.id == id for one in self.doctor.projects()):  # somebody who sets it up with them was faster
+                return replace(choices, project=id, bucket="", runner="", stopper="")
             free = project_id(id[:22])
             raise NotReady("project-taken", project=id, free=free) from error
         return replace(choices, project=made.id, bucket="", runner="", stopper="")
