@@ -20,6 +20,7 @@ from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.tpu import TpuMachines
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.doubts import doubts
+from tpu_studio.practice import tpu_life
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.workflow.cloudruns.ports import MachineSeen, Ref
@@ -75,7 +76,10 @@ def test_where_google_is_as_assumed_every_automatic_doubt_is_seen_so(start_pract
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_in_a_random_world_every_other_way_is_found_and_none_wrongly(start_practice: Start, tmp_path: Path, seed: int):
+def test_in_a_random_world_every_other_way_is_found_and_none_wrongly(
+    start_practice: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+):
+    monkeypatch.setattr(tpu_life, "DELETE_S", 60.0)  # at this speed the usual 2 s pass while a busy computer blinks
     dice = random.Random(seed)
     armed = {one.id: dice.choice(one.others) for one in AUTOMATIC if one.by_practice and dice.random() < 0.3}
     practice = start_practice(speed=SPEED)
