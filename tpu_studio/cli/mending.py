@@ -54,8 +54,9 @@ def mended(
 def _with_amount(arguments: Arguments, seen: Doctor, choices: Choices) -> Choices:
     """The month's amount, which is meant in the billing account's currency. Raises BadInput ``monthly-needed``."""
     if arguments.monthly is not None:
-        if not 1 <= arguments.monthly <= 1e9:
-            raise BadInput("command-line", raw="--monthly is at least 1", help="tpu-studio doctor --help")
+        if not 1 <= arguments.monthly <= 1e9 or arguments.monthly != round(arguments.monthly):
+            told = f"--monthly takes a whole amount from 1, not {arguments.monthly:g}"
+            raise BadInput("command-line", raw=told, help="tpu-studio doctor --help")
         return replace(choices, monthly=arguments.monthly)
     row = next((one for one in seen.check(choices, only=("alert",))), None)
     currency = str(row.facts.get("currency", "")) if row is not None else ""

@@ -160,5 +160,7 @@ def test_an_alert_in_another_currency_needs_its_amount(practice: Practice, capsy
     practice.cloud.faults.arm("billing-currency", currency="JPY")
     assert main(["doctor", "--on", "practice", "--fix", "make-alert"]) == 2
     assert "--monthly AMOUNT, in JPY" in capsys.readouterr().err
+    assert main(["doctor", "--on", "practice", "--fix", "make-alert", "--monthly", "4000,5"]) == 2
+    assert "whole amount from 1, not 4000.5" in capsys.readouterr().err
     _, told = asked(capsys, "--on", "practice", "--fix", "make-alert", "--monthly", "4000")
     assert "4,000 JPY a month" in next(one["text"] for one in told["checks"] if one["id"] == "alert")
