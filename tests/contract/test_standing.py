@@ -77,7 +77,7 @@ def test_another_project_has_limits_of_its_own(practice: Practice, home: Path):
 
 def test_a_look_at_one_area_leaves_what_was_read_of_the_others(practice: Practice, home: Path):
     side, project = read(practice, home), practice.cloud.settings.project
-    practice.cloud.faults.arm("quota-zero")
+    practice.cloud.faults.arm_text("quota-zero:place=us-west4-a")
     doctor = side.doctor_for(Credentials(token=practice.token))
     doctor.check(side.choices.of(ME.id), only=("quota",))
     renewing.kept("cloud", home)
