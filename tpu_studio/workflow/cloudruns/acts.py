@@ -177,7 +177,7 @@ class Acts:
     def _set_stops(self, run: Watched, name: str, zone: str, number: int, rules: Rules, limits: Limits) -> float:
         known = run.state.of(name)
         machine = known or Machine(Ref(name, zone, rules.backend), run.state.attempt, number)
-        if run.plan.limits.get("without_outside_stop"):
+        if run.state.waived(run.plan.limits):
             intent = self._records.begin(run, "stops", machine)
             self._records.end(run, intent, "stops", name, "set", facts={"stops": []})
             return 0.0
@@ -230,7 +230,7 @@ class Acts:
             number = self._records.begin(run, "create", machine, request_id=machine.request_id)
         machine = run.state.of(name) or machine
         now = run.side.clock.now()
-        stops = list(run.side.stops.of(machine.ref)) if not run.plan.limits.get("without_outside_stop") else None
+        stops = list(run.side.stops.of(machine.ref)) if not run.state.waived(run.plan.limits) else None
         if stops is not None and not stops:
             raise CloudUnclear("unreadable-reply", raw="the stops that were set are not there")
         config = asking.config(
@@ -270,7 +270,7 @@ class Acts:
 
     def _set_lease_stops(self, run: Watched, machine: Machine, limits: Limits) -> float:
         """Whoever sees the node first sets the stops at the lease's true end; the guardian may have done so."""
-        if run.plan.limits.get("without_outside_stop"):
+        if run.state.waived(run.plan.limits):
             self._records.say(run, "intent-closed", id=f"lease-stops/{machine.ref.name}", outcome="none")
             return 0.0
         name = machine.ref.name
@@ -292,7 +292,7 @@ class Acts:
     def _tell_making(self, run: Watched, machine: Machine, rules: Rules, limits: Limits) -> None:
         """Once a machine, and once more when it is being made for longer than its stops from outside reach."""
         last = asking.before_times(machine.asked or 0.0, replace(run.state, since=0.0), rules, limits)[-1]
-        beyond = not run.plan.limits.get("without_outside_stop") and run.side.clock.now() > last
+        beyond = not run.state.waived(run.plan.limits) and run.side.clock.now() > last
         told = [event.get("facts") for event in desk_events(run.folder) if event.kind == "notice"]
         facts = {"name": machine.ref.name, "beyond": beyond, "usd_per_hour": limits.usd_per_hour}
         if facts not in told:

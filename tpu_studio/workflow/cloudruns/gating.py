@@ -55,7 +55,7 @@ class Gating:
         evidence = run.side.rights.evidence(ref)
         if self._may_be_starting(evidence.queue_why, run):
             return 30.0
-        waived = bool(run.plan.limits.get("without_outside_stop"))
+        waived = run.state.waived(run.plan.limits)
         key = _key(run, evidence.queue, ref)
         match gate.judge(evidence, waived=waived, proved=self._proofs.of(key, now)):
             case gate.Go(by):

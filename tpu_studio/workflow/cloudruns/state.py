@@ -147,6 +147,8 @@ class State:
     end: End of the run: the guardian's or, where it could say none, the desktop's.
     declared: The end was written by a desktop.
     gates: What was shown of the stops, by region (`gate`).
+    waiver_over: The run was begun again since its launch: what was agreed to for that one launch, to go without a
+        stop from outside, holds no more.
     """
 
     opened: bool = False
@@ -163,6 +165,11 @@ class State:
     phase: tuple[str, str] = ("", "")
     preempted_over: int = 0
     gates: Mapping[str, Shown] = field(default_factory=dict)
+    waiver_over: bool = False
+
+    def waived(self, limits: Mapping[str, Any]) -> bool:
+        """Whether the next machine may be without a stop from outside; *limits*: the plan's."""
+        return bool(limits.get("without_outside_stop")) and not self.waiver_over
 
     @property
     def machine(self) -> Machine | None:
@@ -369,7 +376,10 @@ def _gate(state: State, event: Event) -> State:
 
 def _again(state: State, event: Event) -> State:
     attempt = _attempt_of(event, state.attempt + 1)
-    return replace(state, attempt=max(state.attempt, attempt), since=event.t, end=None, declared=False, settled=False)
+    return replace(
+        state, attempt=max(state.attempt, attempt), since=event.t, end=None, declared=False, settled=False,
+        waiver_over=True,
+    )  # fmt: skip
 
 
 def _end(state: State, event: Event) -> State:

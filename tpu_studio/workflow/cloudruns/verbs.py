@@ -79,7 +79,7 @@ class CloudVerbs:
             try:
                 self._refuse_taken_over(folder, self._mirror(folder).holder())
             except (CloudRefused, CloudUnclear) as error:
-                if not plan.limits.get("without_outside_stop"):
+                if not state.waived(plan.limits):
                     raise RunError("stops-not-moved", run=run, raw=error.facts.get("raw", error.id)) from error
             self._move_stops(folder, plan, state, machine, records)
         for record in records:
@@ -204,7 +204,7 @@ class CloudVerbs:
         self, folder: Path, plan: Plan, state: State, machine: Machine, records: list[dict[str, object]]
     ) -> None:
         """New tasks set and read back, then the old ones proved gone; else refused."""
-        if plan.limits.get("without_outside_stop"):
+        if state.waived(plan.limits):
             return
         side = self.driver.side_of(folder.name, plan)
         if str(plan.job["where.tier"]) == "flex-start" or machine.ref.backend == "compute":

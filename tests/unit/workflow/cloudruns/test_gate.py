@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,8 @@ from tpu_studio.wire.stops import OFFSETS_S
 from tpu_studio.workflow.cloudruns import gate, gating
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.gate import Account, Evidence, Go, Prove, Refuse, Shown
+from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
+from tpu_studio.workflow.decide import NewAttempt
 
 RUNNER, STOPPER = "runner@sky", "stopper@sky"
 YES = Account(RUNNER, "yes"), Account(STOPPER, "yes")
@@ -370,3 +373,25 @@ def test_where_every_zone_is_closed_it_is_that_what_is_said_and_at_once(desk: Cl
     began = sky.now
     refused(desk, "launch-refused")
     assert (desk.state.end or {}).get("facts")["error"] == "zone-not-allowed" and sky.now - began < 60.0
+
+
+@pytest.mark.parametrize("to_be_had", [True, False])
+def test_going_without_a_stop_holds_for_one_launch_and_not_when_the_run_is_begun_again(
+    tmp_path: Path, to_be_had: bool
+) -> None:
+    sky = Sky()
+    sky.queue_why = "org-policy"
+    desk = CloudDesk(tmp_path, sky, replace(cloud_plan(), limits={**cloud_plan().limits, "without_outside_stop": True}))
+    ends(desk)
+    assert len(sky.created_names) == 1 and not sky.tasks_ever
+    sky.pass_time(20 * 86_400.0)
+    sky.queue_why = "" if to_be_had else "org-policy"
+    CloudVerbs(desk.home, desk.driver, desk.journal).again(desk.folder, NewAttempt(2))
+    sky.steps = 80
+    state = desk.until()
+    assert state.end is not None
+    if to_be_had:
+        assert (state.end.get("reason"), len(sky.created_names)) == ("completed", 2)
+        assert sky.tasks_ever
+    else:
+        assert (state.end.get("reason"), len(sky.created_names)) == ("no-outside-stop", 1)
