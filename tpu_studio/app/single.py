@@ -13,6 +13,7 @@ import json
 import os
 import stat
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
@@ -79,14 +80,22 @@ def socket_name(home: Path) -> str | None:
         return name
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     beside = [Path(runtime)] if os.path.isabs(runtime) else []
-    fitting = (str(folder / name) for folder in (*beside, home) if _is_own(folder))
+    fitting = (str(folder / name) for folder in (*beside, home, _temporary()) if _is_own(folder))
     return next((path for path in fitting if len(os.fsencode(path)) <= LONGEST), None)
+
+
+def _temporary() -> Path:
+    """For a home whose path is too long for a socket; made if it is not there. Somebody else's is not believed."""
+    folder = Path(tempfile.gettempdir()) / f"tpu-studio-{os.getuid()}"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700)
+    return folder
 
 
 def _is_own(folder: Path) -> bool:
     """Whether it is this person's, and nobody else may write into it."""
     try:
-        found = os.stat(folder)
+        found = os.lstat(folder)  # a link may lead somewhere else the next time
     except OSError:
         return False
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022

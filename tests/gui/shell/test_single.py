@@ -62,6 +62,11 @@ def test_the_socket_lies_where_nobody_else_can_make_a_name(tmp_path, monkeypatch
     open_to_others.mkdir()
     open_to_others.chmod(0o777)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr(single, "LONGEST", 1000)  # of this test's folders
+    taken = tmp_path / f"tpu-studio-{os.getuid()}"  # somebody else's, by the rights that it gives
+    taken.mkdir()
+    taken.chmod(0o777)
+    monkeypatch.setattr(single.tempfile, "gettempdir", lambda: str(tmp_path))
     assert single.socket_name(own).startswith(str(own))
     assert single.socket_name(open_to_others) is None
     assert become_first(open_to_others) is None
@@ -73,8 +78,8 @@ def test_the_socket_lies_where_nobody_else_can_make_a_name(tmp_path, monkeypatch
 def test_another_person_of_this_computer_cannot_take_the_name_first(qtbot, tmp_path, monkeypatch):
     """Tried: whoever had it was told what is opened, and no window came."""
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    home = tmp_path / "home"
-    home.mkdir(mode=0o700)
+    home = tmp_path / "home" / ("a long name " * 9)
+    home.mkdir(mode=0o700, parents=True)
     program = "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])"
     command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", program]
     taken = subprocess.run([*command, single.socket_name(home)], capture_output=True, text=True)
