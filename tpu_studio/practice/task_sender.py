@@ -157,7 +157,8 @@ def here(url: str, target: str) -> str | None:
     """*target* as an address of this server (at *url*); None: it is somewhere else."""
     parts = urllib.parse.urlsplit(target)
     rest = parts.path + (f"?{parts.query}" if parts.query else "")
-    if parts.netloc == urllib.parse.urlsplit(url).netloc:
+    own = urllib.parse.urlsplit(url)
+    if parts.port == own.port and parts.hostname in (own.hostname, "localhost"):
         return url.rstrip("/") + rest
     if parts.hostname == "cloudtasks.googleapis.com":
         return f"{url.rstrip('/')}/cloudtasks{rest}"
