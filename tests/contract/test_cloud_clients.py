@@ -344,6 +344,16 @@ WANTED = Wanted(
 )
 
 
+def test_the_clock_goes_where_refusals_come_without_a_date(practice: Practice) -> None:
+    practice.cloud.doubts.arm("date-header=not-on-errors")
+    assert abs(side_of(practice).clock.now() - practice.cloud.clock.now()) < 60.0
+
+
+def test_the_clock_needs_nobody_to_be_signed_in(start_practice: Start) -> None:
+    practice = start_practice("token-revoked")
+    assert abs(side_of(practice).clock.now() - practice.cloud.clock.now()) < 60.0
+
+
 def until(seen: Callable[[], MachineSeen | None], *states: str) -> MachineSeen | None:
     """The machine once it is in one of *states* ("" for absent), or a failure after a generous while."""
     give_up = time.monotonic() + PATIENCE_S

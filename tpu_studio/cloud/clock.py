@@ -26,20 +26,23 @@ class DateClock:
     """Implements `workflow.cloudruns.ports.ServerClock`.
 
     Args:
-        http: Any session; no credential is needed, any reply has a Date.
+        http: A session without credentials: a refusal has a Date too, and so it is known whatever one may do.
         url: A cheap address of the cloud.
+        signed_in: Asked where that reply has no Date (doubt ``date-header``): one that succeeds has.
     """
 
     def __init__(
         self,
         http: Any,
         url: str,
+        signed_in: Any = None,
         *,
         patience: Patience = PATIENT,
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self._http, self._url, self._patience = http, url, patience
+        self._sessions = [http] if signed_in is None else [http, signed_in]
+        self._url, self._patience = url, patience
         self._monotonic, self._wall = monotonic, wall
         self._lock = threading.Lock()
         self._date: float | None = None
@@ -55,7 +58,7 @@ class DateClock:
         return self._speed
 
     def now(self) -> float:
-        """Seconds since 1970. Raises CloudUnclear while the cloud has never been reached."""
+        """Seconds since 1970. Raises CloudUnclear, or what signing in does, while the cloud has never been reached."""
         with self._lock:
             if self._date is None:
                 self._ask(self._patience)
@@ -81,18 +84,22 @@ class DateClock:
         return passed > AGAIN_S or slept > 5.0
 
     def _ask(self, patience: Patience) -> None:
-        def ask() -> tuple[float, float, float]:
-            sent = self._monotonic()
-            reply = self._http.request("GET", self._url, timeout=TIMEOUT, allow_redirects=False)
-            told = reply.headers.get("Date")
-            if not told:
-                raise errors.make("unreadable-reply", {"raw": "a reply without a Date"})
-            try:
-                date = parsedate_to_datetime(told).timestamp()
-                speed = float(reply.headers.get("X-Practice-Speed") or 1.0)
-            except ValueError as error:
-                raise errors.make("unreadable-reply", {"raw": f"Date: {told}"}) from error
-            return date, (sent + self._monotonic()) / 2, speed if speed > 0 else 1.0
-
-        self._date, self._at, self._speed = patience.call(ask)
+        self._date, self._at, self._speed = patience.call(self._asked)
         self._wall_at = self._wall()
+
+    def _asked(self) -> tuple[float, float, float]:
+        """Date, the moment of this computer's it is of, speed."""
+        for http in self._sessions:
+            sent = self._monotonic()
+            reply = http.request("GET", self._url, timeout=TIMEOUT, allow_redirects=False)
+            told = reply.headers.get("Date")
+            if told:
+                break
+        else:
+            raise errors.make("unreadable-reply", {"raw": "a reply without a Date"})
+        try:
+            date = parsedate_to_datetime(told).timestamp()
+            speed = float(reply.headers.get("X-Practice-Speed") or 1.0)
+        except ValueError as error:
+            raise errors.make("unreadable-reply", {"raw": f"Date: {told}"}) from error
+        return date, (sent + self._monotonic()) / 2, speed if speed > 0 else 1.0

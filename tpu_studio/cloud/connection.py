@@ -45,7 +45,7 @@ def connect(
     """
     ends = endpoints or Endpoints()
     http = session(credentials, project if place == "cloud" else "")
-    clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", patience=patience)
+    clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", http, patience=patience)
     runner = runner or runner_account(project)
     targets = {"tpu": ends.tpu, "compute": ends.compute}
     stops = TaskStops(http, ends.tasks, ends.orgpolicy, project, stopper or runner, targets, patience=patience)

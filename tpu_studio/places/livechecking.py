@@ -39,8 +39,8 @@ def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[
     ends = who.endpoints
     zones = [one.zone for one in catalogue().generation("v5e").zones if one.zone.startswith(f"{who.region}-")]
     zone = next(iter(sorted(zones)), "us-west4-a")
-    clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations")
     with session(who.credentials, who.project if place == "cloud" else "") as http, plain_session() as plain:
+        clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)
         stops = TaskStops(
             http, ends.tasks, ends.orgpolicy, who.project, who.stopper or who.runner,
             {"tpu": ends.tpu, "compute": ends.compute},

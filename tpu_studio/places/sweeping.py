@@ -37,7 +37,7 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
             "compute": ComputeMachines(http, ends.compute, who.project),
         }
         stops = TaskStops(http, ends.tasks, ends.orgpolicy, who.project, who.stopper or who.runner, targets)
-        clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations")
+        clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)
         yield Sweep(http, ends, who.project, machines, stops, clock.now, known=_priced(http, ends))
 
 
