@@ -200,6 +200,6 @@ def sockets_reach_this_machine_only() -> Iterator[None]:
 
 def _is_here(host: str) -> bool:
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return ipaddress.ip_address(host.removeprefix("::ffff:")).is_loopback
     except ValueError:
         return host in ("localhost", "localhost.localdomain")

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -195,27 +195,42 @@ def test_json_as_deep_as_it_is_senseless_is_a_bad_request(call: Call) -> None:
 def test_who_opens_lines_and_says_nothing_takes_no_more_than_his_share(
     start_practice: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Slowloris: lines have a largest number, and the first that is free serves the next caller."""
+    """Slowloris: lines have a largest number, and the longest silent one makes room for the next caller."""
     practice = start_practice()
     monkeypatch.setattr(practice.server, "at_once", 8)
     address = ("127.0.0.1", practice.server.server_port)
     before = threading.active_count()
     held = [socket.create_connection(address, timeout=60) for _ in range(30)]
-    for line in held[8:]:
+    for line in held[:22]:
         assert _hung_up(line)
+    give_up = time.monotonic() + PATIENCE_S
+    while threading.active_count() > before + 8 and time.monotonic() < give_up:
+        time.sleep(0.01)
     assert threading.active_count() <= before + 8
-    for line in held[:8]:
+    for line in held[22:]:
         line.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+    for _ in range(20):
+        assert caller(practice)("GET", "/practice/ready").status == 200
     for line in held:
         line.close()
-    give_up = time.monotonic() + PATIENCE_S
-    while time.monotonic() < give_up:
-        try:
-            assert caller(practice)("GET", "/practice/ready").status == 200
-            return
-        except (OSError, http.client.HTTPException):
-            time.sleep(0.02)  # a line that was closed is being taken down
-    raise AssertionError("nobody is served any more")
+
+
+def test_with_a_request_in_progress_on_every_line_the_next_caller_is_hung_up_on(
+    start_practice: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    practice = start_practice()
+    monkeypatch.setattr(practice.server, "at_once", 2)
+    address = ("127.0.0.1", practice.server.server_port)
+    with ExitStack() as ends:
+        held = [ends.enter_context(closing(socket.create_connection(address, timeout=60))) for _ in range(2)]
+        for line in held:
+            line.sendall(head(practice, "Content-Length: 2", "Expect: 100-continue") + b"{")
+            assert line.recv(65536).startswith(b"HTTP/1.1 100")
+        late = ends.enter_context(closing(socket.create_connection(address, timeout=60)))
+        assert _hung_up(late)
+        for line in held:
+            line.sendall(b"}")
+            assert line.recv(65536).startswith(b"HTTP/1.1 400")
 
 
 def _hung_up(line: socket.socket) -> bool:

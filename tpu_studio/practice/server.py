@@ -4,7 +4,8 @@ Python's own server writes header and body apart, which costs 40 ms a call (Nagl
 hence ``wbufsize`` and ``disable_nagle_algorithm``.
 
 Against other local web pages: the Host must be this port on loopback (DNS rebinding), and whatever a browser sends from
-a page (Origin, Sec-Fetch-Site) is refused but on the sign-in pages. Against broken and hostile callers: where a request
+a page (Origin, Sec-Fetch-Site) is refused but on the sign-in pages. Other users of this computer are hung up on
+(`domain.loopback`). Against broken and hostile callers: where a request
 ends is never guessed (two lengths, a length and chunks, a chunk without a plain size: 400, and the line is closed),
 a body that is held in memory has a largest size, connections have a largest number, and silence has an end.
 """
@@ -21,11 +22,10 @@ from collections.abc import Iterator
 from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import Message
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler
 from typing import IO, Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tpu_studio.domain.loopback import LoopbackServer
+from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.practice import consumers
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
@@ -55,8 +55,6 @@ class PracticeServer(LoopbackServer):
     used_at: Monotonic time of the last request, for the detached server's patience.
     """
 
-    request_queue_size = 128
-
     def __init__(self, cloud: Cloud, router: Router, port: int = 0) -> None:
         self.cloud, self.router = cloud, router
         self.used_at = time.monotonic()
@@ -81,7 +79,7 @@ class PracticeServer(LoopbackServer):
             traceback.print_exc(file=sys.stderr)
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LoopbackHandler):
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "practice-cloud", ""
     wbufsize = 65536

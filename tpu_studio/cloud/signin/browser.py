@@ -19,14 +19,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import TIMEOUT, once, plain_session
-from tpu_studio.domain.loopback import LoopbackServer
+from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.domain.sentences.signin import BLOCKED
 from tpu_studio.wire.errors import CloudUnclear, SignedOut
 
@@ -218,6 +217,10 @@ def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
 
 
 class _Server(LoopbackServer):
+    def lets_in(self, ours: bool | None) -> bool:
+        """Another user is refused. Where it cannot be told (a browser outside of this machine), *state* decides."""
+        return ours is not False
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that hangs up is no news, and nothing of a request belongs into a log."""
 
@@ -230,7 +233,7 @@ class _Waiting:
         self._answer: dict[str, str] | None = None
         waiting = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(LoopbackHandler):
             def do_GET(self) -> None:
                 waiting._take(self)
 
@@ -265,7 +268,7 @@ class _Waiting:
             time.sleep(0.05)
         return self._answer
 
-    def _take(self, request: BaseHTTPRequestHandler) -> None:
+    def _take(self, request: LoopbackHandler) -> None:
         parts = urlsplit(request.path)
         fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
         ours = (

@@ -3,27 +3,27 @@
 Google's rules: `Metadata-Flavor: Google` is asked for and given back, forwarded requests are refused, a folder without
 its slash redirects, `recursive=true` gives JSON, `wait_for_change=true` holds the reply until the value differs from
 `last_etag`. Ours: `Date` is practice time, `X-Practice-Speed` says how fast it runs; requests that come from a page in
-a browser are refused (a foreign Host, an Origin, Sec-Fetch-Site): this port is open to the browsers of this computer.
+a browser are refused (a foreign Host, an Origin, Sec-Fetch-Site), and so are other users of this computer.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import socket
 import threading
 import time
 from collections.abc import Callable
 from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.practice.machines import tree as trees
 from tpu_studio.practice.machines.clockline import ClockLine
 
 PREFIX = "/computeMetadata/v1"
 _LONGEST_WAIT_S = 3600.0
+_AT_ONCE = 256
 _NEVER_ENDS_S = 3600.0  # between looks whether to end
 _FORBIDDEN = (
     "<!DOCTYPE html>\n<html lang=en>\n  <title>Error 403 (Forbidden)!!1</title>\n"
@@ -31,14 +31,11 @@ _FORBIDDEN = (
 )
 
 
-class MetadataServer(ThreadingHTTPServer):
+class MetadataServer(LoopbackServer):
     """Serves *tree* for as long as the process lives. `changed` wakes the replies that wait; `is_cut`: no network."""
 
-    daemon_threads = True
-    block_on_close = False
-
     def __init__(self, tree: trees.Tree, clock: Callable[[], ClockLine], without_etag: tuple[str, ...] = ()) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(0, _Handler, _AT_ONCE)
         self.tree, self.clock, self.without_etag = tree, clock, without_etag
         self.change = threading.Condition()
         self.is_cut = False
@@ -46,12 +43,7 @@ class MetadataServer(ThreadingHTTPServer):
 
     @property
     def port(self) -> int:
-        return int(self.server_address[1])
-
-    def server_bind(self) -> None:  # the inherited one looks the host's name up, which may take seconds
-        socket.socket.bind(self.socket, self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+        return self.server_port
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
         return not self.is_cut
@@ -61,7 +53,7 @@ class MetadataServer(ThreadingHTTPServer):
             self.change.notify_all()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(LoopbackHandler):
     server: MetadataServer
     protocol_version = "HTTP/1.1"
     wbufsize = 65536  # headers and body in one send: two cost 40 ms

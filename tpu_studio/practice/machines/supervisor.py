@@ -20,12 +20,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.practice.machines import clockline, image, processes, progress, tree
 from tpu_studio.practice.machines import machine as machines
 from tpu_studio.practice.machines.machine import Machine, State
@@ -35,6 +35,7 @@ from tpu_studio.practice.machines.tokens import Tokens
 _TURN_S = 0.05  # while something is being watched
 _REST_S = 5.0  # a child's end wakes us anyway
 _ENDS_S = 0.02
+_AT_ONCE = 32  # connections to the control port
 OFF_S = 2.0  # practice seconds from the warning until a machine without a shutdown script is off
 
 
@@ -79,7 +80,7 @@ class Supervisor:
             pid=os.getpid(),
             created=psutil.Process().create_time(),
             boot=self._machine.boot,
-            control=control.port,
+            control=control.server_port,
             metadata=tuple(server.port for server in self._servers),
             coordinator=_free_port(),
         )
@@ -322,28 +323,16 @@ def _let_no_file_grow(members: list[psutil.Process], size: int) -> None:
             process.rlimit(psutil.RLIMIT_FSIZE, (size, size))
 
 
-class _Control(ThreadingHTTPServer):
+class _Control(LoopbackServer):
     """POST /<verb> with a JSON object and the machine's key; answers when it has been done or begun."""
 
-    daemon_threads = True
-    block_on_close = False
-
     def __init__(self, key: str, verbs: Mapping[str, Callable[[Mapping[str, Any]], None]]) -> None:
-        super().__init__(("127.0.0.1", 0), _ControlHandler)
+        super().__init__(0, _ControlHandler, _AT_ONCE)
         self.key, self.verbs = key, verbs
         threading.Thread(target=self.serve_forever, args=(3600.0,), name="control", daemon=True).start()
 
-    @property
-    def port(self) -> int:
-        return int(self.server_address[1])
 
-    def server_bind(self) -> None:
-        socket.socket.bind(self.socket, self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
-
-
-class _ControlHandler(BaseHTTPRequestHandler):
+class _ControlHandler(LoopbackHandler):
     server: _Control
 
     def do_POST(self) -> None:
