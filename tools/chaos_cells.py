@@ -304,13 +304,13 @@ def _account() -> list[Cell]:
         for phase in PHASES
     ]  # fmt: skip
     for fault, end in (
-        ("billing-off", "launch-refused"), ("act-as-missing", "no-outside-stop"), ("org-policy", "launch-refused"),
-        ("tasks-refused:times=0", "no-outside-stop"),
+        ("billing-off", "launch-refused"), ("act-as-missing", "launch-refused"), ("org-policy", "launch-refused"),
+        ("tasks-refused:times=0", "launch-refused"),
     ):  # fmt: skip
         cells.append(Cell(fault, faults=(("submit", fault),), ends=(end,)))
     cells.append(Cell("service-disabled, switched on after some seconds", faults=(("submit", "service-disabled"),),
                       settle=(("service-disabled", 3.0),)))  # fmt: skip
-    for service, ends in (("tpu", ("launch-refused",)), ("cloudtasks", ("no-outside-stop",))):
+    for service, ends in (("tpu", ("launch-refused",)), ("cloudtasks", ("launch-refused",))):
         cells.append(Cell(f"service-disabled, {service} left off", ends=ends, speed=60.0,
                           faults=(("submit", f"service-disabled:service={service}.googleapis.com"),)))  # fmt: skip
     cells.append(Cell("service-disabled, storage left off", ends=("launch-refused",), speed=60.0,
@@ -376,7 +376,7 @@ def _gate() -> list[Cell]:
         Cell("rights that cannot be read, proved, laptop off from training", faults=(unreadable,), off="training",
              **base),
         Cell("rights that cannot be read, tasks refused", faults=(unreadable, ("submit", "tasks-refused:times=0")),
-             ends=("no-outside-stop",), speed=60.0),
+             ends=("launch-refused",), speed=60.0),
         Cell("rights that cannot be read, runner may not delete", ends=("stops-unproved",), speed=120.0,
              faults=(unreadable, ("submit", "runner-may-not-delete"))),
     ]  # fmt: skip

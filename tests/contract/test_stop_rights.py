@@ -111,7 +111,23 @@ def test_a_paused_queue_is_set_going_and_one_that_cannot_be_had_says_why(start_p
     without = evidence(practice)
     assert (without.queue, without.queue_why) == ("", "service-disabled")
     refused = gate.judge(without, waived=False)
-    assert isinstance(refused, Refuse) and refused.reason.value == "no-outside-stop"
+    assert isinstance(refused, Refuse) and refused.reason.value == "launch-refused"
+
+
+def test_billing_that_is_off_and_a_project_that_is_to_be_deleted_are_told_as_that(start_practice: Start) -> None:
+    practice = start_practice()
+    cloud, project = practice.cloud, practice.cloud.settings.project
+    cloud.faults.arm_text("billing-off")
+    assert evidence(practice).queue_why == "billing-off"
+    cloud.faults.disarm("billing-off")
+    side, call = side_of(practice), caller(practice)
+    call("DELETE", f"/v3/projects/{project}")
+    for asks in (lambda: side.rights.evidence(ZONE), lambda: side.stops.of(Ref("ts-a", "us-west4-a")),
+                 lambda: side.machines["tpu"].look(Ref("ts-a", "us-west4-a")),
+                 lambda: side.machines["compute"].look(Ref("ts-a", "us-west4-a", "compute"))):  # fmt: skip
+        with pytest.raises(CloudRefused) as refusal:
+            asks()
+        assert refusal.value.id == "project-deleted"
 
 
 @pytest.mark.parametrize("backend", ["tpu", "compute"])

@@ -22,7 +22,7 @@ REFUSED = frozenset(
         "quota-exceeded", "no-capacity", "create-rate", "type-not-in-zone", "zone-not-allowed", "tier-not-offered",
         "not-entitled", "region-limit", "permission-missing", "act-as-missing", "service-disabled", "billing-off",
         "org-policy", "bad-request", "exists", "not-found", "precondition",
-        "quota-project-needed", "terms-not-accepted", "projects-used-up", "key-makes-no-project",
+        "quota-project-needed", "terms-not-accepted", "projects-used-up", "key-makes-no-project", "project-deleted",
     }
 )  # fmt: skip
 UNCLEAR = frozenset(
@@ -215,6 +215,8 @@ _WORDS = [
         r"|Permission denied on 'locations/(?P<location2>[a-z0-9-]+)' \(or it may not exist\)|LOCATION_POLICY_VIOLATED",
         "zone-not-allowed",
     ),
+    (r"Project #?\d+ has been (?:deleted|scheduled for deletion)", "project-deleted"),
+    (r"is not a valid location for Cloud Tasks", "zone-not-allowed"),
     (r"API requires a quota project, which is not set by default", "quota-project-needed"),
     (
         r"has not been used in project \S+ before or it is disabled|SERVICE_DISABLED|it is disabled\. Enable it by",

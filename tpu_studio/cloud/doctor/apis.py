@@ -76,10 +76,10 @@ def unnamed(credentials: Any) -> Any:
     return credentials
 
 
-_OF_THE_HEADER = ("required permission to use project", "Permission denied on resource project", "has been deleted.")
+_OF_THE_HEADER = ("required permission to use project", "Permission denied on resource project")
 
 
 def _of_the_header(error: CloudRefused) -> bool:
     raw = str(error.facts.get("raw"))
     denied = any(words in raw for words in _OF_THE_HEADER)
-    return error.id == "service-disabled" or (error.id == "permission-missing" and denied)
+    return error.id in ("service-disabled", "project-deleted") or (error.id == "permission-missing" and denied)

@@ -128,6 +128,8 @@ class GoogleDoctor:
         try:
             seen = self._apis(choices.project).resources.get(f"/v3/projects/{segment(choices.project)}")
         except CloudRefused as error:
+            if error.id == "project-deleted":
+                return Result("project", "fail", _marked(choices), fix="choose-project")
             if error.id not in ("not-found", "permission-missing", "quota-project-needed"):
                 raise
             facts = {**error.facts, "project": choices.project, "absent": True, **key}
@@ -135,8 +137,7 @@ class GoogleDoctor:
                 facts |= {"page": pages.NEW_PROJECT, "console": True}
             return Result("project", "fail", facts, fix="choose-project")
         if seen.get("state") != "ACTIVE":
-            facts = {"project": choices.project, "deleted": True, "page": pages.PROJECTS}
-            return Result("project", "fail", facts, fix="choose-project")
+            return Result("project", "fail", _marked(choices), fix="choose-project")
         return Result("project", "pass", {"project": choices.project, "name": seen.get("displayName", "")})
 
     def _services(self, choices: Choices) -> Result:
@@ -426,3 +427,7 @@ def _blocks(before: Result, id: str) -> bool:
         return id != "runner" and str(before.facts.get("why")) in errors.UNCLEAR
     return before.state not in ("pass", "optional")
 
+
+def _marked(choices: Choices) -> dict[str, Any]:
+    """Facts of a project that is marked for deletion."""
+    return {"project": choices.project, "deleted": True, "page": pages.PROJECTS}

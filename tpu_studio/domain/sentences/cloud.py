@@ -90,6 +90,11 @@ ERRORS: dict[str, Entry] = {
         f"Google lends TPUs only to projects that can pay. {NOTHING_CHARGED}",
         "Link a billing account on the account page.",
     ),
+    "project-deleted": Sentence(
+        "Your project is marked for deletion",
+        f"Google deletes it within 30 days, and lends nothing to it. {NOTHING_CHARGED}",
+        f"Restore it on Google's page of projects that wait to be deleted ({stops.PROJECTS}), or choose another.",
+    ),
     "org-policy": lambda f: Sentence(
         "A rule of your organisation forbids that",
         f"{f.text('constraint', 'The rule')} is set by whoever looks after your organisation. {NOTHING_CHARGED}",
@@ -300,11 +305,6 @@ REASONS: dict[Reason, Entry] = {
         "The machine could not reach the bucket any more, so it ended",
         f"{copy_in_bucket(f)} {spent(f)}",
         "Resume it from the last copy.",
-    ),
-    Reason.LAUNCH_REFUSED: lambda f: Sentence(
-        f"{_lender(f)} refused the machine",
-        f"It says: {f.text('raw', 'no reason').rstrip('.')}. Nothing was made, and nothing was charged.",
-        "The account page tells what is missing; then start it again.",
     ),
     **stops.REASONS,
     Reason.UPLOAD_FAILED: lambda f: Sentence(

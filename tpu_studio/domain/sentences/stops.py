@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
-from tpu_studio.domain.sentences.sentence import Entry, Sentence
+from tpu_studio.domain.sentences.renting import lender
+from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
 from tpu_studio.wire.reasons import Reason
 
+PROJECTS = "https://console.cloud.google.com/cloud-resource-manager?pendingDeletion=true"
+"""Where a project that is marked for deletion is restored."""
 _NO_STOP: dict[str, str] = {
     "proof-void": "What was tried to show that the stops work showed nothing. ",
     "proof-silent": "Whether the stops work was tried for ten minutes, and Google said nothing of it. ",
     "trial-refused": "One was tried on a name that is not there, and Google did not take its call. ",
     "org-policy": "Your organisation allows no area that has Cloud Tasks. ",
+    "zone-not-allowed": "Google keeps no stops (Cloud Tasks) in any area that your project may use. ",
+}
+_ACCOUNT_OFF: dict[str, tuple[str, str]] = {
+    "service-disabled": (
+        "{service} is not switched on in your project.",
+        "Switch it on on the account page (“Services”); Google takes some minutes to know of it. Then start again.",
+    ),
+    "billing-off": (
+        "Nobody pays for your project: it has no billing account, or one that is closed.",
+        "Link one that is open on the account page, then start again.",
+    ),
+    "project-deleted": (
+        "Your project is marked for deletion: Google lends nothing to it, and takes no stop.",
+        f"Restore it on Google's page of projects that wait to be deleted ({PROJECTS}), or choose another on the account "
+        "page. Then start again.",
+    ),
+}
+_STOP_REFUSED: dict[str, tuple[str, str]] = {
+    **_ACCOUNT_OFF,
+    "permission-missing": (
+        "Your account may not set one.",
+        "The account page names the role, and has the request to the project's owner ready. Then start again.",
+    ),
+    "act-as-missing": (
+        "Your account may not let one act as the account of the stops.",
+        "Let the account page set that account up anew (“The stop that works with your computer off”), then start again.",
+    ),
+}
+_STAYS = "Start again in some minutes. If it stays, let the account page look at “The stop that works with your computer off”."
+_AGAIN: dict[str, str] = {
+    "org-policy": "Ask whoever looks after your organisation to allow an area that has Cloud Tasks. ",
+    "zone-not-allowed": "Take another area. ",
+    "proof-void": "Let the account page look at the outside stop, and start again. ",
+    "proof-silent": "Start again, best in some minutes. ",
+    "trial-refused": "Let the account page set the account of the stops up anew, and start again. ",
 }
 _WHOSE: dict[str, str] = {"runner": "The machine's own account", "stopper": "The account of the stops at Google"}
 _LACK: dict[str, str] = {
@@ -21,6 +59,25 @@ _LACK: dict[str, str] = {
     "no-grant": "holds no such right in the project, and without a stop at Google it could not be tried",
 }
 
+
+
+def launch_refused(f: Facts) -> Sentence:
+    """By the account, by a stop from outside that could be had, or by who lends the machine."""
+    error = f.text("error")
+    if f.raw("stop"):
+        why, action = _STOP_REFUSED.get(error, ("", _STAYS))
+        title = "The stop at Google could not be set, so nothing was rented"
+    elif error in _ACCOUNT_OFF:
+        why, action = _ACCOUNT_OFF[error]
+        title = f"{lender(f)} refused the launch, so nothing was rented"
+    else:
+        said = f"It says: {f.text('raw', 'no reason').rstrip('.')}. Nothing was made, and nothing was charged."
+        action = "The account page tells what is missing; then start it again."
+        return Sentence(f"{lender(f)} refused the machine", said, action)
+    why = why.format(service=f.text("service", "Cloud Tasks" if f.raw("stop") else "A service"))
+    return Sentence(title, f"{why}{f.said()} Nothing was charged.".strip(), action)
+
+
 ERRORS: dict[str, Entry] = {
     "waiver-not-rented": Sentence(
         "--without-outside-stop is for a rented TPU",
@@ -29,12 +86,13 @@ ERRORS: dict[str, Entry] = {
     ),
 }
 REASONS: dict[Reason, Entry] = {
+    Reason.LAUNCH_REFUSED: launch_refused,
     Reason.NO_OUTSIDE_STOP: lambda f: Sentence(
         "No stop at Google can be had, so nothing was rented",
         f"{_NO_STOP.get(f.text('error', ''), '')}Without one a machine that hangs would be charged until somebody "
         f"looks.{f.said()} Nothing was charged.",
-        "Let the account page prepare the outside stop. Where your organisation or the area allows none, agree for this "
-        "one launch to go without: in the review, or with --without-outside-stop.",
+        f"{_AGAIN.get(f.text('error', ''), '')}Else agree for this one launch to go without: in the review, or with "
+        "--without-outside-stop.",
     ),
     Reason.STOPS_UNPROVED: lambda f: Sentence(
         f"{_WHOSE.get(f.text('which', ''), 'An account')} may not delete the machine, so nothing was rented",

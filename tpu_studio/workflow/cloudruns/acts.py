@@ -15,11 +15,11 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunErro
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, decide
+from tpu_studio.workflow.cloudruns import asking, decide, gate
 from tpu_studio.workflow.cloudruns.closing import DELETE_FAILS_BEFORE_NOTICE, Closing
 from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
-from tpu_studio.workflow.cloudruns.gating import Gating
+from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
@@ -59,9 +59,25 @@ class Acts:
 
         Raises RunError of a disk that has not taken down what was done before: nothing is begun then.
         """
-        begins = (decide.Open, Show, decide.Prepare, decide.SetStops, decide.Create)
-        if run.unsaved and isinstance(action, begins):
+        if not isinstance(action, (decide.Open, Show, decide.Prepare, decide.SetStops, decide.Create)):
+            return self._follow(run, action, rules, limits)
+        if run.unsaved:
             raise run.disk or RunError("folder-unwritable", folder=str(run.folder))
+        try:
+            return self._begin(run, action, rules, limits)
+        except CloudRefused as error:
+            if error.id not in OF_EVERYBODY or run.state.there:
+                raise
+            if self._is_starting(error.id, run):
+                return rules.rate_s / 2.0
+            self._closing.declare(run, Reason.LAUNCH_REFUSED, {**error.facts, "error": error.id})
+            return 0.0
+
+    def _begin(
+        self, run: Watched, action: decide.Open | Show | decide.Prepare | decide.SetStops | decide.Create,
+        rules: Rules, limits: Limits,
+    ) -> float:  # fmt: skip
+        """What comes before a machine is there. Raises CloudRefused where nothing was begun."""
         match action:
             case decide.Open():
                 return self._open(run)
@@ -73,6 +89,9 @@ class Acts:
                 return self._set_stops(run, name, zone, number, rules, limits)
             case decide.Create(machine, repeat):
                 return self._create(run, machine, repeat, rules, limits)
+
+    def _follow(self, run: Watched, action: Action, rules: Rules, limits: Limits) -> float:
+        match action:
             case decide.Look(machine):
                 before = run.side.clock.now()
                 cloud = self._look(run, machine)
@@ -139,7 +158,7 @@ class Acts:
             mine = self._is_ours(run)
         except CloudRefused as error:
             reason = Reason.BUCKET_GONE if error.id == "not-found" else Reason.LAUNCH_REFUSED
-            self._closing.declare(run, reason, error.facts)
+            self._closing.declare(run, reason, {**error.facts, "error": error.id})
             return 0.0
         if not mine:
             return self._taken_over(run)
@@ -166,7 +185,9 @@ class Acts:
         except NotReady:
             raise
         except StudioError as error:
-            id = {"not-found": Reason.BUCKET_GONE}.get(error.id, Reason.UPLOAD_FAILED)
+            id = {"not-found": Reason.BUCKET_GONE, **dict.fromkeys(OF_EVERYBODY, Reason.LAUNCH_REFUSED)}.get(
+                error.id, Reason.UPLOAD_FAILED
+            )
             self._closing.declare(run, id, {**error.facts, "error": error.id})
             return 0.0
         finally:
@@ -194,7 +215,8 @@ class Acts:
             if decide.may_be_starting(error.id, run.state, now):
                 self._records.end(run, intent, "stops", name, "refused", error=error.id)
                 return rules.rate_s / 2.0
-            self._closing.declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id})
+            refused = gate.no_stop(error.id, error.facts)
+            self._closing.declare(run, refused.reason, refused.facts)
             self._records.journal.close(intent, "refused", time.time())
             return 0.0
         facts = {"stops": standing, "account": run.side.stop_account, "queue": run.side.stops.queue(machine.ref)}
@@ -221,6 +243,9 @@ class Acts:
             return self._prepare(run)
         if not repeat and not self._renewed(run):  # the bucket's rules, or somebody, deleted what was brought
             return self._prepare(run)
+        stops = list(run.side.stops.of(machine.ref)) if not run.state.waived(run.plan.limits) else None
+        if stops is not None and not stops:
+            raise CloudUnclear("unreadable-reply", raw="the stops that were set are not there")
         if repeat:
             intents = self._records.journal.open_intents()
             number = next((one.number for one in intents if one.facts.get("id") == f"create/{name}"), None)
@@ -230,9 +255,6 @@ class Acts:
             number = self._records.begin(run, "create", machine, request_id=machine.request_id)
         machine = run.state.of(name) or machine
         now = run.side.clock.now()
-        stops = list(run.side.stops.of(machine.ref)) if not run.state.waived(run.plan.limits) else None
-        if stops is not None and not stops:
-            raise CloudUnclear("unreadable-reply", raw="the stops that were set are not there")
         config = asking.config(
             machine, plan=run.plan, state=run.state, side=run.side, install=self._records.install, limits=limits,
             stops=stops, now=now, queue=run.side.stops.queue(machine.ref) if stops else "",
@@ -329,8 +351,8 @@ class Acts:
             left = list(run.side.stops.of(machine.ref))
             if left:
                 raise CloudUnclear("precondition", raw="some stops are still there")
-        except (CloudRefused, CloudUnclear):
-            if self._failed(f"stops/{name}") < STOPS_TRIES:
+        except (CloudRefused, CloudUnclear) as error:
+            if self._failed(f"stops/{name}") < STOPS_TRIES and error.id != "project-deleted":
                 raise
             self._records.say(run, "notice", id="stops-left", level="info", facts={"name": name})
             left = left or ["unknown"]

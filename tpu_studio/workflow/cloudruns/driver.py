@@ -262,7 +262,7 @@ class Driver:
             try:
                 self._catch_up(run)
             except CloudRefused as error:
-                if run.foreign or (run.state.opened and error.id != "not-found"):
+                if run.foreign or (run.state.opened and error.id not in ("not-found", "project-deleted")):
                     raise
                 _log.info("run %s: without its bucket it is looked after all the same: %s", run.folder.name, error)
             except OSError as error:

@@ -25,6 +25,8 @@ LOOK_EVERY_S = 5.0
 NOT_FOUND, PERMISSION_DENIED = 5, 7
 GONE = -1
 """Instead of a code: the task is not there any more."""
+NOWHERE = ("org-policy", "zone-not-allowed")
+"""Refusals by which no stop from outside can be had at all: no other is a reason to go without."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +97,24 @@ def holds(shown: Shown | None, now: float) -> bool:
     return shown is not None and shown.answer == "shown" and now - shown.t < HOLDS_S
 
 
+def no_stop(error: str, facts: Mapping[str, Any]) -> Refuse:
+    """Google refused the stop from outside. Only where none can be had at all may a launch go without; whatever else
+    it was can be put right: a service or billing that is off, a project that is to be deleted, a right."""
+    reason = Reason.NO_OUTSIDE_STOP if error in NOWHERE else Reason.LAUNCH_REFUSED
+    return Refuse(reason, {**facts, "error": error, "stop": True})
+
+
 def judge(evidence: Evidence, *, waived: bool, proved: Collection[str] = ()) -> Go | Refuse | Prove:
-    """*waived*: without a stop from outside, as agreed for this launch; *proved*: of whom a proof still holds."""
+    """*waived*: without a stop from outside, as agreed for this launch, which holds where none can be had; *proved*: of
+    whom a proof still holds."""
     asked = [evidence.runner]
     if evidence.stopper is not None and not waived:
         asked.append(evidence.stopper)
     for one in asked:
         if one.says == "no":
             return Refuse(Reason.STOPS_UNPROVED, _of(one, evidence))
-    if not evidence.queue and not waived:
-        return Refuse(Reason.NO_OUTSIDE_STOP, {**evidence.queue_facts, "error": evidence.queue_why})
+    if not evidence.queue and not (waived and evidence.queue_why in NOWHERE):
+        return no_stop(evidence.queue_why, evidence.queue_facts)
     open_ones = tuple(one.email for one in asked if one.says != "yes" and one.email not in proved)
     if open_ones and not evidence.queue:
         return Refuse(Reason.STOPS_UNPROVED, _of(evidence.runner, evidence))

@@ -21,7 +21,8 @@ from tpu_studio.workflow.cloudruns.recording import Records, Watched
 FILE = "stop-proofs.json"
 LOOKED_FOR = "ts-proof-look"
 """A name that never is, to see whether a zone answers."""
-_OF_EVERYBODY = ("service-disabled", "billing-off", "org-policy")  # in every zone, whoever asks
+OF_EVERYBODY = ("service-disabled", "billing-off", "org-policy", "project-deleted")
+"""Refusals that every zone repeats, whoever asks."""
 FIRST_LOOK_S = 1.0
 CONTROL_S = 300.0  # for the account without rights to be known to all of Google
 _log = logging.getLogger(__name__)
@@ -52,7 +53,13 @@ class Gating:
             if now - known.t <= gate.PROOF_S + 6 * gate.LOOK_EVERY_S:
                 return self._follow(run, ref, known)
             self._end(run, known)  # nobody looked in time: begun anew
-        evidence = run.side.rights.evidence(ref)
+        try:
+            evidence = run.side.rights.evidence(ref)
+        except CloudRefused as error:
+            if error.id not in OF_EVERYBODY:
+                raise
+            self._declare(run, Reason.LAUNCH_REFUSED, {**error.facts, "error": error.id})
+            return 0.0
         if self._may_be_starting(evidence.queue_why, run):
             return 30.0
         waived = run.state.waived(run.plan.limits)
@@ -104,7 +111,8 @@ class Gating:
         except CloudRefused as error:
             if now - first < CONTROL_S:
                 return 2 * gate.LOOK_EVERY_S
-            self._declare(run, Reason.NO_OUTSIDE_STOP, {**error.facts, "error": error.id, "proof": True})
+            refused = gate.no_stop(error.id, error.facts)
+            self._declare(run, refused.reason, refused.facts)
             return 0.0
         self._tried.pop(name, None)
         runner = evidence.runner.email
@@ -153,7 +161,7 @@ def _answering(run: Watched, ref: Ref, zones: Sequence[str]) -> Ref:
         try:
             run.side.machines[ref.backend].look(Ref(LOOKED_FOR, zone, ref.backend))
         except CloudRefused as error:
-            if error.id in _OF_EVERYBODY:
+            if error.id in OF_EVERYBODY:
                 raise
             if error.id == "zone-not-allowed":
                 refusal = refusal or error

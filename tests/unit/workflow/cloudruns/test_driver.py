@@ -84,7 +84,7 @@ def test_without_stops_from_outside_nothing_is_rented(desk: CloudDesk, sky: Sky)
     sky.hook = refuse
     state = desk.until()
     assert state.end is not None
-    assert state.end.get("reason") == "no-outside-stop"
+    assert state.end.get("reason") == "launch-refused"
     assert sky.created_names == []
 
 

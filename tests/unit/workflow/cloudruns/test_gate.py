@@ -289,6 +289,94 @@ def test_where_no_stop_can_be_had_the_launch_is_refused_unless_it_was_waived_for
     assert sky.tasks_ever == set()
 
 
+MENDED = ("service-disabled", "billing-off", "project-deleted", "permission-missing", "act-as-missing", "precondition")
+
+
+def told_end(desk: CloudDesk) -> str:
+    end = desk.state.end
+    assert end is not None
+    said = say_reason(Reason(str(end.get("reason"))), end.get("facts"), place="cloud")
+    assert "Nothing was charged" in said.meaning and said.action
+    return " ".join((said.title, said.meaning, said.action))
+
+
+@pytest.mark.parametrize("why", MENDED)
+@pytest.mark.parametrize("waived", [False, True])
+def test_a_stop_that_could_be_had_is_no_reason_to_go_without_one(
+    desk: CloudDesk, sky: Sky, why: str, waived: bool
+) -> None:
+    sky.queue_why = why
+    if waived:
+        without_stop(desk)
+    refused(desk, "launch-refused")
+    assert "without-outside-stop" not in told_end(desk)
+    if why == "billing-off":
+        assert "Link one that is open on the account page" in told_end(desk)
+
+
+@pytest.mark.parametrize("why", ["org-policy", "zone-not-allowed"])
+def test_only_where_none_can_be_had_going_without_is_offered(desk: CloudDesk, sky: Sky, why: str) -> None:
+    sky.queue_why = why
+    refused(desk, "no-outside-stop")
+    assert "--without-outside-stop" in told_end(desk)
+
+
+def switched_off(sky: Sky, call: str, error: CloudRefused, after: int = 1) -> None:
+    """From the *after*th end of *call* on, every call that has to do with *error* is refused."""
+    seen: list[str] = []
+    whole = error.id == "project-deleted"
+
+    def hook(name: str, done: bool) -> None:
+        if len(seen) >= after and not done and name != "journal" and (whole or "stop" in name):
+            raise error
+        seen.extend([name] * (name == call and done))
+
+    sky.hook = hook
+
+
+def test_cloud_tasks_that_is_switched_off_after_the_gate_is_told_as_that(desk: CloudDesk, sky: Sky) -> None:
+    for call, after in (("trial", 0), ("set-stop", 3), ("set-stop", len(OFFSETS_S))):
+        one = CloudDesk(desk.home / f"{call}-{after}", sky)
+        switched_off(sky, call, CloudRefused("service-disabled", service="cloudtasks.googleapis.com", raw="off"), after)
+        one.until()
+        end = one.state.end
+        assert end is not None and end.get("reason") == "launch-refused" and sky.created_names == []
+        assert "cloudtasks.googleapis.com is not switched on" in told_end(one)
+        one.die()
+        sky.objects.clear()
+        sky.tasks.clear()
+        sky.hook = lambda name, done: None
+
+
+@pytest.mark.parametrize("after", [3, len(OFFSETS_S)])
+def test_a_project_that_is_marked_for_deletion_after_its_stops_were_set_ends_the_run_at_once(
+    desk: CloudDesk, sky: Sky, after: int
+) -> None:
+    """It was tried again for as long as the run might wait, with no word but that the account may not do that."""
+    marked = CloudRefused("project-deleted", raw="Project 1 has been scheduled for deletion")
+    switched_off(sky, "set-stop", marked, after)
+    began = sky.now
+    desk.until(turns=30)
+    assert sky.now - began < 600.0 and sky.created_names == [] and desk.journal.open_intents() == []
+    assert "marked for deletion" in told_end(desk) and "pendingDeletion=true" in told_end(desk)
+
+
+def test_a_create_call_that_the_project_s_deletion_refuses_ends_the_run_too(desk: CloudDesk, sky: Sky) -> None:
+    gone = CloudRefused("project-deleted", raw="Project 1 has been scheduled for deletion")
+    off: list[int] = []
+
+    def hook(name: str, done: bool) -> None:
+        if name == "create" or off:
+            off.append(1)
+            if name != "journal":
+                raise gone
+
+    sky.hook = hook
+    began = sky.now
+    desk.until(turns=30)
+    assert sky.now - began < 600.0 and "marked for deletion" in told_end(desk)
+
+
 @pytest.mark.parametrize("says", [("unknown", "unreadable"), ("no", "disabled")])
 def test_the_runner_is_never_waived(desk: CloudDesk, sky: Sky, says: tuple[str, str]) -> None:
     sky.queue_why, sky.says[RUNNER] = "org-policy", says

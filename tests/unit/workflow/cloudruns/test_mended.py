@@ -183,7 +183,7 @@ def test_stops_that_can_be_neither_set_nor_listed_leave_no_run_open(desk: CloudD
     sky.hook = refuses("list-stops", CloudRefused("service-disabled", raw="Cloud Tasks is off"))
     state = desk.until(turns=200)
     assert state.end is not None
-    assert state.end.get("reason") == "no-outside-stop"
+    assert state.end.get("reason") == "launch-refused"
     assert receipt(desk)["stops_left"] == ["unknown"]
 
 
