@@ -36,7 +36,7 @@ _READ = 1 << 20
 
 
 def bundle(plan: Plan) -> bytes:
-    """The archive: ``plan.json``, ``tpu_studio/`` as sources, ``model/model.py``.
+    """The archive: ``plan.json``, ``tpu_studio/`` as sources with the lock of packages, ``model/model.py``.
 
     Raises:
         ModelError: ``model-file-missing``, ``model-no-consent``: the file is not the one that was agreed to.
@@ -63,6 +63,8 @@ def _program(job: Job) -> Iterator[tuple[str, bytes]]:
         found += sorted((package / part).rglob("*.py"))
     for path in found:
         yield path.relative_to(root).as_posix(), path.read_bytes()
+    for lock in sorted(resource_path("vm").glob("*.lock.txt")):
+        yield f"tpu_studio/resources/vm/{lock.name}", lock.read_bytes()
     if job["data.kind"] == "digits":
         yield "tpu_studio/resources/samples/digits/digits.csv.gz", _digits()
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
+from tpu_studio.cloud.startup import uv
 from tpu_studio.domain.sentences import colab as words
 from tpu_studio.planner.colab import known
 from tpu_studio.wire.errors import BadInput, RunError
@@ -101,7 +102,7 @@ def environment(framework: str) -> dict[str, Any]:
     """Versions that go together in Colab's runtime. Raises BadInput ``colab-framework``."""
     for one in known()["environments"]:
         if one["framework"] == framework:
-            return {key: one[key] for key in ("framework", "python", "packages", "find_links")}
+            return {**{key: one[key] for key in ("framework", "python", "lock")}, "uv": uv()}
     raise BadInput("colab-framework", framework=framework)
 
 

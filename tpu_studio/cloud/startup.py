@@ -59,7 +59,7 @@ def one_line(config: Mapping[str, Any]) -> str:
 
 
 def environment(framework: str, generation: str) -> dict[str, Any]:
-    """``environment`` of ts-config: versions that go together.
+    """``environment`` of ts-config: versions that go together; the lock itself travels in the bundle.
 
     Raises:
         CloudRefused: ``type-not-in-zone`` where there is none.
@@ -67,13 +67,18 @@ def environment(framework: str, generation: str) -> dict[str, Any]:
     id = catalogue().generation(generation).id
     for one in _table()["environments"]:
         if one["framework"] == framework and id in one["generations"]:
-            return {key: one[key] for key in ("framework", "python", "packages", "find_links")}
+            return {**{key: one[key] for key in ("framework", "python", "lock")}, "uv": uv()}
     raise errors.make("type-not-in-zone", {"raw": f"nothing is known to run {framework} on {id}", "accelerator": id})
 
 
 def runtime(framework: str, generation: str) -> str:
     """The image that the TPU API wants for this generation; "" on Compute Engine, which names image families."""
     return str(_table()["runtimes"].get(framework, {}).get(catalogue().generation(generation).id, ""))
+
+
+def uv() -> dict[str, str]:
+    """``uv`` of an environment: version and sha256 of what makes a Python where the image has not the right one."""
+    return {key: str(installer()[key]) for key in ("version", "sha256")}
 
 
 def installer() -> Mapping[str, Any]:

@@ -30,7 +30,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tpu_studio.trainer.guardian.vm.config import Environment
+from tpu_studio.trainer.guardian.vm.config import wanted_environment
 from tpu_studio.trainer.guardian.vm.environment import EnvironmentFailed, prepare
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, unpack
 from tpu_studio.trainer.notebookview import Course, page
@@ -215,15 +215,16 @@ class Notebook:
         own = os.environ.get(ENGINE)
         if own:
             return own, env
-        wanted = self.config["environment"]
-        pins = Environment(
-            str(wanted["framework"]), str(wanted["python"]), tuple(wanted["packages"]), tuple(wanted["find_links"])
-        )
+        wanted = wanted_environment(self.config["environment"])
+
+        def told(doing: str) -> None:
+            self._draw(page(Course(), self.run, doing))
+
         try:
-            ready = prepare(self.root, pins, lambda told: self._draw(page(Course(), self.run, told)), lambda: None)
+            ready = prepare(self.root, wanted, self.code, told, lambda: None)
         except EnvironmentFailed as error:
             raise Problem(f"The training environment could not be installed. Run the cell again.\n\n{error}") from error
-        if pins.framework == "jax":
+        if wanted.framework == "jax":
             env["JAX_PLATFORMS"] = "tpu"
             _check_tpu(ready.python, env)
         return ready.python, {**env, **ready.env}

@@ -55,7 +55,7 @@ def test_the_bundle_holds_the_trainer_and_the_plan_and_nothing_else() -> None:
         "__init__.py", "wire", "data", "trainer", "resources",
     }  # fmt: skip
     assert "tpu_studio/trainer/__main__.py" in held and "tpu_studio/resources/samples/digits/digits.csv.gz" in held
-    assert all(name.endswith((".py", ".json", ".csv.gz")) for name in held)
+    assert all(name.endswith((".py", ".json", ".csv.gz", ".lock.txt")) for name in held)
     assert "model/model.py" not in held
 
 
@@ -302,8 +302,8 @@ def test_what_the_shell_could_misread_is_refused() -> None:
 
 
 def test_every_pair_that_the_catalogue_allows_has_an_environment() -> None:
-    assert environment("jax", "v6e")["packages"][0].startswith("jax[tpu]==")
-    assert "libtpu==0.0.29" in environment("tensorflow", "v5e")["packages"]
+    assert environment("jax", "v6e")["lock"] == "jax" and environment("tensorflow", "v5e")["lock"] == "tensorflow"
+    assert re.fullmatch("[0-9a-f]{64}", environment("jax", "v6e")["uv"]["sha256"])
     assert runtime("jax", "v5e") == "v2-alpha-tpuv5-lite" and runtime("jax", "tpu7x") == ""
     with pytest.raises(CloudRefused):
         environment("tensorflow", "tpu7x")
@@ -312,10 +312,45 @@ def test_every_pair_that_the_catalogue_allows_has_an_environment() -> None:
 @pytest.mark.parametrize("table", ["vm.json", "colab.json"])
 def test_what_a_machine_installs_can_write_all_of_a_result(table: str) -> None:
     """Each result has TensorFlow's format beside Keras's, also after JAX; the engine has the versions seen together."""
-    locked = dict(re.findall(r"^([\w-]+)==([\w.]+)", resource_path("engine", "lock.txt").read_text("utf-8"), re.M))
+    locked = locked_files(resource_path("engine", "lock.txt").read_text("utf-8"))[0]
     for one in json.loads(resource_path("catalogue", table).read_text("utf-8"))["environments"]:
-        pins = dict(package.split("==") for package in one["packages"])
+        pins = locked_files(resource_path("vm", f"{one['lock']}.lock.txt").read_text("utf-8"))[0]
         assert pins.keys() & {"tensorflow-cpu", "tensorflow-tpu"}, one["framework"]
         if one["framework"] == "jax":
             there = pins.keys() & locked.keys()
             assert "tensorflow-cpu" in there and {name: locked[name] for name in there} == {n: pins[n] for n in there}
+
+
+def locked_files(text: str) -> tuple[dict[str, str], dict[str, set[str]]]:
+    """Versions, and the sha256 of each file, by package. Nothing else may stand in a lock but comments."""
+    versions, hashes, name = dict[str, str](), dict[str, set[str]](), ""
+    for line in text.splitlines():
+        if found := re.fullmatch(r"([a-z0-9-]+)==([\w.]+) \\", line):
+            name = found[1]
+            versions[name], hashes[name] = found[2], set()
+        elif found := re.fullmatch(r"    --hash=sha256:([0-9a-f]{64})( \\)?", line):
+            hashes[name].add(found[1])
+        else:
+            assert line.startswith("#"), line
+    return versions, hashes
+
+
+@pytest.mark.parametrize("framework", ["jax", "tensorflow"])
+def test_each_file_that_a_machine_installs_is_locked_by_its_hash(framework: str) -> None:
+    """With all that comes along; where the engine has the same version, the index told both the same files."""
+    versions, hashes = locked_files(resource_path("vm", f"{framework}.lock.txt").read_text("utf-8"))
+    wanted = resource_path("vm", f"{framework}.wanted.txt").read_text("utf-8")
+    named = dict(re.findall(r"^([a-z0-9-]+)(?:\[tpu\])?==(\S+)$", wanted, re.M))
+    assert named.items() <= versions.items() and {"keras", "libtpu", "protobuf", "typing-extensions"} <= versions.keys()
+    assert all(hashes.values())
+    engine_versions, engine_hashes = locked_files(resource_path("engine", "lock.txt").read_text("utf-8"))
+    common = {name for name in versions if engine_versions.get(name) == versions[name]}
+    assert len(common) > 20
+    assert {name: hashes[name] for name in common} == {name: engine_hashes[name] for name in common}
+
+
+def test_the_locks_travel_with_the_run() -> None:
+    members = names_in(bundle(plan()))
+    for name in ("jax", "tensorflow"):
+        carried = members[f"tpu_studio/resources/vm/{name}.lock.txt"]
+        assert carried == resource_path("vm", f"{name}.lock.txt").read_bytes()

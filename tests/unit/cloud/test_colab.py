@@ -17,6 +17,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tpu_studio.cloud import colab
+from tpu_studio.trainer.guardian.vm.config import wanted_environment
 from tpu_studio.wire.errors import BadInput, DataError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan, dumps
@@ -61,7 +62,9 @@ def test_it_asks_for_the_v5e_chip_and_holds_the_frozen_plan_and_the_trainer(tmp_
         assert held.read() == dumps(DIGITS)
     config = _config(cells["contents"])
     assert (config["run"], config["data"]) == ("digits-abcd", None)
-    assert all("==" in package for package in config["environment"]["packages"])
+    wanted = wanted_environment(config["environment"])
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        assert f"tpu_studio/resources/vm/{wanted.lock}.lock.txt" in archive.getnames()
     for cell in cells.values():
         if not cell.startswith(("#", "Was")) or cell.startswith("#@"):
             compile(cell, "cell", "exec")

@@ -37,6 +37,9 @@ TOKEN = "ya29.planted-secret"
 QUEUE = "projects/p/locations/us-west4/queues/tpu-studio"
 Rule = Callable[[str, str], "int | str | None"]
 
+LOCKED = {"lock": "jax", "uv": {"version": "0.13.9", "sha256": "ab" * 32}}
+"""Of an environment in ts-config."""
+
 
 class Cloud:
     def __init__(self) -> None:
@@ -85,6 +88,7 @@ class Cloud:
             for name, data in (
                 ("plan.json", dumps(plan(**plan_options))),
                 ("tpu_studio/__init__.py", b""),
+                ("tpu_studio/resources/vm/jax.lock.txt", b""),
                 ("tpu_studio/trainer/__init__.py", b""),
                 ("tpu_studio/trainer/__main__.py", FAKE.read_bytes()),
             ):
@@ -118,7 +122,7 @@ class Cloud:
             },
             "lease_s": 14400, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0, "idle_minutes": 15,
             "silence_s": 900, "bundle": {"object": f"{PREFIX}job/bundle-{sha}.tar.gz", "sha256": sha,
-            "bytes": len(data)}, "data": [], "environment": {"framework": "jax", "python": "3.12", "packages": []},
+            "bytes": len(data)}, "data": [], "environment": {"framework": "jax", "python": "3.12", **LOCKED},
             "trust_code": False, "guardian_sha256": "",
         }  # fmt: skip
         for number in (1, 2, 3):

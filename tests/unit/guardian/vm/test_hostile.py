@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.guardian.vm.cloud import BUCKET, PREFIX, TOKEN, Cloud, Vm
+from tests.unit.guardian.vm.cloud import BUCKET, LOCKED, PREFIX, TOKEN, Cloud, Vm
 from tpu_studio.trainer.guardian.vm import web
 from tpu_studio.trainer.guardian.vm.config import LIMIT_BYTES, BadConfig, load
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, is_unpacked, unpack
@@ -62,10 +62,11 @@ def changed(tree: dict[str, Any], path: str, value: Any) -> str:
         ("data", [{"object": "data/../../x", "sha256": "0" * 64, "bytes": 1, "as": "data"}]),
         ("data", [{"object": "data/x.tar", "sha256": "0" * 64, "bytes": 1, "as": "../run"}]),
         ("data", [{"object": "data/x.tar", "sha256": "0" * 64, "bytes": 1, "as": "d", "file": "../x"}]),
-        ("environment.packages", ["--index-url=http://evil.example"]),
-        ("environment.packages", ["jax @ file:///tmp/x"]),
+        ("environment.lock", "../../../etc/jax"),
+        ("environment.lock", ""),
+        ("environment.uv", {"version": "0.13.9 --index-url=http://evil.example", "sha256": "0" * 64}),
+        ("environment.uv", {"version": "0.13.9", "sha256": ""}),
         ("environment.python", "3.12; rm -rf /"),
-        ("environment.find_links", ["http://evil.example/links"]),
         ("outside_stops.before", ["projects/p/locations/r/queues/another/tasks/x"]),
         ("installer", {"object": "data/../x.whl", "sha256": "0" * 64, "bytes": 1}),
         ("installer", {"object": "data/x.whl", "sha256": "0", "bytes": 1}),
@@ -188,7 +189,7 @@ def test_data_comes_in_pieces_resumes_and_reaches_the_trainer(cloud: Cloud, mach
 def test_an_environment_that_cannot_be_made_is_said_with_the_installers_own_words(
     cloud: Cloud, machine: Machine
 ) -> None:
-    cloud.config(environment={"framework": "jax", "python": "3.11", "packages": ["no-such-package-of-ours==9"]})
+    cloud.config(environment={"framework": "jax", "python": "3.11", **LOCKED})
     vm = machine()
     (vm.root / "ready.json").write_text('{"python": "/no/such/python"}')
     vm.boot().to_its_deletion()

@@ -28,7 +28,8 @@ _RESOURCE = {
     "compute": r"compute/v1/projects/[^/?]+/zones/[^/?]+/instances/{name}",
 }
 _ENDPOINTS = ("storage", "tpu", "compute", "tasks", "resourcemanager")
-_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(\[[A-Za-z0-9,._-]+\])?(==|~=|>=|<=|<|>|!=|,|[A-Za-z0-9.*+!_-])*")
+_LOCK = re.compile(r"[a-z][a-z0-9-]{0,40}")
+_VERSION = re.compile(r"[0-9][0-9.]{0,30}")
 
 
 class BadConfig(ValueError):
@@ -50,8 +51,10 @@ class Piece:
 class Environment:
     framework: str
     python: str
-    packages: tuple[str, ...]
-    find_links: tuple[str, ...]
+    lock: str
+    """Which lock of the bundle: every file that may be installed, by its sha256."""
+    uv: tuple[str, str]
+    """Version and sha256 of its wheel."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +129,6 @@ def _config(tree: Mapping[str, Any]) -> Config:
     bundle = _piece(tree["bundle"], "bundle")
     if not bundle.object.startswith(f"{prefix}job/"):
         raise BadConfig("the bundle is not this run's")
-    environment = tree["environment"]
     return Config(
         run=str(tree["run"]),
         attempt=int(_number("attempt", tree["attempt"], 1, 9999)),
@@ -152,14 +154,19 @@ def _config(tree: Mapping[str, Any]) -> Config:
         silence_s=_number("silence_s", tree.get("silence_s", 900), 1, _DAY_S),
         bundle=bundle,
         data=tuple(_piece(each, str(each["as"])) for each in tree.get("data") or []),
-        environment=Environment(
-            str(environment.get("framework", "")),
-            _matching("python", environment["python"], re.compile(r"3\.[0-9]{1,2}")),
-            tuple(_matching("package", each, _PACKAGE) for each in environment.get("packages") or []),
-            tuple(_link(each) for each in environment.get("find_links") or []),
-        ),
+        environment=wanted_environment(tree["environment"]),
         installer=_piece(tree["installer"], "installer") if tree.get("installer") is not None else None,
         own_code=tree.get("trust_code") is True,
+    )
+
+
+def wanted_environment(tree: Mapping[str, Any]) -> Environment:
+    """``environment`` of ts-config, or of a notebook's config. Raises BadConfig, KeyError."""
+    return Environment(
+        str(tree.get("framework", "")),
+        _matching("python", tree["python"], re.compile(r"3\.[0-9]{1,2}")),
+        _matching("lock", tree["lock"], _LOCK),
+        (_matching("uv", tree["uv"]["version"], _VERSION), _matching("uv", tree["uv"]["sha256"], _SHA)),
     )
 
 
@@ -211,12 +218,6 @@ def _endpoint(name: str, value: Any) -> str:
     if parts.username or parts.query or parts.fragment:
         raise BadConfig(f"endpoint {name} is {value!r}")
     return str(value).rstrip("/")
-
-
-def _link(value: Any) -> str:
-    if not isinstance(value, str) or not value.startswith("https://") or any(letter.isspace() for letter in value):
-        raise BadConfig(f"find_links {value!r}")
-    return value
 
 
 def _matching(name: str, value: Any, pattern: re.Pattern[str]) -> str:

@@ -1,8 +1,10 @@
-"""The Python that trains: a ready one where the machine's image offers it, else made here with the plan's exact pins.
+"""The Python that trains: a ready one where the machine's image offers it, else made here from the bundle's lock.
 
-Made once: a mark beside it names the pins it was made from. Python itself comes from the system where it has the right
-version, else through ``uv`` (the images of TPU VMs have 3.10, which frameworks no longer support; those of Compute
-Engine have no pip either, so it comes from the bucket there).
+The lock names every file that may be installed by its sha256: nothing is resolved here, nothing is built from source,
+and a file that is another one ends the run. Made once: a mark beside it names the lock it was made from. Python itself
+comes from the system where it has the right version, else through ``uv``, itself by its hash, which checks the Python
+that it fetches (the images of TPU VMs have 3.10, which frameworks no longer support; those of Compute Engine have no
+pip either, so uv comes from the bucket there). The environment's own pip is the one that comes with that Python.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ from typing import IO
 from tpu_studio.trainer.guardian.vm.config import Environment
 
 READY = "ready.json"
-_UV = "uv>=0.5,<1"
+LOCKS = Path("tpu_studio", "resources", "vm")
+"""Where the locks lie in a bundle."""
+_LOCKED = ("--require-hashes", "--only-binary=:all:", "--no-deps")
 _PROGRAM = re.compile(r"uv-[0-9][0-9A-Za-z.]*\.data/scripts/uv")
 _TRIES = 3
 _LINES = 30
@@ -48,6 +52,7 @@ class Ready:
 def prepare(
     root: Path,
     wanted: Environment,
+    code: Path,
     told: Callable[[str], None],
     check: Callable[[], None],
     installer: Callable[[], Path] | None = None,
@@ -55,6 +60,7 @@ def prepare(
     """The Python to train with.
 
     Args:
+        code: The unpacked bundle, which has the lock.
         installer: Gives the wheel of uv that was brought for this machine; None: pip of the image fetches one.
         told: Called with what is being done, for people.
         check: Called at least once a second; may raise to give up.
@@ -67,13 +73,17 @@ def prepare(
         return _offered(offered)
     folder = root / "environment"
     python, mark = folder / "bin" / "python", root / "environment.made"
-    made_of = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode()).hexdigest()
+    lock = code / LOCKS / f"{wanted.lock}.lock.txt"
+    try:
+        made_of = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode() + lock.read_bytes()).hexdigest()
+    except OSError as error:
+        raise EnvironmentFailed(f"the list of what to install cannot be read: {error}") from error
     if mark.exists() and mark.read_text() == made_of and python.exists():
         return Ready(str(python), {})
     mark.unlink(missing_ok=True)
     for number in range(1, _TRIES + 1):
         try:
-            _make(root, folder, wanted, told, check, installer)
+            _make(root, folder, wanted, lock, told, check, installer)
             break
         except EnvironmentFailed:
             if number == _TRIES:
@@ -110,6 +120,7 @@ def _make(
     root: Path,
     folder: Path,
     wanted: Environment,
+    lock: Path,
     told: Callable[[str], None],
     check: Callable[[], None],
     installer: Callable[[], Path] | None,
@@ -121,17 +132,21 @@ def _make(
     if found and _can_make(found):
         _run([found, "-m", "venv", str(folder)], {}, told, check)
     else:
-        uv, own = _uv(root, cache, told, check, installer)
-        argv = [*uv, "venv", "--seed", "--python", wanted.python, str(folder)]
+        uv, own = _uv(root, wanted, cache, told, check, installer)
+        argv = [*uv, "venv", "--python", wanted.python, str(folder)]
         _run(argv, {**own, "UV_CACHE_DIR": str(cache), "UV_PYTHON_INSTALL_DIR": str(root / "pythons")}, told, check)
-    links = [part for link in wanted.find_links for part in ("--find-links", link)]
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
-    if wanted.packages:
-        _run([*pip, "--progress-bar", "off", *links, *wanted.packages], {"PIP_CACHE_DIR": str(cache)}, told, check)
+        _run([str(folder / "bin" / "python"), "-m", "ensurepip"], {}, told, check)
+    argv = [*_pip(str(folder / "bin" / "python")), "--progress-bar", "off", "-r", str(lock)]
+    _run(argv, {"PIP_CACHE_DIR": str(cache)}, told, check)
+
+
+def _pip(python: str) -> list[str]:
+    return [python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", *_LOCKED]
 
 
 def _uv(
     root: Path,
+    wanted: Environment,
     cache: Path,
     told: Callable[[str], None],
     check: Callable[[], None],
@@ -141,8 +156,11 @@ def _uv(
     if installer is not None:
         return [str(_unpacked(installer(), root / "uv"))], {}
     boot = root / "boot"
-    pip = [sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--upgrade"]
-    _run([*pip, "--target", str(boot), _UV], {"PIP_CACHE_DIR": str(cache)}, told, check)
+    version, sha256 = wanted.uv
+    lock = root / "uv.lock.txt"
+    lock.write_text(f"uv=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
+    argv = [*_pip(sys.executable), "--upgrade", "--target", str(boot), "-r", str(lock)]
+    _run(argv, {"PIP_CACHE_DIR": str(cache)}, told, check)
     return [sys.executable, "-m", "uv"], {"PYTHONPATH": str(boot)}
 
 

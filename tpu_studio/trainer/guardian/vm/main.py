@@ -303,7 +303,7 @@ class OnDuty:
             events.say("phase", phase="setting-up", detail="environment", doing=doing, attempt=attempt)
 
         ready = environment.prepare(
-            self._folder.parent, config.environment, told, self._check, self._installer_of(events)
+            self._folder.parent, config.environment, code, told, self._check, self._installer_of(events)
         )
         argv = ownpython.module(ready.python, "tpu_studio.trainer", "train", "--run", self._run)
         argv += ["--attempt", str(attempt), "--worker", str(self._worker)]
