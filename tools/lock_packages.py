@@ -77,7 +77,8 @@ def machine_lock(wanted: str, resolved: Mapping[str, Mapping[str, tuple[str, str
     """The lock in pip's format, the same versions for each Python. Raises SystemExit where they differ."""
     versions = {tuple(sorted(files)) for files in resolved.values()}
     if len(versions) != 1:
-        apart = set.union(*map(set, versions)) - set.intersection(*map(set, versions))
+        common = [one for one in resolved[next(iter(resolved))] if all(one in files for files in versions)]
+        apart = {one for files in versions for one in files} - set(common)
         raise SystemExit(f"{wanted}: not the same for each Python, pin it in constraints/engine.txt: {sorted(apart)}")
     lines = [
         f"# All that {wanted} brings along, file by file. Written by tools/lock_packages.py; do not edit.\n",
