@@ -23,6 +23,7 @@ import pytest
 from tests.contract.test_cloud_clients import WANTED
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side, runner_account
+from tpu_studio.places.reaching import connected
 from tpu_studio.practice import daemon
 from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.errors import NotReady
@@ -47,7 +48,54 @@ def test_everybody_joins_the_one_server_of_a_home_and_it_survives_being_killed(s
     give_up = time.monotonic() + PATIENCE_S
     while daemon.running(served) is not None and time.monotonic() < give_up:
         time.sleep(0.01)
-    assert daemon.start_or_join(served)["token"] == first["token"]
+    assert daemon.start_or_join(served)["token"] != first["token"]
+
+
+def killed(home: Path) -> None:
+    server = psutil.Process(json.loads((home / "practice" / "server.json").read_text("utf-8"))["pid"])
+    server.kill()
+    psutil.wait_procs([server], timeout=PATIENCE_S)
+    daemon._collect()  # it was our child
+    assert (home / "practice" / "server.json").exists()
+
+
+def test_who_took_the_port_of_a_killed_server_is_not_asked_and_gets_no_token(served: Path):
+    """Another user may wait there, and would be handed the owner's token."""
+    first = daemon.start_or_join(served)
+    killed(served)
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", int(first["url"].rpartition(":")[2])))
+        other.listen()
+        other.setblocking(False)
+
+        assert daemon.running(served) is None
+        second = daemon.start_or_join(served)
+        assert second["url"] != first["url"] and second["token"] != first["token"]
+        with pytest.raises(BlockingIOError):
+            other.accept()
+
+
+def test_a_server_that_names_another_address_is_not_believed(served: Path):
+    """The token would be sent there."""
+    true = daemon.start_or_join(served)
+    record = served / "practice" / "server.json"
+    kept = record.read_bytes()
+    elsewhere = json.loads(kept) | {"url": true["url"].replace("127.0.0.1", "localhost")}
+    for wrong in (elsewhere, json.loads(kept) | {"created": 1.0}, {**json.loads(kept), "pid": None}, ["?"], {}):
+        record.write_text(json.dumps(wrong), "utf-8")
+        assert daemon.running(served) is None
+    record.write_bytes(kept)
+    assert daemon.running(served) == true
+
+
+def test_whoever_works_at_the_practice_cloud_goes_on_after_it_was_killed(served: Path):
+    side = connected("practice", served)
+    assert side.mailbox.list("") == []
+    killed(served)
+    daemon.start_or_join(served)
+
+    assert side.mailbox.list("") == []
 
 
 def test_a_second_server_of_the_same_home_is_refused_and_stop_ends_the_first(served: Path):

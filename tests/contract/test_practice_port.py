@@ -61,13 +61,14 @@ def test_faults_are_listed_armed_and_disarmed_by_name(call: Call):
     assert unknown.status == 400 and "preempted-at-step" in unknown.error["message"]
 
 
-def test_state_and_token_survive_the_servers_own_restart(start_practice: Start):
+def test_state_survives_the_servers_own_restart_and_its_owner_s_token_does_not(start_practice: Start):
     first = start_practice("billing-off")
     token = first.token
     first.cloud.db.put("thing", "a", {"kept": 1})
     first.stop()
     second = start_practice()
-    assert second.token == token and second.cloud.db.get("thing", "a") == {"kept": 1}
+    assert second.token != token and caller(second)("GET", "/practice/ready", token=token).status == 401
+    assert second.cloud.db.get("thing", "a") == {"kept": 1}
     assert [one["name"] for one in caller(second)("GET", "/practice/faults").body["armed"]] == ["billing-off"]
 
 

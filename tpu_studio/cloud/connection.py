@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from tpu_studio.cloud.clock import DateClock
@@ -20,6 +21,7 @@ from tpu_studio.workflow.cloudruns.ports import CloudSide
 
 RUNNER = "tpu-studio-runner"
 STOPPER = "tpu-studio-stopper"
+_NEVER = datetime(9999, 1, 1)  # google-auth wants an end, in UTC and without a zone
 
 
 def connect(
@@ -68,26 +70,34 @@ def connect(
 
 
 def practice_side(
-    url: str, token: str, project: str, bucket: str, *, patience: Patience = PATIENT, shared_account: bool = False
-) -> CloudSide:
+    url: str, token: str, project: str, bucket: str, *, patience: Patience = PATIENT, shared_account: bool = False,
+    renewed: Callable[[], str] | None = None,
+) -> CloudSide:  # fmt: skip
     """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer.
 
     Args:
         shared_account: The stops from outside act as the runner, as in accounts that were set up before they had one.
+        renewed: See `bearer`.
     """
     stopper = "" if shared_account else stopper_account(project)
     return connect(
-        bearer(token), project, bucket, stopper=stopper, endpoints=Endpoints.at(url), place="practice",
+        bearer(token, renewed), project, bucket, stopper=stopper, endpoints=Endpoints.at(url), place="practice",
         patience=patience,
     )  # fmt: skip
 
 
-def bearer(token: str) -> Any:
-    """Credentials that are one token; they cannot be refreshed."""
+def bearer(token: str, renewed: Callable[[], str] | None = None) -> Any:
+    """Credentials that are one token.
+
+    Args:
+        renewed: The token of now, asked for when this one is refused; None: it can't be refreshed.
+    """
     from google.oauth2.credentials import Credentials
 
     make: Callable[..., Any] = Credentials
-    return make(token=token)
+    if renewed is None:
+        return make(token=token)
+    return make(token=token, refresh_handler=lambda request, scopes: (renewed(), _NEVER))
 
 
 def runner_account(project: str) -> str:

@@ -61,7 +61,9 @@ class _Practice:
     def _connect(self, found: Mapping[str, Any], project: str, bucket: str) -> CloudSide:
         from tpu_studio.cloud.connection import practice_side
 
-        return practice_side(str(found["url"]), str(found["token"]), project, bucket)
+        return practice_side(
+            str(found["url"]), str(found["token"]), project, bucket, renewed=lambda: str(self._start()["token"])
+        )
 
 
 class _Google:

@@ -48,17 +48,17 @@ def reach(place: str, home: Path) -> Reached:
         from tpu_studio.practice import daemon
 
         found = daemon.start_or_join(home)
+        owner = bearer(found["token"], lambda: str(daemon.start_or_join(home)["token"]))
         kept = side.choices.of(PRACTICE_OWNER)
         if kept.project:  # somebody has chosen or made another one
             runner = kept.runner or runner_account(kept.project)
-            token = bearer(found["token"])
             return Reached(
-                place, token, kept.project, kept.region, kept.bucket, runner, kept.stopper, side.endpoints
+                place, owner, kept.project, kept.region, kept.bucket, runner, kept.stopper, side.endpoints
             )
         project = found["project"] or ""  # a new account has none
         return Reached(
             place,
-            bearer(found["token"]),
+            owner,
             project,
             (found["zone"] or "").rpartition("-")[0],
             found["bucket"] or "",

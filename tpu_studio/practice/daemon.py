@@ -14,6 +14,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,7 +24,10 @@ from pathlib import Path
 from typing import Any
 from urllib import error, request
 
+import psutil
+
 from tpu_studio.practice.faults import read_fault
+from tpu_studio.practice.machines import processes
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
 from tpu_studio.practice.settings import folder_of as folder
@@ -37,19 +41,26 @@ START_S = 60.0
 STOP_S = 60.0
 _CALL_S = 20.0
 _LOG_TAIL = 2000
+_LOOKS = 50
 _started: list[subprocess.Popen[bytes]] = []  # servers outlive us; what ended before is collected here
 
 
 def running(home: Path) -> dict[str, Any] | None:
-    """What the server of *home* printed when it was ready, if it answers; None: there is none."""
+    """What the server of *home* printed when it was ready, if it answers; None: there is none.
+
+    A file that a killed server left is not believed, for its port may be somebody else's by now: only while a server
+    holds the home, and the process that wrote the file lives, is the port asked, and its answer must name itself.
+    """
     try:
         record: dict[str, Any] = json.loads((folder(home) / "server.json").read_text("utf-8"))
-        if not _LOOPBACK.fullmatch(record["url"]):
+        lives = processes.is_running(int(record["pid"]), float(record["created"]))
+        if not lives or not _is_held(home) or not _LOOPBACK.fullmatch(record["url"]):
             return None  # its token is for nobody else
         ready = _call(record, "GET", "/practice/ready")
+        is_itself = (ready["url"], ready["token"]) == (record["url"], record["token"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError, HTTPException):
         return None
-    return ready
+    return ready if is_itself else None
 
 
 def start_or_join(home: Path, program: list[str] | None = None, options: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -93,7 +104,8 @@ def serve(
         practice.cloud.on_stop = ended.set
         practice.start()
         try:
-            _write(settings.folder / "server.json", {"pid": os.getpid(), **practice.ready()})
+            itself = {"pid": os.getpid(), "created": psutil.Process().create_time()}
+            _write(settings.folder / "server.json", {**itself, **practice.ready()})
             ready(practice.ready())
             while not ended.wait(0.2):
                 quiet_s = time.monotonic() - practice.server.used_at
@@ -162,7 +174,7 @@ def stop(home: Path) -> bool:
 
 
 def _machines_left(home: Path) -> bool:
-    from tpu_studio.practice.machines import machine, processes
+    from tpu_studio.practice.machines import machine
 
     states = [machine.read_state(path.parent) for path in (folder(home) / "machines").glob(f"*/{machine.STATE}")]
     return any(state is not None and processes.is_running(state.pid, state.created) for state in states)
@@ -172,16 +184,22 @@ def _machines_left(home: Path) -> bool:
 def _held(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "lock").open("a") as lock:
-        if not try_lock(lock.fileno()):
-            told = running(folder.parent) or {}
-            raise NotReady("practice-running", url=told.get("url", ""))
+        looks = _LOOKS
+        while not try_lock(lock.fileno()):
+            looks -= 1
+            if (told := running(folder.parent)) is not None or looks == 0:
+                raise NotReady("practice-running", url=(told or {}).get("url", ""))
+            time.sleep(0.01)  # somebody may only have looked whether it is held
+        (folder / "server.json").unlink(missing_ok=True)  # left by one that was killed
         yield
 
 
 def _is_held(home: Path) -> bool:
+    if sys.platform == "win32":  # no locks there
+        return (folder(home) / "server.json").exists()
     try:
         with (folder(home) / "lock").open("r+") as lock:
-            return not try_lock(lock.fileno())
+            return not try_lock(lock.fileno(), shared=True)
     except FileNotFoundError:
         return False
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from tpu_studio.practice import policies
@@ -51,21 +50,14 @@ class Principals:
     ``billingAccounts/A``.
 
     Attributes:
+        owner_token: New at each start: who has read an old one, at a port that was the server's once, gains nothing.
         others: Asked who is behind a token that isn't ours: a key file's own (`oauth`).
     """
 
     def __init__(self, db: Database, clock: Clock, faults: Faults, owner: str) -> None:
         self._db, self._clock, self._faults, self._owner = db, clock, faults, owner
+        self.owner_token = f"practice-owner-{secrets.token_urlsafe(24)}"
         self.others: list[Callable[[str], Principal | None]] = []
-
-    @cached_property
-    def owner_token(self) -> str:
-        with self._db.transaction():
-            record = self._db.get("practice", "owner-token")
-            if record is None:
-                record = {"token": f"practice-owner-{secrets.token_urlsafe(24)}"}
-                self._db.put("practice", "owner-token", record)
-        return str(record["token"])
 
     # ------------------------------------------------------------------------------------------------------ tokens
 
