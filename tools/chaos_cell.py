@@ -32,7 +32,7 @@ from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
 from tpu_studio.cloud.evidence import PROOF
 from tpu_studio.planner.make import make_plan
-from tpu_studio.practice.compute_life import KIND as INSTANCE
+from tpu_studio.practice.compute_checks import KIND as INSTANCE
 from tpu_studio.practice.faults import Faults, read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice

@@ -19,7 +19,7 @@ from chaos_cells import COMPLETED, Cell
 
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.domain.sentences import say_reason
-from tpu_studio.practice.compute_life import KIND as INSTANCE
+from tpu_studio.practice.compute_checks import KIND as INSTANCE
 from tpu_studio.practice.faults import read_fault
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice

@@ -15,6 +15,7 @@ import pytest
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.vm_image import COUNTS_BOOTS, IDLE, make_engine, steps
 from tests.fakes.waiting import eventually
+from tpu_studio.cloud import errors
 from tpu_studio.practice.main import Practice
 
 PROJECT, ZONE = "practice-project", "us-east5-b"
@@ -198,6 +199,23 @@ def test_too_little_quota_is_told_by_the_operation(start_practice: Start) -> Non
     assert error["code"] == "QUOTA_EXCEEDED"
     assert error["message"] == "Quota 'PREEMPTIBLE-TPU-V6E-per-project-zone' exceeded.  Limit: 0.0 in zone us-east5-b."
     assert desk.status() == "gone"
+
+
+def test_a_region_without_an_external_address_left_refuses_an_instance_that_wants_one(start_practice: Start) -> None:
+    desk = Desk(start_practice("address-limit:limit=1,region=us-east5", speed=FAST))
+    desk.insert()
+
+    error = desk.done(desk.insert(name="ts-b-a1-t1"))["error"]["errors"][0]
+
+    assert error["message"] == "Quota 'IN_USE_ADDRESSES' exceeded.  Limit: 1.0 in region us-east5."
+    told = errors.of_operation({"errors": [error]})
+    assert (told.id, told.facts["limit"]) == ("region-limit", 1.0)
+    assert desk.status("ts-b-a1-t1") == "gone" and desk.status() != "gone"
+    desk.practice.cloud.doubts.arm("compute-quota-where")
+    refused = desk.call("POST", INSTANCES, body(name="ts-b-a1-t1"))
+    assert errors.of_reply(refused.status, refused.body).id == "region-limit"
+    within = {**body(name="ts-b-a1-t1"), "networkInterfaces": [{"network": "global/networks/default"}]}
+    assert desk.call("POST", INSTANCES, within).status == 200  # it wants none
 
 
 FLEX_ZONE = "us-east5-a"

@@ -12,10 +12,11 @@ from google.oauth2.credentials import Credentials
 from tests.contract.conftest import Start
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side
-from tpu_studio.cloud.doctor import quota
+from tpu_studio.cloud.doctor import names, quota
 from tpu_studio.cloud.doctor.doctor import ORDER, GoogleDoctor
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.practice.main import Practice
+from tpu_studio.practice.roles import ROLES
 from tpu_studio.viewmodels.accountview import request_words
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.account.ports import Choices, Result
@@ -205,6 +206,19 @@ def test_the_request_to_the_owner_has_the_accounts_that_the_person_may_not_make(
         assert f"gcloud iam service-accounts create {account} --project=practice-project" in text
     assert "--permissions=tpu.nodes.delete,tpu.nodes.get,compute.instances.delete" in text
     assert f"{settings.stopper} --project=practice-project --member=serviceAccount:{settings.runner}" in text
+    queue = "gcloud tasks queues create tpu-studio --project=practice-project --location=us-west4"
+    assert f"{queue} --max-attempts=5 --min-backoff=30s --max-backoff=300s" in text.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("roles", "permissions"),
+    [(names.RUNNER_ROLES_TOO, names.RUNNER_PERMISSIONS), (names.STOPPER_ROLES_TOO, names.STOPPER_PERMISSIONS)],
+)
+def test_googles_own_roles_that_pass_for_ours_hold_all_that_ours_hold(
+    roles: tuple[str, ...], permissions: tuple[str, ...]
+):
+    held = {one for role in roles for one in ROLES[role].permissions}
+    assert set(permissions) <= held
 
 
 @pytest.mark.parametrize(

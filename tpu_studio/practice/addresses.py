@@ -1,6 +1,7 @@
 """External addresses of a region: each TPU VM takes one, and a region has few (field reports: 8, in young projects 4).
 
-A slice for whose hosts none is left starts to be made, and fails after a while in words of its own: no TPU quota.
+A slice for whose hosts none is left starts to be made, and fails after a while in words of its own: no TPU quota. An
+instance of Compute Engine is refused as its other limits refuse it (the doubt ``compute-quota-where``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice import tpu_offer
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.compute_life import KIND as INSTANCE
+from tpu_studio.practice.compute_checks import KIND as INSTANCE
 from tpu_studio.practice.tpu_show import NODE
 
 METRIC = "IN_USE_ADDRESSES"
@@ -42,13 +43,27 @@ def used(cloud: Cloud, project: str, region: str) -> int:
     for name, record in cloud.db.peek(NODE):
         if name.startswith(f"projects/{project}/") and region_of(record["zone"]) == region and _is_up(record):
             found += wanted(record)
-    return found + len(
-        [
-            name
-            for name, record in cloud.db.peek(INSTANCE)
-            if name.startswith(f"projects/{project}/zones/{region}-") and record["status"] != "TERMINATED"
-        ]
-    )
+    for name, record in cloud.db.peek(INSTANCE):
+        if name.startswith(f"projects/{project}/zones/{region}-") and record["status"] != "TERMINATED":
+            found += _is_external(record["body"])
+    return found
+
+
+def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, Any]) -> dict[str, Any] | None:
+    """The error of an insert's operation where the region has no address left for it; None: room."""
+    region = region_of(zone)
+    most = limit(cloud, region)
+    if not _is_external(body) or used(cloud, project, region) < most:
+        return None
+    text = f"Quota '{METRIC}' exceeded.  Limit: {float(most)} in region {region}."
+    told = {"metricName": "compute.googleapis.com/in_use_addresses", "limitName": "IN-USE-ADDRESSES-per-project-region",
+            "dimensions": {"region": region}, "limit": float(most)}  # fmt: skip
+    return {"code": "QUOTA_EXCEEDED", "message": text, "errorDetails": [{"quotaInfo": told}]}
+
+
+def _is_external(body: dict[str, Any]) -> bool:
+    """Whether an instance has an external address."""
+    return any(card.get("accessConfigs") for card in body.get("networkInterfaces") or ())
 
 
 def wanted(node: dict[str, Any]) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 
 from tpu_studio.practice import compute_checks as checks
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.compute_life import KIND, Instances
+from tpu_studio.practice.compute_checks import KIND
+from tpu_studio.practice.compute_life import Instances
 from tpu_studio.practice.compute_operations import HOME, ComputeOperations
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.partial import part_of

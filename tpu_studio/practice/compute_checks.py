@@ -18,6 +18,7 @@ from tpu_studio.practice.principals import Principal
 
 Record = dict[str, Any]
 
+KIND = "compute-instance"
 METADATA_BYTES = 262144
 TIERS = {"STANDARD": "on-demand", "SPOT": "spot", "FLEX_START": "flex-start"}
 LONGEST_RUN_S, LONGEST_FLEX_S, SHORTEST_RUN_S = 120 * 86_400, 7 * 86_400, 30

@@ -12,17 +12,16 @@ import secrets
 from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue
-from tpu_studio.practice import besides
+from tpu_studio.practice import addresses, besides
 from tpu_studio.practice import compute_checks as checks
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.compute_checks import Wanted
+from tpu_studio.practice.compute_checks import KIND, Wanted
 from tpu_studio.practice.compute_operations import ComputeOperations
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.vms import MachineSpec
 
 Record = dict[str, Any]
 
-KIND = "compute-instance"
 QUOTA_KNOWN_S, STOCKOUT_KNOWN_S = 1.0, 5.0  # a quota is known at once, want of capacity after a while
 STAGING_AFTER_S, RUNNING_AFTER_S = 1.0, 3.0
 NOTICE_S = 30.0  # between the warning and the end: preemption and the end of its time
@@ -50,6 +49,7 @@ class Instances:
         held = [record for _, record in self._cloud.db.list(KIND, f"projects/{project}/")]
         held = [record for record in held if record["status"] in _COUNTS]
         error = checks.quota_error(self._cloud, zone, wanted.offer, wanted.tier, held)
+        error = error or addresses.refusal(self._cloud, project, zone, body)
         if error is not None and self._cloud.doubts.way("compute-quota-where"):
             raise GoogleError(403, "PERMISSION_DENIED", error["message"], reason="quotaExceeded")
         if error is not None:

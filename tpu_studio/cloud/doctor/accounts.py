@@ -47,7 +47,7 @@ def outside_stop(apis: Apis, choices: Choices) -> Result:
     except CloudRefused as error:
         if error.id != "not-found":
             raise
-        return Result("outside-stop", "fail", {"region": region}, fix="make-queue", undo=True)
+        return Result("outside-stop", "fail", {"region": region, "queue": queue}, fix="make-queue", undo=True)
     facts = {"region": region, "account": choices.stopper or runner_address(choices)}
     if not has_retries(seen):
         return Result("outside-stop", "fail", {**facts, "retries": seen.get("retryConfig")}, fix="make-queue")
@@ -69,7 +69,7 @@ def _stopper_lacks(apis: Apis, choices: Choices) -> list[str]:
         return [names.STOPPER]
     missing = ["the account is switched off"] if there.get("disabled") else []
     of_project = policies.of_project(apis.resources, choices.project)
-    too = any(has(of_project, one, member) for one in names.STOPPER_ROLES_TOO)
+    too = all(has(of_project, one, member) for one in names.STOPPER_ROLES_TOO)
     if not (too or _has_role(apis, of_project, choices, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS, member)):
         missing.append(names.STOPPER_ROLE)
     mine = refused(apis.iam, path, [names.ACT_AS])

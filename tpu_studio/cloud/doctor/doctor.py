@@ -305,8 +305,9 @@ class GoogleDoctor:
         return simple[id](choices)
 
     def request_text(self, choices: Choices, missing: Sequence[str]) -> str:
-        lacking = [id for id in ("runner", "outside-stop") if self._checked(id, choices).state in ("fail", "optional")]
-        return request(choices, self._who() or "me", missing, lacking)
+        seen = [self._checked(id, choices) for id in ("runner", "outside-stop")]
+        lacking = [one.id for one in seen if one.state in ("fail", "optional")]
+        return request(choices, self._who() or "me", missing, lacking, str(seen[1].facts.get("queue", "")))
 
     # ------------------------------------------------------------------------------------------ projects, money, quota
 

@@ -113,9 +113,8 @@ STOPPER_ROLE = "tpuStudioStopper"
 STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
 """What a stop from outside may do. Its account is not the machines', so that a grant that one of them loses, or never
 had, leaves the other net whole."""
-STOPPER_ROLES_TOO = ("roles/tpu.admin",)
-
-RUNNER_ROLES_TOO = ("roles/tpu.admin", "roles/cloudtasks.admin")
+STOPPER_ROLES_TOO = ("roles/tpu.admin", "roles/compute.instanceAdmin.v1")
+RUNNER_ROLES_TOO = ("roles/tpu.admin", "roles/cloudtasks.admin", "roles/compute.instanceAdmin.v1")
 """Together they hold all of that and more: good as well, where somebody else granted them."""
 
 FIREWALL = "allow-internal"

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 
 from tpu_studio.cloud.doctor import names
 from tpu_studio.cloud.doctor.repairs import runner_address, stopper_address
+from tpu_studio.cloud.queues import RETRIES
 from tpu_studio.workflow.account.ports import Choices
 
 
-def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence[str]) -> str:
+def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence[str], queue: str = "") -> str:
     """A letter.
 
     Args:
         me: The person's address.
         missing: Permissions that the person needs.
         lacking: Of ``runner`` and ``outside-stop``, those whose accounts are not (wholly) set up.
+        queue: Full name of the queue in which the outside stops shall stand; "": it is there, or none can be had.
     """
     roles = names.roles_for(tuple(missing)) or ("roles/tpu.admin",)
     person = f"serviceAccount:{me}" if me.endswith(".gserviceaccount.com") else f"user:{me}"
@@ -38,9 +40,9 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
         parts += [
             "So that no machine runs on when it hangs and my computer is off, Google is told beforehand to delete it "
             "at a deadline (Cloud Tasks). That deletion needs a second service account, which may delete machines and "
-            "nothing else: if the first one loses its rights, the second still ends the bill. If I may not make it, "
-            "please run",
-            "\n".join(_stopper(choices, person)),
+            "nothing else: if the first one loses its rights, the second still ends the bill. If I may not make it, or "
+            "the queue in which these stops stand, please run",
+            "\n".join([*_stopper(choices, person), *_queue(queue)]),
         ]
     return "\n\n".join([*parts, "Thank you."])
 
@@ -63,6 +65,17 @@ def _stopper(choices: Choices, person: str) -> list[str]:
     nobody = f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"  # has no role: what proofs are held against
     create = ["gcloud", "iam", "service-accounts", "create", names.NOBODY, f"--project={choices.project}"]
     return [*made, shlex.join(create), _acting(choices.project, nobody, person)]
+
+
+def _queue(queue: str) -> list[str]:
+    """The command that makes it, with the retries of `queues.RETRIES`."""
+    if not queue:
+        return []
+    _, project, _, region, _, name = queue.split("/")
+    retries = [f"--max-attempts={RETRIES['maxAttempts']}", f"--min-backoff={RETRIES['minBackoff']}",
+               f"--max-backoff={RETRIES['maxBackoff']}"]  # fmt: skip
+    create = ["gcloud", "tasks", "queues", "create", name, f"--project={project}", f"--location={region}"]
+    return [shlex.join([*create, *retries])]
 
 
 def _account(project: str, id: str, role: str, permissions: Sequence[str]) -> list[str]:
