@@ -21,7 +21,7 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
-JOBS ?= 2
+JOBS ?= 3
 
 .PHONY: env help engine demo app practice test quick lint pytest bench golden chaos doubts pictures package clean
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,14 @@ OUR_ERRORS = {
 DOCUMENTED = SOURCE.parent / "docs" / "cloud.md"
 
 
-def calls() -> Iterator[tuple[str, ast.Call, Path]]:
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call):
-                yield str(getattr(node.func, "id", getattr(node.func, "attr", ""))), node, path
+@cache
+def calls() -> list[tuple[str, ast.Call, Path]]:
+    return [
+        (str(getattr(node.func, "id", getattr(node.func, "attr", ""))), node, path)
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call)
+    ]
 
 
 def literals(node: ast.expr | None) -> Iterator[str]:

@@ -555,7 +555,7 @@ def test_a_machine_of_a_run_whose_folder_was_removed_is_found_in_the_journal(des
 
 @pytest.mark.parametrize("way", ["refused", "operation"])
 def test_a_machine_that_is_being_made_is_deleted_the_moment_it_is_there(desk: CloudDesk, sky: Sky, way: str) -> None:
-    sky.provisioning, sky.boot_s = way, 14_400.0
+    sky.provisioning, sky.boot_s = way, 3_600.0
     while not any(node.state == "provisioning" for node in sky.nodes.values()):
         desk.turn()
     desk.stop()
@@ -586,7 +586,7 @@ def test_with_the_computer_off_a_machine_that_comes_late_and_hangs_meets_the_nex
 
 
 def test_a_machine_that_is_made_for_longer_than_its_stops_reach_is_said(desk: CloudDesk, sky: Sky) -> None:
-    sky.provisioning, sky.boot_s = "refused", 40 * 3600.0
+    sky.provisioning, sky.boot_s = "refused", 34.5 * 3600.0
     while not any(node.state == "provisioning" for node in sky.nodes.values()):
         desk.turn()
     desk.stop()
