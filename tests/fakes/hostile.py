@@ -16,8 +16,8 @@ PIECES = (b"9" * 40, b"{", b"}", b"[", b"]", b'"', b"\\u0000", b"\xff", b"null",
 
 
 class Damage:
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
+    def __init__(self, seed: int | random.Random) -> None:
+        self.random = seed if isinstance(seed, random.Random) else random.Random(seed)
 
     def mutated_value(self, tree: Any) -> Any:
         """*tree* with one random place of it something else, or gone."""

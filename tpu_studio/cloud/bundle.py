@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tpu_studio.data.described import NAME, SPLITS, read_dataset
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
-from tpu_studio.data.shards import NAME, SPLITS, read_dataset
 from tpu_studio.data.texts import SUFFIXES
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import plan as plans

@@ -22,8 +22,8 @@ from typing import Any
 
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.converting import Converting, prepare
+from tpu_studio.data.described import FORMAT, NAME, SPLITS
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Look
-from tpu_studio.data.shards import FORMAT, NAME, SPLITS
 from tpu_studio.data.shardwriting import STOP_NAME, ShardTask, destination_error, ready, write_shard
 from tpu_studio.data.tfrecord import sha256_of
 from tpu_studio.data.watching import Cancelled, Watch

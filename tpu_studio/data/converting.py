@@ -16,13 +16,13 @@ import numpy as np
 
 from tpu_studio.data import images
 from tpu_studio.data.arrays import Array
+from tpu_studio.data.described import SPLITS
 from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imaging import BrokenImage, decode, png_of
 from tpu_studio.data.look import look as look_at
 from tpu_studio.data.looked import Broken, Look
 from tpu_studio.data.opened import ArraySource
 from tpu_studio.data.paths import data_path
-from tpu_studio.data.shards import SPLITS
 from tpu_studio.data.shardwriting import ShardTask
 from tpu_studio.data.sources import as_looked, open_data
 from tpu_studio.data.texts import TrainingWindows, ValidationWindows

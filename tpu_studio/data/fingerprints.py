@@ -5,7 +5,7 @@ Used by the trainer before it opens the data of a plan: the split and the order 
 
 from __future__ import annotations
 
-from tpu_studio.data import shards, tables, texts
+from tpu_studio.data import described, shards, tables, texts
 from tpu_studio.data.folders import list_images
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import data_path, path_error
@@ -38,6 +38,6 @@ def fingerprint_of(job: Job) -> str:
             except OSError as error:
                 raise path_error(path, error) from error
         case "tfrecord":
-            return shards.fingerprint(shards.read_dataset(data_path(job)))
+            return shards.fingerprint(described.read_dataset(data_path(job)))
         case _:
             return texts.fingerprint_of_text(data_path(job))

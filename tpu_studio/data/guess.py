@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.data import csvfile, encodings, tables, texts
+from tpu_studio.data.described import NAME
 from tpu_studio.data.imaging import SUFFIXES
 from tpu_studio.data.paths import check_ordinary, path_error
-from tpu_studio.data.shards import NAME
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse

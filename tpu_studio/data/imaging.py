@@ -190,7 +190,8 @@ def _from_deep(image: Image.Image) -> Image.Image:
 
 
 def _numbers(image: Image.Image) -> Array:
-    return np.nan_to_num(np.asarray(image).astype(np.float64))
+    with np.errstate(invalid="ignore"):  # bytes of a damaged file that are no number at all
+        return np.nan_to_num(np.asarray(image).astype(np.float64))
 
 
 def _scaled(numbers: Array, top: float, floating: bool) -> Bytes:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any
+from typing import Any, get_type_hints
+
+from tpu_studio.wire.shapes import fits
 
 NAMED_BROKEN = 100
 """At most this many broken items are named; all are counted."""
@@ -139,23 +141,41 @@ class Look:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Look:
-        """The look in parsed JSON; fields that this version does not know are left out."""
-        known = {item.name for item in fields(cls)}
-        values = {name: value for name, value in tree.items() if name in known}
-        values["classes"] = tuple((str(name), int(count)) for name, count in values.get("classes", ()))
-        sizes = values.get("image_sizes")
-        values["image_sizes"] = ImageSizes(**sizes) if sizes else None
-        values["columns"] = tuple(_column(column) for column in values.get("columns", ()))
-        values["broken"] = tuple(Broken(**item) for item in values.get("broken", ()))
-        values["findings"] = tuple(Finding(**item) for item in values.get("findings", ()))
-        groups = values.get("duplicate_examples", ())
-        values["duplicate_examples"] = tuple(tuple(group) for group in groups)
-        values["input_shape"] = tuple(values.get("input_shape", ()))
-        return cls(**values)
+        """The look in parsed JSON; fields that this version does not know are left out.
+
+        Raises:
+            ValueError: A field is missing, or not what it is declared to be; somebody's editor was here.
+        """
+        try:
+            found = _look(tree)
+        except (TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
+            raise ValueError(f"no look at data: {error}") from error
+        wrong = [item.name for item in fields(cls) if not fits(getattr(found, item.name), _DECLARED[item.name])]
+        if wrong:
+            raise ValueError(f"{wrong[0]} of the look at the data is not what it should be")
+        return found
+
+
+def _look(tree: Mapping[str, Any]) -> Look:
+    known = {item.name for item in fields(Look)}
+    values = {name: value for name, value in tree.items() if name in known}
+    values["classes"] = tuple((name, count) for name, count in values.get("classes", ()))
+    sizes = values.get("image_sizes")
+    values["image_sizes"] = ImageSizes(**sizes) if sizes else None
+    values["columns"] = tuple(_column(column) for column in values.get("columns", ()))
+    values["broken"] = tuple(Broken(**item) for item in values.get("broken", ()))
+    values["findings"] = tuple(Finding(**item) for item in values.get("findings", ()))
+    groups = values.get("duplicate_examples", ())
+    values["duplicate_examples"] = tuple(tuple(group) for group in groups)
+    values["input_shape"] = tuple(values.get("input_shape", ()))
+    return Look(**values)
+
+
+_DECLARED = get_type_hints(Look)
 
 
 def _column(tree: Mapping[str, Any]) -> ColumnLook:
-    top = tuple((str(value), int(count)) for value, count in tree.get("top", ()))
+    top = tuple((value, count) for value, count in tree.get("top", ()))
     return ColumnLook(**{**tree, "examples": tuple(tree.get("examples", ())), "top": top})
 
 

@@ -1,4 +1,4 @@
-"""`dataset.json`: what a converted data set holds, and reading it back (kind "tfrecord").
+"""Looking at and opening a converted data set (kind "tfrecord"); `data.described` reads its `dataset.json`.
 
     DST/dataset.json   DST/train-00000-of-00003.tfrecord …   DST/validation-00000-of-00001.tfrecord   DST/preview/…
 
@@ -14,7 +14,6 @@ another picture size or sequence length. Records are tf.train.Examples:
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +25,7 @@ from tpu_studio.data import example, texts
 from tpu_studio.data.arrays import Array
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.decoding import DecodingSource, decode_all
+from tpu_studio.data.described import SPLITS, read_dataset
 from tpu_studio.data.imaging import BrokenImage, decode
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look
 from tpu_studio.data.opened import ArraySource, Opened, Source
@@ -34,36 +34,6 @@ from tpu_studio.data.tfrecord import index_records, read_record, read_records
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
-
-FORMAT = 1
-NAME = "dataset.json"
-SPLITS = ("train", "validation")
-
-
-def read_dataset(path: Path) -> dict[str, Any]:
-    """The parsed `dataset.json` of a folder (or that file itself).
-
-    Raises:
-        DataError: data-not-a-dataset, data-dataset-newer, data-missing, data-unreadable.
-    """
-    file = path / NAME if path.is_dir() else path
-    try:
-        tree = json.loads(file.read_bytes())
-        version = tree["format"]
-        names = [shard["name"] for split in SPLITS for shard in tree["splits"][split]["shards"]]
-        names += [item["path"] for item in tree["look"]["preview"].get("pictures", ())]
-        _ = tree["kind"], tree["task"], tree["description"]
-        if any(".." in Path(name).parts or Path(name).is_absolute() for name in names):
-            raise ValueError("a file outside the data set's folder")
-    except OSError as error:
-        if path.is_dir() and not file.exists():
-            raise DataError("data-not-a-dataset", path=str(path), raw=f"no {NAME}") from error
-        raise path_error(file, error) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError("data-not-a-dataset", path=str(file), raw=str(error)) from error
-    if not isinstance(version, int) or version > FORMAT:
-        raise DataError("data-dataset-newer", path=str(file), format=version, known=FORMAT)
-    return dict(tree)
 
 
 def look(job: Job, watch: Watch) -> Look:
@@ -170,13 +140,16 @@ def _read_table(files: list[Path], description: Mapping[str, Any], watch: Watch)
     kind = np.int32 if description["task"] == "classification" else np.float32
     try:
         y = np.array(targets, dtype=kind).reshape(len(rows))
+        if kind is np.int32 and len(y) and not 0 <= y.min() <= y.max() < int(description["outputs"]):
+            raise ValueError(f"classes {y.min()} to {y.max()} of {description['outputs']}")
         return {"x": np.array(rows, dtype=np.float32).reshape(len(rows), width), "y": y}
-    except ValueError as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise DataError("data-shard-damaged", path=str(files[0]), offset=0, why="features", raw=str(error)) from error
 
 
 def _open_images(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]], description: dict[str, Any],
                  budget: int, workers: int, watch: Watch) -> Opened:
+    outputs = int(description["outputs"])
     side = int(description["image_size"]) if job.is_auto("data.image_size") else int(job["data.image_size"])
     shape = (side, side, int(description["channels"]))
     description |= {"image_size": side, "input_shape": list(shape)}
@@ -188,7 +161,7 @@ def _open_images(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Pat
     sides: list[Source] = []
     items: list[Broken] = []
     for split in SPLITS:
-        one, label, names = _readers(places[split], shape)
+        one, label, names = _readers(places[split], shape, outputs)
         count = len(names)
         if in_memory:
             pixels, broken = decode_all(one, count, shape, workers, watch)
@@ -205,7 +178,7 @@ def _open_images(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Pat
     return opened
 
 
-def _readers(places: list[tuple[Path, int, int]], shape: tuple[int, ...]
+def _readers(places: list[tuple[Path, int, int]], shape: tuple[int, ...], outputs: int
               ) -> tuple[Callable[[int], Array], Callable[[int], int], list[str]]:
     """Pixels by number, label by number, and names of the records."""
     labels: dict[int, int] = {}
@@ -215,7 +188,9 @@ def _readers(places: list[tuple[Path, int, int]], shape: tuple[int, ...]
         found = _features(read_record(file, offset, length), file)
         try:
             labels[index] = int(found["image/class/label"][0])
-        except (KeyError, IndexError) as error:
+            if not 0 <= labels[index] < outputs:
+                raise ValueError(f"class {labels[index]} of {outputs}")
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
             raise DataError("data-shard-damaged", path=str(file), offset=offset, why="features") from error
         return found
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 import time
 
+from tpu_studio.wire.events import is_time
+
 NOUNS = {"images": "pictures", "digits": "pictures", "table": "rows", "text": "pieces of text", "tfrecord": "examples"}
 
 
@@ -101,7 +103,9 @@ def size(number: float) -> str:
 
 def clock(t: float, *, seconds: bool = False) -> str:
     """Local wall clock of *t* seconds since 1970: 14:52, 14:52:07. In the hour that comes twice when summer time ends,
-    also which of the two: 02:30 CET."""
+    also which of the two: 02:30 CET. Of what is no time, as a damaged file may say: "an unknown time"."""
+    if not is_time(t):
+        return "an unknown time"
     local = time.localtime(t)
     told = time.strftime("%H:%M:%S" if seconds else "%H:%M", local)
     twice = any(time.localtime(t + apart)[:6] == local[:6] for apart in (-3600, -1800, 1800, 3600))

@@ -55,15 +55,18 @@ def decode(line: bytes | str) -> Event | None:
     return from_record(record)
 
 
+def is_time(value: Any) -> bool:
+    """Whether *value* is a time in seconds since 1970 that a clock can show; a file may say anything."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -_LATEST < value < _LATEST
+
+
 def from_record(record: Any) -> Event | None:
     """The event in an already parsed JSON value; None when it is no event (its time must be one, and its fields nested
     no deeper than `DEEPEST`)."""
     if not isinstance(record, dict):
         return None
-    kind, t = record.get("kind"), record.get("t")
-    if not isinstance(kind, str) or isinstance(t, bool) or not isinstance(t, (int, float)):
-        return None
-    if not -_LATEST < t < _LATEST:
+    kind, t = record.get("kind"), record.get("t", "")
+    if not isinstance(kind, str) or not is_time(t):
         return None
     fields = {key: value for key, value in record.items() if key not in ("t", "kind")}
     if not _is_within(fields, DEEPEST):

@@ -12,8 +12,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import read_extras
 from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.shapes import fits
 
 FORMAT = 1
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
@@ -136,6 +138,8 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         for name, kinds in _KINDS.items():
             if not isinstance(plain[name], kinds) or isinstance(plain[name], bool):
                 raise RunError("plan-unreadable", raw=f"{name} is {plain[name]!r}"[:200])
+        if not is_time(plain["created"]) or not all(fits(plain[name], int) for name in ("devices", "steps")):
+            raise RunError("plan-unreadable", raw="a time or a number of steps that cannot be")
         ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
         checks = tuple(Check(**check) for check in tree["checks"])
         verdict, others = dict(tree.get("verdict") or {}), tuple(tree.get("alternatives") or ())

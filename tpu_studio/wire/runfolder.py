@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,12 @@ PLAN = "plan.json"
 OWNER = "owner.json"
 WATCHING = "watching.json"
 COMMITTED = "COMMITTED"
+_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+
+
+def is_run_id(name: str) -> bool:
+    """Whether *name* can be that of a run's folder: no way leads out of it, and every system and bucket can hold it."""
+    return _ID.fullmatch(name) is not None
 
 
 def has_plan(folder: Path) -> bool:

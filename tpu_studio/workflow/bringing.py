@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -17,11 +16,10 @@ from pathlib import Path
 
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
-from tpu_studio.wire.runfolder import PLAN, has_plan, result_folder
+from tpu_studio.wire.runfolder import PLAN, has_plan, is_run_id, result_folder
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
-_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _CHUNK = 1 << 20
 
 
@@ -54,8 +52,8 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
     except OSError as error:
         raise RunError("import-failed", folder=str(path), raw=str(error)) from error
     plan = loads(frozen)
-    wanted = plan.run if _ID.fullmatch(plan.run) else path.name.lower()
-    if not _ID.fullmatch(wanted):
+    wanted = plan.run if is_run_id(plan.run) else path.name.lower()
+    if not is_run_id(wanted):
         wanted = "imported-run"
     if path.resolve().parent == runs.resolve():
         return Imported(path.name, already=True)

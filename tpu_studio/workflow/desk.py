@@ -19,8 +19,10 @@ from typing import Any
 
 from tpu_studio.wire.claims import this_machine, try_lock
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.events import encode, event, is_time
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
+from tpu_studio.wire.shapes import fits
+from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 _ID_LENGTH = 8
@@ -134,7 +136,18 @@ def put_owner(folder: Path, record: Mapping[str, Any]) -> None:
 def read_owner(folder: Path) -> Mapping[str, Any]:
     """Who drives the run; empty when nobody said so."""
     try:
-        record = json.loads((folder / OWNER).read_bytes())
-    except (OSError, ValueError, RecursionError):
+        return owner_of(read_at_most(folder / OWNER, RECORD_BYTES))
+    except (OSError, TooLarge):
         return {}
-    return record if isinstance(record, dict) else {}
+
+
+def owner_of(data: bytes) -> Mapping[str, Any]:
+    """What *data* says of who drives a run; empty where it says nothing that can be understood."""
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(record, dict):
+        return {}
+    known = {"install": lambda value: fits(value, str), "host": lambda value: fits(value, str), "t": is_time}
+    return {name: value for name, value in record.items() if name not in known or known[name](value)}

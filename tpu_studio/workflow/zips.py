@@ -11,10 +11,11 @@ import os
 import secrets
 import shutil
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -22,15 +23,21 @@ from typing import Literal
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN
+from tpu_studio.wire.runfolder import OWNER, PLAN, is_run_id
 from tpu_studio.workflow.ports import Progress
 
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
 ENTRIES_AT_MOST = 50_000
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
 _PLAN_BYTES = 16_000_000
+_LONGEST_PART = 255  # bytes, of a name in any file system
 _SPARE = 64 << 20
 _CHUNK = 1 << 20
+
+_UNREADABLE = (
+    zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError,
+    OverflowError, MemoryError,
+)  # fmt: skip
 
 Relation = Literal["nothing-new", "newer", "other"]
 
@@ -56,11 +63,14 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
     runs.mkdir(parents=True, exist_ok=True)
     beside = runs / f".unzipping-{os.getpid()}-{secrets.token_hex(4)}"
     try:
-        with _opened(path) as archive:
+        with ExitStack() as opened:
+            with _reading(path):
+                archive = opened.enter_context(zipfile.ZipFile(path))
             entries, root = _checked(archive, path, runs)
-            frozen = _plan(archive, root, path)
+            with _reading(path):
+                frozen = _plan(archive, root, path)
             plan = loads(frozen)
-            folder = beside / (plan.run if plan.run and plan.run == Path(plan.run).name else "imported-run")
+            folder = beside / (plan.run if is_run_id(plan.run) else "imported-run")
             _unpack(archive, entries, root, folder, path, progress)
         yield Unzipped(folder, plan, frozen)
     finally:
@@ -68,11 +78,12 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _reading(path: Path) -> Iterator[None]:
+    """Only *path* is read within: whatever goes wrong then, an offset before the file's begin (OSError) or a disk that
+    gives nothing back, the zip cannot be read, and the disk of the runs has nothing to do with it."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeDecodeError) as error:
+        yield
+    except _UNREADABLE as error:
         raise RunError("zip-unreadable", file=str(path), raw=str(error)) from error
 
 
@@ -89,7 +100,8 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
     for entry in archive.infolist():
         name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
         parts = PurePosixPath(name).parts
-        if name.startswith("/") or ".." in parts or any(sign in name for sign in "\\:\0") or len(name) > 300:
+        long = len(name) > 300 or any(len(part.encode()) > _LONGEST_PART for part in parts)
+        if name.startswith("/") or ".." in parts or any(sign in name for sign in "\\:\0") or long or not name:
             raise refuse(name, "its name leads out of the folder")
         if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
             raise refuse(name, "it is a link or no plain file")
@@ -137,14 +149,26 @@ def _unpack(
         target = folder / name
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(entry) as reader, open(target, "xb") as writer:
-                while part := reader.read(_CHUNK):
+            with open(target, "xb") as writer:
+                for part in _parts(archive, entry, path):
                     writer.write(part)
                     done += len(part)
                     if progress is not None:
                         progress(min(1.0, done / total), name)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             raise RunError("zip-unsafe", file=str(path), entry=name[:120], why="a file is in its way") from error
+
+
+def _parts(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> Iterator[bytes]:
+    with ExitStack() as opened:
+        with _reading(path):
+            reader = opened.enter_context(archive.open(entry))
+        while True:
+            with _reading(path):
+                part = reader.read(_CHUNK)
+            if not part:
+                return
+            yield part
 
 
 # ------------------------------------------------------------------------------------------------- completing a run

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tpu_studio.data.sources import open_data
 from tpu_studio.trainer import models, result
 from tpu_studio.trainer.result import loading
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import StudioError
 
 
 def main() -> None:
@@ -40,8 +42,27 @@ def main() -> None:
             "saved_model": difference(saved.serve(x), before),
             "keras": difference(loading.load(run / "result", consent=plan.consent)(x, training=False), before),
             "backend": keras.backend.backend(),
+            "damaged": [told_of(run / "result", plan.consent, config) for config in (b"[" * 200_000, b"{}", b"\xff")],
         }
     print(json.dumps(found))
+
+
+def told_of(written: Path, consent: str, config: bytes) -> str:
+    """What is said of the model when its description is *config*; the file is as it was afterwards."""
+    path = written / "model.keras"
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()} | {"config.json": config}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    try:
+        loading.load(written, consent=consent)
+    except StudioError as error:
+        return error.id
+    finally:
+        path.write_bytes(whole)
+    return "loaded"
 
 
 def difference(one: Any, other: Any) -> float:

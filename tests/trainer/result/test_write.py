@@ -43,6 +43,13 @@ def test_the_keras_file_answers_exactly_as_the_model_did(made: tuple[Path, Any],
     assert made[1][name]["keras"] < 1e-6
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_a_model_whose_description_is_damaged_is_told_as_that(made: tuple[Path, Any], name: str) -> None:
+    brackets, empty, bytes_only = made[1][name]["damaged"]
+    assert brackets == bytes_only == "result-unreadable"
+    assert empty == ("loaded" if name == "own" else "result-unreadable")  # one's own is made by its file
+
+
 def test_the_curves_of_the_run_replace_those_of_an_earlier_attempt(made: tuple[Path, Any]) -> None:
     with open(made[0] / "rows" / "result" / "metrics.csv", newline="") as file:
         assert [row["loss"] for row in csv.DictReader(file)] == ["2.0", "1.0"]

@@ -17,8 +17,8 @@ from tests.fakes.plans import plan
 from tpu_studio.cloud.bundle import bundle, data_pieces
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.startup import LIMIT_BYTES, environment, guardian_sha256, metadata, one_line, runtime
+from tpu_studio.data.described import SPLITS
 from tpu_studio.data.fingerprints import fingerprint_of
-from tpu_studio.data.shards import SPLITS
 from tpu_studio.trainer.guardian.vm import config as vm_config
 from tpu_studio.trainer.guardian.vm.unpack import unpack
 from tpu_studio.wire import plan as plans

@@ -227,3 +227,34 @@ def test_a_zip_cut_short_or_damaged_inside_is_said_so(studio: Studio, tmp_path: 
         studio.runs.import_folder(path)
     assert caught.value.id == "zip-unreadable"
     assert studio.runs.summary(run).status == "queued"
+
+
+@pytest.mark.parametrize("run", ["..", ".", "../other", "n" * 300])
+def test_a_run_named_as_a_way_out_of_its_folder_is_brought_under_a_name_of_ours(
+    studio: Studio, tmp_path: Path, run: str
+) -> None:
+    """One named ".." was unpacked into `runs/` itself: any file of any run, and an owner of its own choice."""
+    path = tmp_path / "it.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("R/plan.json", dumps(replace(COLAB, place="computer").launched(run, 1e9, "0")))
+        archive.writestr("R/victim/owner.json", b"{}")
+    made = studio.runs.import_folder(path)
+    assert sorted(one.name for one in studio.runs.runs_folder.iterdir()) == [made.run] == ["imported-run"]
+
+
+def test_every_byte_of_the_directory_may_be_another_and_it_is_the_zip_that_cannot_be_read(
+    studio: Studio, tmp_path: Path
+) -> None:
+    """An offset that points before the file raises OSError within zipfile, which was told as trouble with the disk."""
+    path = _zip(tmp_path / "it.zip", "R", {PLAN: dumps(COLAB.launched("digits-abcd", 1e9, "0"))})
+    whole = path.read_bytes()
+    start = whole.find(b"PK\x01\x02")
+    for at in range(start, len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            made = studio.runs.import_folder(path)
+        except RunError as error:
+            assert error.id.startswith("zip-"), (at - start, error)
+        else:
+            studio.runs.delete(made.run)
+    assert [one.name for one in studio.runs.runs_folder.iterdir() if one.name.startswith(".unz")] == []

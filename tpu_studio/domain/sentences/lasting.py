@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.wire.events import is_time
 
 
 def copy_in_bucket(f: Facts) -> str:
@@ -17,7 +18,7 @@ def copy_in_bucket(f: Facts) -> str:
 
 def _taken_over(f: Facts) -> Sentence:
     at = f.raw("t")
-    when = f" at {figures.clock(float(at))}" if isinstance(at, (int, float)) else ""
+    when = f" at {figures.clock(float(at))}" if is_time(at) else ""
     on = " --on practice" if f.text("place") == "practice" else ""
     take = f"tpu-studio watch gs://{f.text('bucket', '…')}/runs/{f.text('run')}{on}"
     return Sentence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Any
 from tpu_studio.domain import figures
 from tpu_studio.domain.visible import visible
 
+_log = logging.getLogger(__name__)
 _LONGEST_NAME = 255  # bytes, of a file in any file system
 
 
@@ -92,6 +94,14 @@ class Facts:
         )
 
 
+def _filled(entry: Callable[[Facts], Sentence], facts: Mapping[str, Any]) -> Sentence:
+    try:
+        return entry(Facts(facts))
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError):
+        _log.warning("facts that do not fit their sentence are left out: %.500r", dict(facts), exc_info=True)
+        return entry(Facts({}))
+
+
 Entry = Sentence | Callable[[Facts], Sentence]
 
 NOTHING_CHARGED = "Nothing was charged."
@@ -99,8 +109,11 @@ DATA_UNTOUCHED = "Nothing was charged, and your data is untouched."
 
 
 def tell(entry: Entry, facts: Mapping[str, Any]) -> Sentence:
-    """The sentence with its facts; a title begins with a capital unless it begins with the name of a file."""
-    said = entry if isinstance(entry, Sentence) else entry(Facts(facts))
+    """The sentence with its facts; a title begins with a capital unless it begins with the name of a file.
+
+    Facts come out of files, too, and a damaged one may hold a list where a number belongs: then they are left out.
+    """
+    said = entry if isinstance(entry, Sentence) else _filled(entry, facts)
     first = said.title.partition(" ")[0]
     if said.title[:1].islower() and "." not in first:
         return replace(said, title=said.title[0].upper() + said.title[1:])

@@ -35,11 +35,13 @@ def read_card(result: Path) -> dict[str, Any]:
     try:
         card = json.loads((result / CARD).read_bytes())
         version = card["format"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError("result-unreadable", path=str(result / CARD), raw=str(error)) from error
     if not isinstance(version, int) or version > FORMAT:
         raise RunError("result-newer", path=str(result / CARD), format=version, known=FORMAT)
-    return card  # type: ignore[no-any-return]
+    if not isinstance(card, dict) or not isinstance(card.get("own") or {}, dict):
+        raise RunError("result-unreadable", path=str(result / CARD), raw="it is no card of a result")
+    return card
 
 
 def own_sha256(card: dict[str, Any]) -> str:

@@ -6,16 +6,22 @@ A model of the user's own is made by the user's own file, after consent to its b
 from __future__ import annotations
 
 import zipfile
+import zlib
 from pathlib import Path
 
 import keras
 
 from tpu_studio.trainer.models.own import OwnJob
 from tpu_studio.trainer.models.own import build as build_own
+from tpu_studio.trainer.result import inspected
 from tpu_studio.trainer.result.files import MODEL, OWN_MODEL, read_card
 from tpu_studio.wire.errors import RunError
 
-_DAMAGE = (ValueError, TypeError, KeyError, OSError, AttributeError, ImportError, zipfile.BadZipFile)
+_DAMAGE = (
+    ValueError, TypeError, LookupError, ArithmeticError, OSError, AttributeError, ImportError, RecursionError,
+    MemoryError, RuntimeError, AssertionError, NotImplementedError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What Keras, h5py and JAX (RuntimeError: more memory than there is) raise of a damaged file."""
 
 
 def load(result: Path, *, consent: str = "") -> keras.Model:
@@ -30,6 +36,7 @@ def load(result: Path, *, consent: str = "") -> keras.Model:
     """
     own = read_card(result).get("own")
     try:
+        inspected.check(result / MODEL)
         if not own:
             return keras.models.load_model(result / MODEL, compile=False, safe_mode=True)
         told = own["job"]

@@ -34,6 +34,7 @@ from tpu_studio.wire.runfolder import (
     ledger_file,
     write_atomically,
 )
+from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
 from tpu_studio.workflow.desk import append_whole
@@ -267,12 +268,8 @@ class Mirror:
 
     def holder(self) -> Mapping[str, Any]:
         """Who drives the run, as the bucket says; empty where nobody is named."""
-        data = self._box.read(self.prefix + OWNER)
-        try:
-            record = json.loads(data or b"{}")
-        except (ValueError, RecursionError):
-            return {}
-        return record if isinstance(record, dict) and isinstance(record.get("install"), str) else {}
+        record = desk.owner_of(self._box.read(self.prefix + OWNER) or b"")
+        return record if "install" in record else {}
 
     def push_desk(self) -> None:
         """Our own events, as immutable byte ranges of complete lines."""

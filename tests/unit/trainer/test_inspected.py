@@ -1,0 +1,49 @@
+"""What a `.keras` file asks for is looked at before Keras makes it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tpu_studio.trainer.result.inspected import check
+
+DENSE = {"class_name": "Dense", "config": {"units": 3, "activation": "relu"}}
+
+
+def model(path: Path, config: Any, weights: int = 400) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("config.json", config if isinstance(config, str) else json.dumps(config))
+        archive.writestr("model.weights.h5", bytes(weights))
+    return path
+
+
+def test_a_model_as_keras_saves_it_passes(tmp_path: Path) -> None:
+    check(model(tmp_path / "m.keras", {"class_name": "Sequential", "config": {"layers": [DENSE]}}))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "[" * 200_000,
+        json.loads("[" * 200 + "]" * 200),
+        {"layers": [{"class_name": "Dense", "config": {"units": 10**12}}]},
+        {"layers": [{"class_name": "Embedding", "config": {"input_dim": 10**9, "output_dim": 4}}]},
+        "no JSON",
+    ],
+    ids=["brackets", "nested", "units", "vocabulary", "text"],
+)
+def test_what_no_file_of_that_size_can_hold_is_refused(tmp_path: Path, config: Any) -> None:
+    with pytest.raises((ValueError, RecursionError)):
+        check(model(tmp_path / "m.keras", config))
+
+
+def test_a_config_that_unpacks_to_gigabytes_is_not_read(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "m.keras", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("config.json", b" " * 40_000_000)
+        archive.writestr("model.weights.h5", b"")
+    with pytest.raises(ValueError, match="larger than any"):
+        check(tmp_path / "m.keras")
