@@ -17,7 +17,7 @@ from tests.fakes.plans import plan
 from tpu_studio.cloud.bundle import bundle, data_pieces
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.startup import LIMIT_BYTES, environment, guardian_sha256, metadata, one_line, runtime
-from tpu_studio.data.described import SPLITS
+from tpu_studio.data.convert import convert
 from tpu_studio.data.fingerprints import fingerprint_of
 from tpu_studio.trainer.guardian.vm import config as vm_config
 from tpu_studio.trainer.guardian.vm.unpack import unpack
@@ -141,24 +141,16 @@ def test_texts_of_a_folder_keep_their_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize("given", ["", "dataset.json", "renamed.json"])
 def test_a_data_set_in_shards_brings_its_description_and_its_shards(given: str, tmp_path: Path) -> None:
     folder = tmp_path / "set"
-    folder.mkdir()
-    shards = {split: [{"name": f"{split}-0.tfrecord", "sha256": split * 4, "bytes": 5}] for split in SPLITS}
-    tree = {
-        "format": 1, "kind": "table", "task": "regression", "description": {}, "look": {"preview": {}},
-        "splits": {split: {"shards": shards[split]} for split in SPLITS},
-    }  # fmt: skip
-    (folder / (given or "dataset.json")).write_text(json.dumps(tree))
-    for split in SPLITS:
-        (folder / f"{split}-0.tfrecord").write_bytes(b"12345")
+    (tmp_path / "words.txt").write_text("the cat sat on the mat\n" * 100)
+    convert(job_of("text", tmp_path / "words.txt"), folder, workers=1)
+    (folder / "dataset.json").rename(folder / (given or "dataset.json"))
+    shards = {path.name for path in folder.glob("*.tfrecord")}
     (folder / "notes.txt").write_text("not needed")
     job = job_of("tfrecord", folder / given if given else folder)
     arrived = carried(job, tmp_path / "vm", piece_bytes=8)
     assert fingerprint_of(job_of("tfrecord", arrived)) == fingerprint_of(job)
     there = arrived if arrived.is_dir() else arrived.parent
-    assert {one.name for one in there.iterdir()} == {
-        given or "dataset.json",
-        *(f"{split}-0.tfrecord" for split in SPLITS),
-    }
+    assert {one.name for one in there.iterdir()} == {given or "dataset.json", *shards}
 
 
 def test_pieces_are_no_larger_than_asked_and_the_same_each_time(tmp_path: Path) -> None:
