@@ -327,6 +327,21 @@ def test_the_clock_is_the_clouds(start_practice: Start) -> None:
     assert abs(side.clock.now() - practice.cloud.clock.now()) < 3600  # of practice: a minute for one slow answer
 
 
+def test_what_follows_a_run_hears_of_a_practice_cloud_started_anew_at_another_speed(start_practice: Start) -> None:
+    before = start_practice(speed=60)
+    settings, tokens = before.cloud.settings, [before.token]
+    side = practice_side(
+        before.url, before.token, settings.project, settings.bucket, patience=QUICK, renewed=lambda: tokens[-1]
+    )
+    before.stop()
+    after = start_practice(speed=4)
+    tokens.append(after.token)
+    assert after.url == before.url and side.speed == 60
+    assert dict(side.stops.of(REF)) == {}
+    began = side.clock.now()
+    assert side.speed == 4 and abs(began - after.cloud.clock.now()) < 3600
+
+
 # ------------------------------------------------------------------------------------------------------- machines
 
 LABELS = {"tpu-studio": "run", "run-id": "digits-k3f7", "install": "i1"}

@@ -267,6 +267,8 @@ class Sky:
 
 
 class _Clock:
+    speed = 1.0
+
     def __init__(self, sky: Sky) -> None:
         self._sky = sky
 

@@ -6,6 +6,7 @@ reply tells in ``X-Practice-Speed``. The clock never runs back.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -49,20 +50,29 @@ class DateClock:
         self._at = self._wall_at = self._last = 0.0
         self._failed_at = float("-inf")
         self._speed = 1.0
+        self._changed = False
         self._told: tuple[float, float, float] | None = None
 
     @property
     def speed(self) -> float:
-        """How much faster than real time the cloud's clock runs; 1 but in the practice cloud. Raises as `now`."""
-        self.now()
+        """How much faster than real time the cloud's clock runs; 1 but in the practice cloud, which may be started anew
+        at another. Raises as `now` where it was never reached."""
+        if self._date is None:
+            self.now()
         return self._speed
+
+    def heard(self, reply: Any, *_: Any, **__: Any) -> None:
+        """Of each reply of a session, as its hook: a practice cloud that was started anew at another speed is asked
+        for its time at the next `now`."""
+        if self._date is not None and reply.headers.get("Date") and _speed_of(reply) not in (None, self._speed):
+            self._changed = True
 
     def now(self) -> float:
         """Seconds since 1970. Raises CloudUnclear, or what signing in does, while the cloud has never been reached."""
         with self._lock:
             if self._date is None:
                 self._ask(self._patience)
-            elif self._stale() and self._monotonic() - self._failed_at >= RETRY_S:
+            elif (self._changed or self._stale()) and self._monotonic() - self._failed_at >= RETRY_S:
                 try:
                     self._ask(Patience(tries=1))
                 except StudioError:
@@ -85,7 +95,7 @@ class DateClock:
 
     def _ask(self, patience: Patience) -> None:
         self._date, self._at, self._speed = patience.call(self._asked)
-        self._wall_at = self._wall()
+        self._wall_at, self._changed = self._wall(), False
 
     def _asked(self) -> tuple[float, float, float]:
         """Date, the moment of this computer's it is of, speed."""
@@ -99,7 +109,15 @@ class DateClock:
             raise errors.make("unreadable-reply", {"raw": "a reply without a Date"})
         try:
             date = parsedate_to_datetime(told).timestamp()
-            speed = float(reply.headers.get("X-Practice-Speed") or 1.0)
         except ValueError as error:
             raise errors.make("unreadable-reply", {"raw": f"Date: {told}"}) from error
-        return date, (sent + self._monotonic()) / 2, speed if speed > 0 else 1.0
+        return date, (sent + self._monotonic()) / 2, _speed_of(reply) or 1.0
+
+
+def _speed_of(reply: Any) -> float | None:
+    """As it tells; 1 where it does not. None: unreadable."""
+    try:
+        speed = float(reply.headers.get("X-Practice-Speed") or 1.0)
+    except ValueError:
+        return None
+    return speed if 0.0 < speed < math.inf else None

@@ -48,6 +48,8 @@ def connect(
     ends = endpoints or Endpoints()
     http = session(credentials, project if place == "cloud" else "")
     clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", http, patience=patience)
+    clock.now()
+    http.hooks["response"].append(clock.heard)
     runner = runner or runner_account(project)
     targets = {"tpu": ends.tpu, "compute": ends.compute}
     stops = TaskStops(http, ends.tasks, ends.orgpolicy, project, stopper or runner, targets, patience=patience)
@@ -65,7 +67,6 @@ def connect(
         mailbox=BucketMailbox(http, ends.storage, project, bucket, patience=patience, now=clock.now),
         clock=clock,
         endpoints=ends.for_machine(),
-        speed=clock.speed,
     )
 
 

@@ -165,6 +165,21 @@ def test_time_is_the_clouds_carried_on_at_its_speed_and_never_runs_back() -> Non
     assert clock.now() == 1795291800.0 and sun.asked == 2
 
 
+def test_a_practice_cloud_that_is_started_anew_at_another_speed_is_heard_by_any_reply() -> None:
+    """It was believed to run on at the old one for ten minutes."""
+    sun, monotonic, wall = Sun("Sat, 21 Nov 2026 20:00:00 GMT", "60"), Hands(), Hands()
+    clock = clock_of(sun, monotonic, wall)
+    clock.now()
+    sun.date, sun.speed = "Sat, 21 Nov 2026 20:10:00 GMT", "2"
+    monotonic.s, wall.s = 1010.0, 1010.0
+    clock.heard(sun.request("GET", "https://x/anything"))
+    assert clock.now() == 1795291800.0 and clock.speed == 2.0
+    monotonic.s, wall.s = 1020.0, 1020.0
+    asked = sun.asked
+    clock.heard(sun.request("GET", "https://x/anything"))
+    assert clock.now() == 1795291820.0 and sun.asked == asked + 1  # the same speed asks for nothing
+
+
 def test_a_laptop_that_slept_asks_again_and_one_off_line_carries_on() -> None:
     sun, monotonic, wall = Sun("Sat, 21 Nov 2026 20:00:00 GMT"), Hands(), Hands()
     clock = clock_of(sun, monotonic, wall)

@@ -17,12 +17,7 @@ class Side(Protocol):
 
     @property
     def idle_minutes(self) -> float:
-        """How long the trainer may be silent, by the cloud's clock."""
-        ...
-
-    @property
-    def speed(self) -> float:
-        """How many seconds of the cloud's clock pass in one of ours."""
+        """How long the trainer may be silent, by this machine's clock."""
         ...
 
     def before_trainer(self) -> None:

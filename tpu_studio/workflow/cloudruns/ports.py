@@ -225,6 +225,11 @@ class Mailbox(Protocol):
 
 
 class ServerClock(Protocol):
+    @property
+    def speed(self) -> float:
+        """See `CloudSide.speed`. Never asks once the cloud was reached."""
+        ...
+
     def now(self) -> float:
         """Seconds since 1970 by the cloud's own ``Date``, carried on by the monotonic clock (practice: × its speed)."""
         ...
@@ -242,7 +247,6 @@ class CloudSide:
         runner: The service account that machines run as.
         stopper: The one as which stops from outside act; "": the runner too, so that both nets hang on one account.
         endpoints: Base URLs as the VM shall use them (ts-config).
-        speed: How much faster than real time the cloud's clock runs (practice only), else 1.
     """
 
     place: str
@@ -254,8 +258,12 @@ class CloudSide:
     clock: ServerClock
     rights: StopRights
     endpoints: Mapping[str, str]
-    speed: float = 1.0
     stopper: str = ""
+
+    @property
+    def speed(self) -> float:
+        """How much faster than real time the cloud's clock runs now (practice only), else 1."""
+        return self.clock.speed
 
     @property
     def stop_account(self) -> str:

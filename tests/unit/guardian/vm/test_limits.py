@@ -63,9 +63,28 @@ def test_a_practice_clock_runs_faster_and_the_ledger_with_it(cloud: Cloud, machi
 
 def test_a_trainer_that_falls_silent_is_ended(cloud: Cloud, machine: Machine) -> None:
     cloud.speed = 300.0
-    cloud.config(idle_minutes=5.0, lease_s=80_000, silence_s=80_000)
+    cloud.config(idle_minutes=0.01, lease_s=80_000, silence_s=80_000)
     machine("--steps 50 --at 5:silence").boot().to_its_deletion()
     assert cloud.said("end")[0]["reason"] == "trainer-stuck"
+
+
+def test_a_compiler_is_not_stuck_because_the_practice_clock_runs_fast(
+    cloud: Cloud, machine: Machine, tmp_path: Path
+) -> None:
+    """At 600 times the time a tenth of a second was taken for a minute of silence."""
+
+    def elapsed_s() -> float:
+        return float(json.loads(cloud.objects.get(f"{PREFIX}ledger/a0001.json", b"{}")).get("elapsed_s", 0.0))
+
+    cloud.speed = 600.0
+    cloud.config(idle_minutes=1.0, lease_s=80_000, silence_s=80_000, money_usd=500.0)
+    compiled = tmp_path / "compiled"
+    vm = machine(f"--steps 20 --at 5:hold={compiled}").boot()
+    began = elapsed_s()
+    cloud.wait(lambda: elapsed_s() >= began + 300.0 or cloud.said("end"))
+    compiled.touch()
+    vm.to_its_deletion()
+    assert cloud.said("end")[0]["reason"] == "completed"
 
 
 def test_stop_is_obeyed_and_the_result_is_kept(cloud: Cloud, machine: Machine) -> None:
