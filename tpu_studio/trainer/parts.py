@@ -103,8 +103,10 @@ class Parts:
         numbers = int(np.prod(self.opened.train.spec["x"][0])) or 1
         return backend.evaluation_batch(self.batch, numbers, self.plan.devices)
 
-    def write_result(self, run: Path, loop: Loop, reason: Reason) -> None:
-        """Put the final (or best) weights into the model and hand it to ``result``."""
+    def write_result(
+        self, run: Path, loop: Loop, reason: Reason, tell: Callable[[str, Mapping[str, Any]], None]
+    ) -> None:
+        """Put the final (or best) weights into the model and hand it to ``result``, with *tell*."""
         from tpu_studio.trainer import result
 
         arrays, step = loop.steps.snapshot(), loop.progress.step
@@ -116,8 +118,9 @@ class Parts:
                 loop.tell_damaged(best)
         state.put_into_model(self.model, self.shape, arrays)
         result.write(
-            run, self.plan, self.opened.description, self.model, loop.progress.history, reason=reason.value, step=step
-        )
+            run, self.plan, self.opened.description, self.model, loop.progress.history, reason=reason.value, step=step,
+            tell=tell,
+        )  # fmt: skip
 
     @property
     def is_slow_convolution(self) -> bool:

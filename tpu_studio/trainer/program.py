@@ -218,8 +218,11 @@ class Attempt:
             self._team.part()  # what worker 0 does from here on, no other can spoil
         if keeps and loop.progress.step > 0 and self.worker == 0:
             self.events.send("phase", phase="saving", detail="result")
-            parts.write_result(self.run, loop, reason)
+            parts.write_result(self.run, loop, reason, self._warn)
         return Outcome(reason, loop.progress.step, loop.final(), facts)
+
+    def _warn(self, notice: str, facts: Mapping[str, Any]) -> None:
+        self.events.send("notice", id=notice, level="warning", facts=dict(facts))
 
     # ------------------------------------------------------------------------------------------------- commands
 

@@ -109,7 +109,7 @@ def _saving(parts: Any, loop: Any, folder: Path) -> dict[str, float]:
     try:
         checkpoints.write(folder, 1, loop.steps.snapshot(), loop.progress.to_json())
         copied = time.monotonic()
-        parts.write_result(folder, loop, Reason.COMPLETED)
+        parts.write_result(folder, loop, Reason.COMPLETED, lambda notice, facts: None)
     except (StudioError, OSError) as error:  # the steps were timed all the same
         print(f"trainer: no result could be written for the timing: {error}", file=sys.stderr)
         return {}

@@ -13,7 +13,24 @@ def _computes(f: Facts) -> str:
     return f" The TPU itself computed {f.share('duty_cycle')} of the time." if waits else ""
 
 
+_NO_SAVED_MODEL = {
+    "time": "It took longer than ten minutes and was given up.",
+    "disk": "The disk was full.",
+}
+
+
+def _saved_model(f: Facts) -> Sentence:
+    why = _NO_SAVED_MODEL.get(f.text("why")) or (f.said().strip() if "raw" in f else "TensorFlow failed.")
+    return Sentence(
+        "TensorFlow's SavedModel could not be written",
+        f"{why} Nothing is lost: model.keras holds the same model, and trying it here works with that. Only what reads "
+        "a SavedModel, TensorFlow Serving for instance, lacks its file.",
+        "Where you need one: the report has the line that makes it from model.keras.",
+    )
+
+
 NOTICES: dict[str, Entry] = {
+    "savedmodel-failed": _saved_model,
     "input-bound": lambda f: Sentence(
         f"Training waits for data {f.share('share', 'part')} of the time",
         "The computer makes the next examples ready more slowly than the model takes them."

@@ -44,11 +44,6 @@ ERRORS: dict[str, Entry] = {
         f"{f.file('path', 'A file of it')} is damaged or incomplete. {NOTHING_CHARGED}",
         "If the run was copied, copy its whole folder again; else resume it from its last copy.",
     ),
-    "savedmodel-failed": Sentence(
-        "The model could not be written in TensorFlow's format",
-        f"The Keras file of the model is there. {NOTHING_CHARGED}",
-        "Use the Keras file, or repair the training engine and export again.",
-    ),
     "predict-bad-question": _bad_question,
     "predict-wrong-kind": lambda f: Sentence(
         f"This model wants {_WANTED.get(f.text('wanted'), 'another kind of input')}",

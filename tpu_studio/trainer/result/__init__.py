@@ -7,7 +7,7 @@ a run, ``loading`` opens them again for ``predict``. Importing this does not imp
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,11 @@ def write(
     *,
     reason: str = "completed",
     step: int | None = None,
+    tell: Callable[[str, Mapping[str, Any]], None] = lambda id, facts: None,
 ) -> dict[str, Any]:
     """Write ``run/result`` and return its card (`model.json`); the result before it stays until this one is whole.
+
+    A result is whole without TensorFlow's SavedModel, which is tried last.
 
     Args:
         description: The data, as `data.sources.open_data` described it.
@@ -32,11 +35,12 @@ def write(
         history: Evaluations as ``{"step": …, "val_loss": …}``: what the events file may not hold yet.
         reason: Why training ended, an id of `wire.reasons`.
         step: The step whose weights these are; the last one unless given.
+        tell: Called with the id of a notice and its facts: ``savedmodel-failed`` (``why``, ``raw``).
 
     Raises:
         StudioError: ``disk-full`` (facts ``path``, ``raw``).
-        RunError: ``savedmodel-failed``. OSError: the folder cannot be written.
+        OSError: the folder cannot be written.
     """
     from tpu_studio.trainer.result import writing
 
-    return writing.write(run, plan, description, model, history, reason=reason, step=step)
+    return writing.write(run, plan, description, model, history, reason=reason, step=step, tell=tell)

@@ -19,6 +19,7 @@ from tpu_studio.trainer.models.own import own_job
 from tpu_studio.trainer.result import files
 from tpu_studio.wire.plan import Plan
 
+SAVED_MODEL_USE = {"tensorflow": "model = tf.saved_model.load('saved_model'), then model.serve(x)"}
 PACKAGES = {"keras": ("keras",), "tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "numpy": ("numpy",)}
 
 
@@ -77,10 +78,14 @@ def _meaning(task: str) -> str:
 
 
 def _use(own: bool) -> dict[str, str]:
+    """Of a result without TensorFlow's SavedModel; `SAVED_MODEL_USE` once that is there."""
     keras_line = "keras.models.load_model('model.keras', compile=False)"
     if own:
         keras_line = "model = build_model(job) of own_model.py, then model.load_weights('model.keras')"
-    return {"keras": keras_line, "tensorflow": "model = tf.saved_model.load('saved_model'), then model.serve(x)"}
+    return {
+        "keras": keras_line,
+        "tensorflow": "with KERAS_BACKEND=tensorflow: the model as with Keras, then model.export('saved_model')",
+    }
 
 
 def _versions() -> dict[str, str]:

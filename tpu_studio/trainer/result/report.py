@@ -41,6 +41,7 @@ _NOTICES = {
     "checkpoint-damaged": "A saved copy was damaged; an older one was used.",
     "trainer-restarted": "The training program died and was started again.",
     "events-lost": "Some reports could not be written down.",
+    "savedmodel-failed": "TensorFlow's SavedModel could not be written; model.keras holds the same model.",
 }
 _ONLY_FOR_TEXT = ("data.sequence_length", "data.tokenizer")
 _ONLY_FOR_PICTURES = ("data.image_size", "data.augment")

@@ -21,22 +21,32 @@ import keras
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.result import files, loading
 from tpu_studio.wire import ownpython
-from tpu_studio.wire.errors import RunError
 
 LIMIT_S = 600.0
 FULL = "no space left on device"
+NOTICE = "savedmodel-failed"
+_RAW, _LOGGED = 300, 8000  # characters of what was said: in the notice, in the log
 
 
-def write_saved_model(result: Path, to: Path, model: keras.Model) -> None:
+def write_saved_model(result: Path, to: Path, model: keras.Model) -> dict[str, Any]:
     """Write *model*, which also lies in the folder *result*, to the folder *to*.
 
-    Raises:
-        RunError: ``savedmodel-failed`` with the last of what the second process said.
-        OSError: The disk is full.
+    Returns:
+        {} when it is there; else ``why`` it is not (``failed``, ``time``, ``disk``) and ``raw``, the last that was
+        said. What *to* holds then is worth nothing.
     """
-    if keras.backend.backend() == "tensorflow":
-        export(model, to, files.read_card(result))
-        return
+    try:
+        if keras.backend.backend() == "tensorflow":
+            export(model, to, files.read_card(result))
+            return {}
+        return _by_a_second_process(result, to)
+    except subprocess.TimeoutExpired:
+        return {"why": "time", "limit_s": LIMIT_S}
+    except Exception as error:  # whatever TensorFlow raises: training is over, and its result is worth more than this
+        return _missing(f"{type(error).__name__}: {error}")
+
+
+def _by_a_second_process(result: Path, to: Path) -> dict[str, Any]:
     environment = ownpython.environment() | {
         "KERAS_BACKEND": "tensorflow",
         "CUDA_VISIBLE_DEVICES": "-1",
@@ -53,11 +63,15 @@ def write_saved_model(result: Path, to: Path, model: keras.Model) -> None:
         timeout=LIMIT_S,
         check=False,
     )
-    if done.returncode != 0:
-        said = done.stdout.decode(errors="replace")
-        if FULL in said.lower():
-            raise OSError(28, "No space left on device", str(to))
-        raise RunError("savedmodel-failed", code=done.returncode, raw=said[-800:])
+    if done.returncode == 0:
+        return {}
+    return _missing(done.stdout.decode(errors="replace")) | {"code": done.returncode}
+
+
+def _missing(said: str) -> dict[str, Any]:
+    print(said[-_LOGGED:], file=sys.stderr)  # for the run's log
+    last = (said.strip().splitlines() or ["it ended without a word"])[-1]
+    return {"why": "disk" if FULL in said.lower() else "failed", "raw": last[:_RAW]}
 
 
 def export(model: Any, to: Path, card: Mapping[str, Any]) -> None:

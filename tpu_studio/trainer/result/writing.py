@@ -1,7 +1,8 @@
 """Writes a run's result: everything into a folder beside it first, then that folder takes the place of the old one.
 
 So there is a whole result or the one before it, never half of one. What others keep in the folder (the receipt of what
-was deleted in the cloud) moves along.
+was deleted in the cloud) moves along. TensorFlow's SavedModel is added last, to a result that is whole without it:
+where that fails, takes too long or takes the process with it, the model, its curves and its page are there.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import errno
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ def write(
     *,
     reason: str,
     step: int | None,
+    tell: Callable[[str, Mapping[str, Any]], None],
 ) -> dict[str, Any]:
     """See `tpu_studio.trainer.result.write`."""
     _wait_for_events(run)
@@ -54,15 +56,22 @@ def write(
                 (beside / files.OWN_MODEL).write_bytes(model.own_source)
             with _without_tensorflow():
                 model.save(beside / files.MODEL)
-            savedmodel.write_saved_model(beside, beside / files.SAVED_MODEL, model)
             table.write_csv(beside / files.METRICS, seen)
             tensorboard.write_events(beside / files.TENSORBOARD, seen)
             (beside / files.REPORT).write_text(report.page(plan, tree, seen, happened), encoding="utf-8")
             _sync(beside)
             _put_in_place(beside, final)
-        except BaseException:
+            beside.mkdir()
+            if missing := savedmodel.write_saved_model(final, beside / files.SAVED_MODEL, model):
+                tell(savedmodel.NOTICE, missing)
+                happened.notices.append((time.time(), savedmodel.NOTICE, "warning", {}))
+            else:
+                tree["use"] |= cards.SAVED_MODEL_USE
+                cards.write_card(beside / files.CARD, tree)
+            (beside / files.REPORT).write_text(report.page(plan, tree, seen, happened), encoding="utf-8")
+            _add(beside, final)
+        finally:
             shutil.rmtree(beside, ignore_errors=True)
-            raise
     return tree
 
 
@@ -125,6 +134,16 @@ def _put_in_place(beside: Path, final: Path) -> None:
         final.rename(previous)
     beside.rename(final)
     shutil.rmtree(previous, ignore_errors=True)
+
+
+def _add(beside: Path, final: Path) -> None:
+    """Move what lies in *beside* to the result: first what its card tells of, the card last."""
+    if not (beside / files.CARD).exists():
+        shutil.rmtree(beside / files.SAVED_MODEL, ignore_errors=True)  # as far as it came
+    _sync(beside)
+    for name in (files.SAVED_MODEL, files.REPORT, files.CARD):
+        if (beside / name).exists():
+            (beside / name).replace(final / name)
 
 
 def _remove_leftovers(run: Path) -> None:
