@@ -28,7 +28,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(("how", "why"), [("failed", "failed"), ("disk", "disk"), ("time", "time")])
-def test_the_model_is_kept_and_opens_and_the_run_and_its_page_say_what_is_missing(run: Path, how: str, why: str) -> None:
+def test_the_model_is_kept_and_opens_and_run_and_page_say_what_is_missing(run: Path, how: str, why: str) -> None:
     seen: Any = run_in_engine(PROGRAM, how, str(run), backend="tensorflow")
 
     assert (seen["entries"], seen["left_over"], seen["off"]) == (KEPT, [], 0.0)
