@@ -59,10 +59,7 @@ class JaxFormulas:
         parts = self._recipe.accumulate
         if parts == 1:
             return differentiate(weights, others, batch)
-        cut = {
-            name: jax.tree.map(lambda a: a.reshape((parts, a.shape[0] // parts, *a.shape[1:])), value)
-            for name, value in batch.items()
-        }
+        cut = jax.tree.map(lambda array: _interleaved(array, parts), batch)
 
         def add(carry: Any, part: Batch) -> Any:
             sums, others = carry
@@ -142,6 +139,14 @@ class JaxSteps(JaxFormulas):
     @property
     def compiles(self) -> int:
         return int(self._many._cache_size() + self._evaluate._cache_size())
+
+
+def _interleaved(array_Bx: Any, parts: int) -> Any:
+    """[B, …] → [parts, B/parts, …]: every *parts*-th example, so that each part lies on all the devices that B is on.
+
+    Cut into pieces in a row, a part would lie on a share of the devices, and XLA would have all of them work it out.
+    """
+    return array_Bx.reshape((array_Bx.shape[0] // parts, parts, *array_Bx.shape[1:])).swapaxes(0, 1)
 
 
 def _at(value: Any, at: Any) -> Any:
