@@ -386,6 +386,7 @@ CHECKS: dict[str, Entry] = {
     ),
 }
 NOTICES: dict[str, Entry] = {
+    **stops.NOTICES,
     "preempted": lambda f: Sentence(
         f"{_lender(f)} takes the machine back",
         "The model is saved in the bucket as far as there is time. The run goes on with the next machine; waiting is free.",

@@ -54,6 +54,7 @@ _LACK: dict[str, str] = {
     "absent": "is not there",
     "disabled": "is switched off",
     "conditional": "holds that right under a condition only, which may fail when it is needed",
+    "unshown": "was tried, and Google's answers did not show that it may",
     "denied": "tried for ten minutes to delete a name that is not there, and was refused",
     "unreadable": "cannot be looked at with your account, and without a stop at Google it could not be tried",
     "no-grant": "holds no such right in the project, and without a stop at Google it could not be tried",
@@ -78,11 +79,25 @@ def launch_refused(f: Facts) -> Sentence:
     return Sentence(title, f"{why}{f.said()} Nothing was charged.".strip(), action)
 
 
+_TRIED: dict[str, str] = {
+    "no-grant": "no right to delete it is seen in the project. A group, folder or organisation may give it, or Google "
+    "does not know of a new one yet. ",
+    "unreadable": "what it may do cannot be read with your account. ",
+}
+
 ERRORS: dict[str, Entry] = {
     "waiver-not-rented": Sentence(
         "--without-outside-stop is for a rented TPU",
         "Nothing is rented here, so there is nothing to stop from outside. Nothing was started, and nothing was charged.",
         "Leave it away.",
+    ),
+}
+NOTICES: dict[str, Entry] = {
+    "stops-tried": lambda f: Sentence(
+        "Whether the machine can be stopped is tried first",
+        f"{f.text('accounts', 'An account')}: {_TRIED.get(f.text('why'), '')}A deletion of a name that is not there is "
+        "tried until Google allows it, for ten minutes at most, beside the upload. Nothing is rented meanwhile.",
+        "If a role was changed by hand, let the account page set it up anew: it is noticed here by itself.",
     ),
 }
 REASONS: dict[Reason, Entry] = {

@@ -22,6 +22,8 @@ TRIED_S = 30 * 86400.0
 """What a trial showed: that a task's call reaches Google as the account of the stops. Reads cannot tell that."""
 PROOF_S = 600.0
 LOOK_EVERY_S = 5.0
+STANDS_S = 120.0
+"""So long a task of a proof stands for certain between its attempts (`cloud.evidence.RETRIES`, or the queue's own)."""
 NOT_FOUND, PERMISSION_DENIED = 5, 7
 GONE = -1
 """Instead of a code: the task is not there any more."""
@@ -143,17 +145,26 @@ def read(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Re
 
 
 def _tried(shown: Shown, answers: Mapping[str, int | None], now: float) -> Go | Refuse | None:
-    """Of one task, where reads say yes: it can only take that back. Gone, as a 404 may end a task: reads hold."""
+    """Of one task, where reads say yes: it can only take that back. One that is gone has shown nothing."""
     ((task, email),) = shown.tasks.items()
     code = answers.get(task)
-    if code in (NOT_FOUND, GONE):
+    if code == NOT_FOUND:
         return Go({email: "trial"})
+    if code == GONE:
+        return Refuse(Reason.NO_OUTSIDE_STOP, {"error": "proof-void", "raw": "a task was gone"})
     if now - shown.t < PROOF_S:
         return None
     if code == PERMISSION_DENIED:
         return _denied(email, shown)
     error = "proof-silent" if code is None else "trial-refused"
     return Refuse(Reason.NO_OUTSIDE_STOP, {"error": error, "raw": f"the call of a task ended with code {code}"})
+
+
+def of_runner(refuse: Refuse, shown: Shown) -> Refuse:
+    """*refuse* of a launch that goes without a stop from outside, where only the runner was tried: never waived."""
+    if refuse.reason is not Reason.NO_OUTSIDE_STOP:
+        return refuse
+    return Refuse(Reason.STOPS_UNPROVED, {**refuse.facts, "account": shown.runner, "which": "runner", "why": "unshown"})
 
 
 def _denied(email: str, shown: Shown) -> Refuse:

@@ -15,6 +15,7 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.workflow.cloudruns import gate
+from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 
@@ -24,6 +25,8 @@ LOOKED_FOR = "ts-proof-look"
 OF_EVERYBODY = ("service-disabled", "billing-off", "org-policy", "project-deleted")
 """Refusals that every zone repeats, whoever asks."""
 FIRST_LOOK_S = 1.0
+MOST_LATE = 3
+"""Proofs of a run that are begun anew because nobody looked while their tasks stood."""
 CONTROL_S = 300.0  # for the account without rights to be known to all of Google
 _log = logging.getLogger(__name__)
 
@@ -41,6 +44,7 @@ class Gating:
         self._records, self._declare, self._may_be_starting = records, declare, may_be_starting
         self._proofs = _Proofs(home / FILE)
         self._tried: dict[str, float] = {}
+        self._late: dict[str, int] = {}
 
     def show(self, run: Watched, zone: str, zones: Sequence[str], backend: str) -> float:
         """For a machine in *zone*; a proof may be asked for in any of the run's *zones*, for rights are the project's.
@@ -50,8 +54,9 @@ class Gating:
         ref, now = Ref("", zone, backend), run.side.clock.now()
         known = run.state.gates.get(ref.region)
         if known is not None and known.answer == "proving":
-            if now - known.t <= gate.PROOF_S + 6 * gate.LOOK_EVERY_S:
-                return self._follow(run, ref, known)
+            in_time = now - known.t <= gate.PROOF_S + 6 * gate.LOOK_EVERY_S
+            if in_time and (pause := self._follow(run, ref, known)) is not None:
+                return pause
             self._end(run, known)  # nobody looked in time: begun anew
         try:
             evidence = run.side.rights.evidence(ref)
@@ -67,7 +72,7 @@ class Gating:
         match gate.judge(evidence, waived=waived, proved=self._proofs.of(key, now)):
             case gate.Go(by):
                 who = (evidence.stopper or evidence.runner).email
-                if not waived and who not in self._proofs.of(f"{key}|tried", now, gate.TRIED_S):
+                if not waived and who not in self._proofs.of(f"{key}|answered", now, gate.TRIED_S):
                     return self._try(run, ref, zones, evidence, who)
                 self._say(run, ref, "shown", queue=evidence.queue, accounts=dict(by))
             case gate.Refuse(reason, facts):
@@ -86,7 +91,16 @@ class Gating:
         self, run: Watched, ref: Ref, zones: Sequence[str], evidence: gate.Evidence, accounts: tuple[str, ...]
     ) -> float:
         rights, queue = run.side.rights, evidence.queue
+        self._tell(run, evidence, accounts)
         return self._set(run, ref, zones, evidence, lambda at: rights.begin(queue, at, accounts))
+
+    def _tell(self, run: Watched, evidence: gate.Evidence, accounts: tuple[str, ...]) -> None:
+        """Once a run, whose rights are tried and why: that may take ten minutes."""
+        told = [event.get("id") for event in desk_events(run.folder) if event.kind == "notice"]
+        asked = [one for one in (evidence.runner, evidence.stopper) if one is not None and one.email in accounts]
+        if "stops-tried" not in told:
+            facts = {"accounts": [one.email for one in asked], "why": asked[0].why}
+            self._records.say(run, "notice", id="stops-tried", level="info", facts=facts)
 
     def _try(self, run: Watched, ref: Ref, zones: Sequence[str], evidence: gate.Evidence, account: str) -> float:
         """Reads say yes of *account*; whether a task reaches Google as it, only a task shows."""
@@ -119,19 +133,26 @@ class Gating:
         self._say(run, ref, "proving", queue=evidence.queue, runner=runner, tasks=dict(tasks), control=control)
         return FIRST_LOOK_S
 
-    def _follow(self, run: Watched, ref: Ref, known: gate.Shown) -> float:
+    def _follow(self, run: Watched, ref: Ref, known: gate.Shown) -> float | None:
+        """None: it was looked at so late that a task may have left by itself."""
         now = run.side.clock.now()
         answers = run.side.rights.answers(list(known.tasks))
+        if gate.GONE in answers.values() and run.side.clock.now() - known.t > gate.STANDS_S:
+            late = self._late[run.folder.name] = self._late.get(run.folder.name, 0) + 1
+            if late <= MOST_LATE:
+                return None
         outcome = gate.read(known, answers, now)
         if outcome is None:
             return gate.LOOK_EVERY_S
+        if isinstance(outcome, gate.Refuse) and run.state.waived(run.plan.limits):
+            outcome = gate.of_runner(outcome, known)
         told = {known.tasks[task]: code for task, code in answers.items()}
         match outcome:
             case gate.Go(by):
                 key = _key(run, known.queue, ref)
                 if known.control:
                     self._proofs.keep(key, list(by), now)
-                self._proofs.keep(f"{key}|tried", list(by), now)
+                self._proofs.keep(f"{key}|answered", list(by), now)
                 self._say(run, ref, "proved", queue=known.queue, accounts=dict(by), codes=told)
                 self._end(run, known)  # after the word: without it the next to look would miss them
             case gate.Refuse(reason, facts):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.fakes.clouddesk import CloudDesk, Killed, ends, killed_at
 from tests.fakes.skies import NOBODY, Sky, cloud_plan
-from tpu_studio.domain.sentences import say_reason
+from tpu_studio.domain.sentences import say_notice, say_reason
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.stops import OFFSETS_S
@@ -124,17 +124,69 @@ def test_where_reads_say_yes_and_googles_stop_does_not_reach_the_machine_nothing
 
 def test_a_trial_holds_for_a_month_and_is_no_proof(desk: CloudDesk, sky: Sky) -> None:
     shown = Shown("proving", 100.0, "q", {"t": STOPPER})
-    assert gate.read(shown, {"t": 5}, 101.0) == gate.read(shown, {"t": gate.GONE}, 101.0) == Go({STOPPER: "trial"})
+    assert gate.read(shown, {"t": 5}, 101.0) == Go({STOPPER: "trial"})
     assert gate.read(shown, {"t": None}, 101.0) is None and gate.read(shown, {"t": 16}, 699.0) is None
     silent = gate.read(shown, {"t": None}, 700.0)
     assert isinstance(silent, Refuse) and silent.facts["error"] == "proof-silent"
     ends(desk)
     assert sky.trials == 1
     proofs = gating._Proofs(desk.home / gating.FILE)
-    key = next(key for key in proofs._read() if key.endswith("|tried"))
+    key = next(key for key in proofs._read() if key.endswith("|answered"))
     at = proofs._read()[key][STOPPER]
     assert proofs.of(key, at + 29 * 86400, gate.TRIED_S) == [STOPPER]
-    assert proofs.of(key, at + 31 * 86400, gate.TRIED_S) == proofs.of(key.removesuffix("|tried"), at) == []
+    assert proofs.of(key, at + 31 * 86400, gate.TRIED_S) == proofs.of(key.removesuffix("|answered"), at) == []
+
+
+def test_a_trial_whose_task_is_simply_gone_has_shown_nothing_and_is_not_kept(desk: CloudDesk, sky: Sky) -> None:
+    """It counted as a yes, for a month."""
+    sky.codes[STOPPER] = None
+    desk.turn()
+    assert sky.proving
+    sky.proving.clear()
+    refused(desk, "no-outside-stop")
+    assert "showed nothing" in told_end(desk)
+    sky.codes.clear()
+    sky.objects.clear()
+    other = CloudDesk(desk.home, sky, run="digits-k3f8")
+    ends(other)
+    assert sky.trials == 2
+    other.die()
+
+
+@pytest.mark.parametrize("late", [1, 9])
+def test_a_task_that_had_left_when_it_was_looked_at_is_set_anew_a_few_times(
+    desk: CloudDesk, sky: Sky, late: int
+) -> None:
+    """Between attempts it stands for some minutes; then it leaves by itself, and that says nothing."""
+    for _ in range(late):
+        desk.turn()
+        sky.pass_time(gate.STANDS_S + 60.0)
+        sky.proving.clear()
+    if late == 1:
+        ends(desk)
+        assert sky.trials == 2
+    else:
+        refused(desk, "no-outside-stop")
+        assert sky.trials == 1 + gating.MOST_LATE
+
+
+def test_whose_rights_are_tried_and_why_is_said_while_it_is_waited_for(desk: CloudDesk, sky: Sky) -> None:
+    """A role that somebody emptied by hand is noticed after ten minutes: until then nobody knew what went on."""
+    sky.says[STOPPER], sky.codes[STOPPER] = ("unknown", "no-grant"), 7
+    desk.turn()
+    [notice] = desk.said("notice")
+    said = say_notice(str(notice.get("id")), notice.get("facts"))
+    assert STOPPER in said.meaning and "ten minutes" in said.meaning and "Nothing is rented" in said.meaning
+    assert "no right" in said.meaning and "account page" in said.action
+    refused(desk, "stops-unproved")
+    assert [one.get("id") for one in desk.said("notice")] == ["stops-tried"]
+
+
+def test_going_without_does_not_help_a_runner_that_was_not_shown_to_be_able(desk: CloudDesk, sky: Sky) -> None:
+    sky.says[RUNNER], sky.codes[NOBODY] = ("unknown", "no-grant"), 5
+    without_stop(desk)
+    refused(desk, "stops-unproved")
+    assert RUNNER in told_end(desk) and "without-outside-stop" not in told_end(desk)
 
 
 @pytest.mark.parametrize("who", [RUNNER, STOPPER])
