@@ -10,6 +10,7 @@ import time
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser
 from tpu_studio.practice import server as ports
 from tpu_studio.practice.main import Practice
+from tpu_studio.practice.routing import Reply
 from tpu_studio.wire.errors import SignedOut
 
 FORM = "application/x-www-form-urlencoded"
@@ -188,8 +190,50 @@ def test_a_body_that_would_fill_the_memory_is_refused_before_it_is_read(
 
 def test_json_as_deep_as_it_is_senseless_is_a_bad_request(call: Call) -> None:
     for body in (b"[" * 200_000, b'{"a":' * 100_000, b"\xff\xfe", b'{"name":' + b"9" * 5000 + b"}"):
-        assert call("POST", "/practice/faults", body).status in (400, 500)
+        assert call("POST", "/practice/faults", body).status == 400
+        assert call("POST", "/storage/v1/b?project=p", body).status == 400
     assert call("GET", "/practice/faults").status == 200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [b"NaN", b"Infinity", b"-Infinity", b"1e999", b"-1", b"1e12", b'"x"', b"[1]", b"true", b"9" * 400],
+)
+def test_a_fault_with_a_number_that_is_none_is_refused_and_poisons_nothing(call: Call, wrong: bytes) -> None:
+    """It was kept, and every later call was an internal error, also after a restart."""
+    for key in (b"seconds", b"times", b"after_s"):
+        assert call("POST", "/practice/faults", b'{"name": "slow-replies", "%s": %s}' % (key, wrong)).status == 400
+    assert call("GET", "/practice/faults").body["armed"] == []
+
+
+@pytest.mark.parametrize("after", ["\r\nX-Injected: yes\r\n\r\n<script>", "\u20ac", "\tx", " x", "\x00"])
+def test_an_address_to_be_sent_back_to_adds_no_header(call: Call, practice: Practice, after: str) -> None:
+    query = {"client_id": "x.apps.googleusercontent.com", "redirect_uri": f"http://127.0.0.1:1/{after}", "state": "s",
+             "response_type": "code", "scope": "openid"}  # fmt: skip
+    page = call("GET", f"/o/oauth2/v2/auth?{urllib.parse.urlencode(query)}", token="")
+    assert page.status == 400 and b"redirect_uri_mismatch" in page.raw and b"ticket" not in page.raw
+    assert practice.cloud.db.list("consent") == []
+
+
+def test_a_header_with_a_control_character_is_never_sent(
+    practice: Practice, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    route, _ = practice.server.router.find("GET", "/practice/ready") or pytest.fail("no such route")
+    injected = Reply(200, b"", {"X-Of-Data": "a\r\nX-Injected: yes"})
+    monkeypatch.setattr(practice.server.router, "find", lambda *_: (replace(route, handler=lambda _: injected), {}))
+    got = raw(practice, head(practice, "Connection: close", method="GET", path="/practice/ready"))
+    assert got.startswith(b"HTTP/1.1 500") and b"X-Injected" not in got and "X-Of-Data" in caplog.text
+
+
+def test_what_an_object_says_of_itself_adds_no_header_and_may_be_any_script(call: Call, practice: Practice) -> None:
+    place = f"/storage/v1/b/{practice.cloud.settings.bucket}/o"
+    assert call("POST", f"/upload{place}?uploadType=media&name=said", b"x").status == 200
+    for key in ("contentType", "contentDisposition", "cacheControl"):
+        assert call("PATCH", f"{place}/said", {key: "a\r\nX-Injected: yes"}).status == 400
+        assert call("PATCH", f"{place}/said", {key: "\u20ac"}).status == 200
+    got = call("GET", f"{place}/said?alt=media")
+    assert got.status == 200 and got.headers["Content-Disposition"].encode("latin-1").decode() == "\u20ac"
+    assert call("DELETE", f"{place}/said").status == 204
 
 
 def test_who_opens_lines_and_says_nothing_takes_no_more_than_his_share(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from tpu_studio.practice.storage import fields, listing
-from tpu_studio.practice.storage.globs import BadGlob, compile_glob
+from tpu_studio.practice.storage.globs import BadGlob, Glob
 from tpu_studio.practice.storage.multipart import BadMultipart, MultipartBody
 from tpu_studio.practice.storage.ranges import BadContentRange, ContentRange, Unsatisfiable, carried, wanted
 from tpu_studio.practice.storage.store import StoredObject
@@ -202,14 +202,28 @@ def test_a_mask_keeps_what_it_names() -> None:
         ("{one,two}.txt", "two.txt", "three.txt"),
         (r"a\*b", "a*b", "aab"),
         ("a.b", "a.b", "axb"),
+        ("**", "", "\0never"),
+        ("x{a,b{c,d}*,}y", "xbdzzy", "xbd/y"),
+        ("**/a*b", "x/a/ab", "x/a/a/"),
+        ("[]a-]", "-", "b"),
+        ("a,}b", "a,}b", "a"),
     ],
 )
 def test_globs(glob: str, fits: str, does_not: str) -> None:
-    assert compile_glob(glob).fullmatch(fits)
-    assert not compile_glob(glob).fullmatch(does_not)
+    assert Glob(glob).fits(fits)
+    assert does_not == "\0never" or not Glob(glob).fits(does_not)
 
 
-@pytest.mark.parametrize("glob", ["[a", "{a,b", "[z-a]"])
+GREEDY = ["*" * 1000 + "x", "**a" * 300, "*a" * 400, "{**,?}" * 100 + "x", "{" * 300 + "}" * 300]
+
+
+@pytest.mark.parametrize("glob", GREEDY)
+def test_no_glob_takes_longer_than_its_length_times_the_name_s(glob: str) -> None:
+    """As regular expressions these would run for years, and hold up everybody."""
+    assert not Glob(glob).fits("a" * 200 + "b")
+
+
+@pytest.mark.parametrize("glob", ["[a", "{a,b", "[z-a]", "a" * 1025])
 def test_a_broken_glob_is_refused(glob: str) -> None:
     with pytest.raises(BadGlob):
-        compile_glob(glob)
+        Glob(glob)

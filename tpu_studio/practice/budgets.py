@@ -78,7 +78,7 @@ def watch(cloud: Cloud) -> None:
         money = record["shown"]["amount"].get("specifiedAmount", {})
         amount = int(money.get("units", "0")) + money.get("nanos", 0) / 1e9
         for rule in record["shown"].get("thresholdRules", []):
-            share, basis = rule["thresholdPercent"], rule.get("spendBasis", "CURRENT_SPEND")
+            share, basis = rule.get("thresholdPercent", 0.0), rule.get("spendBasis", "CURRENT_SPEND")
             key = f"{share}/{basis}"
             if amount <= 0 or spent < share * amount or key in record["sent"]:
                 continue

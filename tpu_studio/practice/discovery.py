@@ -7,6 +7,7 @@ number as Google's own clients send them.
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import cache
 from typing import Any
@@ -111,18 +112,18 @@ class _Check:
             elif kind in ("integer", "number"):
                 if isinstance(value, bool):
                     raise ValueError
-                return int(value) if kind == "integer" else float(value)
+                return _within(int(value), form or "int32") if kind == "integer" else _finite(float(value))
             elif not isinstance(value, str):
-                if form in ("int64", "uint64") and isinstance(value, int) and not isinstance(value, bool):
-                    return str(value)
+                if form in _BITS and isinstance(value, int) and not isinstance(value, bool):
+                    return str(_within(value, form))
                 raise ValueError
-            elif form in ("int64", "uint64"):
-                int(value)
+            elif form in _BITS:
+                _within(int(value), form)
             elif form == "google-duration":
                 parse_duration(value)
             elif form == "google-datetime":
                 parse_rfc3339(value)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             types = {"boolean": "TYPE_BOOL", "integer": "TYPE_INT32", "number": "TYPE_DOUBLE"}
             said = {"google-duration": "type.googleapis.com/google.protobuf.Duration", "int64": "TYPE_INT64"}
             self._wrong(where, f"({said.get(form) or types.get(kind, 'TYPE_STRING')}), {json.dumps(value)}")
@@ -140,6 +141,24 @@ class _Check:
         service, _, version = self.document.partition(".")
         kind = f"type.googleapis.com/google.cloud.{service}.{version}.{owner}.{key[:1].upper()}{key[1:]}"
         self._wrong(where, f"({kind}), {json.dumps(value)}")
+
+
+_BITS = {"int32": (-(2**31), 2**31), "uint32": (0, 2**32), "int64": (-(2**63), 2**63), "uint64": (0, 2**64)}
+
+
+def _within(value: int, form: str) -> int:
+    """Raises ValueError."""
+    least, most = _BITS[form]
+    if not least <= value < most:
+        raise ValueError(value)
+    return value
+
+
+def _finite(value: float) -> float:
+    """Raises ValueError."""
+    if not math.isfinite(value):
+        raise ValueError(value)
+    return value
 
 
 def with_numbers(value: Any, schema: str, document: str) -> Any:

@@ -25,6 +25,8 @@ from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.state import Database
 
 _log = logging.getLogger(__name__)
+_LENGTHS = ("times", "after_s", "seconds", "notice", "delay", "days")
+_LARGEST = 1_000_000_000
 _TPU_OR_VM = r"/(queuedResources|nodes|instances)\b"
 
 
@@ -237,11 +239,11 @@ class Faults:
         self._db, self._clock = db, clock
 
     def arm(self, name: str, times: int | None = None, after_s: float = 0.0, **about: Any) -> dict[str, Any]:
-        """Raises ValueError: unknown name or key."""
-        fault = FAULTS.get(name)
+        """Raises ValueError: unknown name; a value that is none, by which every later call would fail."""
+        fault = FAULTS.get(str(name))
         if fault is None:
             raise ValueError(f"there is no fault called {name}; there are: {', '.join(FAULTS)}")
-        re.compile(str(about.get("match", "")))
+        _check_values({"times": fault.times if times is None else times, "after_s": after_s, **about}, fault.defaults)
         record = {
             "name": name, "id": "", "times": fault.times if times is None else int(times), "taken": 0,
             "from": self._clock.now() + float(after_s), "about": {**fault.defaults, **about},
@@ -313,6 +315,26 @@ class Faults:
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         return [{"number": int(key), **record} for key, record in self._db.list("event", start=f"{after + 1:09d}")]
+
+
+def _check_values(values: dict[str, Any], defaults: dict[str, Any]) -> None:
+    """Raises ValueError."""
+    kinds = {"times": 0, "after_s": 0.0, "match": "", **defaults}
+    for key, value in values.items():
+        wants_number = isinstance(kinds.get(key), (int, float))
+        if isinstance(value, (bool, str)):
+            if wants_number:
+                raise ValueError(f"{key}={value}: a number is expected")
+        elif not isinstance(value, (int, float)):
+            raise ValueError(f"{key}: a word or a number is expected")
+        elif not -_LARGEST <= value <= _LARGEST:  # NaN is not either
+            raise ValueError(f"{key}: a number up to {_LARGEST:,} is expected")
+        elif key in _LENGTHS and value < 0 <= defaults.get(key, 0):
+            raise ValueError(f"{key}={value}: less than nothing")
+    try:
+        re.compile(str(values.get("match", "")))
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"match: {error}") from error
 
 
 def _fits(wanted: dict[str, Any], about: dict[str, Any]) -> bool:

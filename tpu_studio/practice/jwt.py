@@ -10,6 +10,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
+from tpu_studio.practice import jsonbody
+
 
 def new_key_pair() -> tuple[str, str]:
     """Private and public half of an RSA key, as PEM."""
@@ -34,7 +36,7 @@ def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
     if token.count(".") != 2:
         raise ValueError("a token has three parts")
     head, claims, _ = (_unpacked(part) for part in token.split("."))
-    header, said = json.loads(head), json.loads(claims)
+    header, said = jsonbody.read(head), jsonbody.read(claims)
     if not isinstance(header, dict) or not isinstance(said, dict):
         raise ValueError("header and claims must be objects")
     return header, said

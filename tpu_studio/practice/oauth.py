@@ -52,6 +52,7 @@ BLOCKED: dict[str, tuple[int, str]] = {
 """Google's page instead of the consent page, by its error code: the number before it and words
 (support.google.com/accounts/answer/16668185 and the authorization errors of its OAuth pages)."""
 _CLIENT = re.compile(r"[A-Za-z0-9_-]+\.apps\.googleusercontent\.com")
+_PRINTABLE = re.compile(r"[!-~]+")
 _CODE_GRANT = "authorization_code"
 _JWT_GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _PAGE_HEADERS = {
@@ -172,7 +173,12 @@ def _refusal(cloud: Cloud, asked: dict[str, str]) -> tuple[int, str, str] | None
 
 
 def _at_loopback(asked: dict[str, str]) -> bool:
-    target = urllib.parse.urlsplit(asked.get("redirect_uri", ""))
+    if not _PRINTABLE.fullmatch(asked.get("redirect_uri", "")):  # it becomes a header; urlsplit drops line ends
+        return False
+    try:
+        target = urllib.parse.urlsplit(asked["redirect_uri"])
+    except ValueError:
+        return False
     return target.scheme == "http" and target.hostname in ("127.0.0.1", "localhost", "::1")
 
 
@@ -312,7 +318,10 @@ def _verified(cloud: Cloud, assertion: str, *audiences: str) -> dict[str, Any]:
         raise OAuthError("invalid_grant", "Invalid grant: account not found")
     if key is None or not jwt.is_signed_by(assertion, key["public"]):
         raise OAuthError("invalid_grant", "Invalid JWT Signature.")
-    now, begins, ends = time.time(), float(claims.get("iat", 0)), float(claims.get("exp", 0))
+    try:
+        now, begins, ends = time.time(), float(claims.get("iat", 0)), float(claims.get("exp", 0))
+    except (ValueError, TypeError, OverflowError) as error:
+        raise OAuthError("invalid_grant", "Invalid JWT: iat and exp are no times.") from error
     if not (begins - 300 <= now <= ends + 300) or ends - begins > 3600:
         raise OAuthError("invalid_grant", "Invalid JWT: Token must be a short-lived token (60 minutes) and in a "
                          "reasonable timeframe. Check your iat and exp values in the JWT claim.")  # fmt: skip

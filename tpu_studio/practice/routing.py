@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from email.message import Message
 from typing import IO, Any
 from urllib.parse import unquote
 
+from tpu_studio.practice import jsonbody
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.principals import Principal
@@ -65,7 +65,7 @@ class Request:
     def json(self) -> dict[str, Any]:
         """The body, held to the route's schema, without output-only fields. Raises GoogleError 400."""
         try:
-            value = json.loads(self.body or b"{}")
+            value = jsonbody.read(self.body)
         except ValueError as error:
             message = f"Invalid JSON payload received. {error}"
             raise GoogleError(400, "INVALID_ARGUMENT", message, reason="parseError") from error

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 import sys
 import time
@@ -32,6 +33,7 @@ from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
 from tpu_studio.practice.routing import Reply, Request, Route, Router
 
+_log = logging.getLogger(__name__)
 _INVALID_TOKEN = (
     "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid "
     "authentication credential. See https://developers.google.com/identity/sign-in/web/devconsole-project."
@@ -47,6 +49,7 @@ CONNECTIONS = 512
 _LINE_BYTES = 4096  # of a chunk's size or a trailer
 _TRAILERS = 100
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,15}")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _LENGTH = re.compile(r"[0-9]{1,15}")
 
 
@@ -221,7 +224,10 @@ class _Handler(LoopbackHandler):
     # -------------------------------------------------------------------------------------------------------- sending
 
     def _send(self, reply: Reply, cut: bool) -> None:
-        body, headers = reply.body, {**reply.headers}
+        if wrong := [name for name, value in reply.headers.items() if _CONTROL.search(name + value)]:
+            _log.error("a reply with headers that cannot be sent was not: %s", ", ".join(wrong))
+            reply = Reply(500, GoogleError(500, "INTERNAL", "Internal error encountered.").body(self.path))
+        body, headers = reply.body, {name: _as_bytes(value) for name, value in reply.headers.items()}
         if isinstance(body, dict):
             body = json.dumps(body, ensure_ascii=False, indent=1).encode() + b"\n"
             headers.setdefault("Content-Type", "application/json; charset=UTF-8")
@@ -347,6 +353,11 @@ class _Body(io.RawIOBase):
         except OSError:
             return False
         return self._ended
+
+
+def _as_bytes(value: str) -> str:
+    """What `send_header` writes as *value* in UTF-8: it knows Latin-1 only."""
+    return value.encode("utf-8", "replace").decode("latin-1")
 
 
 class TooLarge(Exception):

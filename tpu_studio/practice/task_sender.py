@@ -104,16 +104,16 @@ class Sender:
                 return 401, f"The service account {email} is gone."
             scopes = tuple(token.get("scope", CLOUD_PLATFORM).split())
             headers["Authorization"] = f"Bearer {self._cloud.principals.issue(email, 'serviceAccount', scopes)}"
-        body = base64.b64decode(record.get("body", "")) or None
         parts = urllib.parse.urlsplit(target)
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         try:
+            body = base64.b64decode(record.get("body", "")) or None
             path = parts.path + (f"?{parts.query}" if parts.query else "")
             connection.request(wanted.get("httpMethod", "POST"), path, body, headers)
             reply = connection.getresponse()
             text = reply.read(4096).decode(errors="replace")
             return reply.status, text
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:  # a header with a line end in it, too
             return 0, str(error)
         finally:
             connection.close()

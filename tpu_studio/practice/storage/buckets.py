@@ -12,7 +12,7 @@ from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.server import require
 from tpu_studio.practice.storage import conditions, lifecycle
 from tpu_studio.practice.storage.resources import BUCKET_WRITABLE, merged
-from tpu_studio.practice.storage.service import Service, body, whole_number
+from tpu_studio.practice.storage.service import Service, body, whole_number, without_nulls
 
 FIXED = ("location",)  # once created
 SCHEMA = "storage.v1:Bucket"
@@ -152,7 +152,7 @@ class Buckets:
         return self._service.answer(request, self._policy(record["name"], request.one("optionsRequestedPolicyVersion")))
 
     def set_policy(self, request: Request) -> dict[str, Any]:
-        asked = body(request, "storage.v1:Policy")
+        asked = without_nulls(body(request, "storage.v1:Policy"))
         bindings = asked.get("bindings", [])
         for binding in bindings:
             if not str(binding.get("role", "")).startswith(("roles/", "projects/", "organizations/")):

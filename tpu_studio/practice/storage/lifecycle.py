@@ -53,7 +53,7 @@ class Rule:
 
 def parse(lifecycle: dict[str, Any]) -> list[Rule]:
     """Raises: BadRule."""
-    return [_rule(one) for one in lifecycle.get("rule", [])]
+    return [_rule(one) for one in lifecycle.get("rule") or []]
 
 
 def due(rules: Iterable[Rule], objects: Iterable[StoredObject], now: float) -> list[StoredObject]:

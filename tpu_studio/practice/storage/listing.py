@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from tpu_studio.practice.storage.globs import Glob
 from tpu_studio.practice.storage.store import StoredObject
 
 MOST = 1000
@@ -30,7 +30,7 @@ class Query:
     end_offset: str = ""
     most: int = MOST
     token: str = ""
-    glob: re.Pattern[str] | None = None
+    glob: Glob | None = None
     trailing_delimiter: bool = False  # an object whose name ends with the delimiter is listed besides its prefix
 
 
@@ -59,7 +59,7 @@ def page(scan: Scan, query: Query) -> Page:
             if name < at:
                 continue  # under a common prefix that has been told already
             common = _common(stored.name, query)
-            fits = query.glob is None or query.glob.fullmatch(stored.name if common is None else common) is not None
+            fits = query.glob is None or query.glob.fits(stored.name if common is None else common)
             shown_too = common == stored.name and query.trailing_delimiter
             if fits and len(answer.items) + len(answer.prefixes) >= most:
                 answer.next_token = base64.urlsafe_b64encode(at).decode()

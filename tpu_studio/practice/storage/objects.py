@@ -8,8 +8,8 @@ from typing import Any
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.storage import conditions, downloads, listing
-from tpu_studio.practice.storage.globs import BadGlob, compile_glob
-from tpu_studio.practice.storage.resources import OBJECT_WRITABLE, check_object_name, merged
+from tpu_studio.practice.storage.globs import BadGlob, Glob
+from tpu_studio.practice.storage.resources import OBJECT_WRITABLE, check_facts, check_object_name, merged
 from tpu_studio.practice.storage.service import Service, body, whole_number
 from tpu_studio.practice.storage.store import Facts, ObjectStore, StoredObject
 
@@ -53,7 +53,7 @@ class Objects:
                 end_offset=request.one("endOffset"),
                 most=whole_number(request.one("maxResults") or str(listing.MOST), "maxResults") or listing.MOST,
                 token=request.one("pageToken"),
-                glob=compile_glob(glob) if glob else None,
+                glob=Glob(glob) if glob else None,
                 trailing_delimiter=request.flag("includeTrailingDelimiter"),
             )
             # Nothing that was deleted is kept, so there is nothing to list of it.
@@ -259,7 +259,7 @@ class Objects:
 
 
 def _writable(resource: Facts) -> Facts:
-    return {key: value for key, value in resource.items() if key in OBJECT_WRITABLE}
+    return check_facts({key: value for key, value in resource.items() if key in OBJECT_WRITABLE})
 
 
 def _scan(store: ObjectStore, bucket: str) -> listing.Scan:

@@ -23,6 +23,7 @@ OBJECT_WRITABLE = (
 MULTI_REGIONS = ("US", "EU", "ASIA")
 SOFT_DELETE_S = 604_800  # Google's default; the practice cloud keeps nothing that was deleted
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")
 
 
@@ -46,6 +47,14 @@ def check_object_name(name: str) -> None:
         raise GoogleError(400, message="The specified object name is too long: 1024 bytes of UTF-8 at most")
     if "\r" in name or "\n" in name or name in (".", "..") or name.startswith(".well-known/acme-challenge/"):
         raise GoogleError(400, message=f"Invalid object name: {name!r}")
+
+
+def check_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """*facts* of an object, those of them that become headers without control characters. Raises: GoogleError 400."""
+    for key in OBJECT_WRITABLE:
+        if isinstance(value := facts.get(key), str) and _CONTROL.search(value):
+            raise GoogleError(400, message=f"Invalid value for {key}: control characters are not allowed.")
+    return facts
 
 
 def etag(*numbers: int) -> str:

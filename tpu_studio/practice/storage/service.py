@@ -7,7 +7,6 @@ A bucket's policy is kept with all others (`principals`, ``buckets/B``). Overwri
 from __future__ import annotations
 
 import errno
-import json
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from functools import wraps
 from typing import Any
 
 from tpu_studio.domain.catalogue import region_of
-from tpu_studio.practice import besides, consumers
+from tpu_studio.practice import besides, consumers, jsonbody
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
@@ -212,11 +211,11 @@ def body(request: Request, schema: str) -> dict[str, Any]:
 def parsed(text: bytes, schema: str) -> dict[str, Any]:
     """Raises: GoogleError 400."""
     try:
-        value = json.loads(text or b"{}")
+        value = jsonbody.read(text)
     except ValueError:
         raise GoogleError(400, message="Parse Error", reason="parseError") from None
-    checked(schema, _without_nulls(value))
-    return dict(value)
+    checked(schema, without_nulls(value))
+    return {key: _whole_lists(item) for key, item in value.items()}
 
 
 def out_of_space() -> GoogleError:
@@ -235,7 +234,16 @@ def whole_number(text: str, name: str) -> int:
     return int(text)
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value if item is not None]
     return value
+
+
+def _whole_lists(value: Any) -> Any:
+    """A list takes the place of the old one, so a null within it removes nothing: it is as if it were not there."""
+    if isinstance(value, dict):
+        return {key: _whole_lists(item) for key, item in value.items()}
+    return without_nulls(value)

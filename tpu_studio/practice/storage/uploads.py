@@ -14,7 +14,7 @@ from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.storage import conditions
 from tpu_studio.practice.storage.multipart import BadMultipart, MultipartBody
 from tpu_studio.practice.storage.ranges import CHUNK, BadContentRange, ContentRange, carried
-from tpu_studio.practice.storage.resources import OBJECT_WRITABLE, check_object_name
+from tpu_studio.practice.storage.resources import OBJECT_WRITABLE, check_facts, check_object_name
 from tpu_studio.practice.storage.service import Service, parsed, pieces, whole_number
 from tpu_studio.practice.storage.store import Digest, Facts, Growing, StoredObject, UploadEnded
 
@@ -207,7 +207,7 @@ class Uploads:
         _compare(facts, metadata, request.headers.get_all("X-Goog-Hash", []), request.headers.get("Content-MD5", ""))
         with self._store.transaction():
             self._check(request, bucket, name, query)
-            return self._store.put(bucket["name"], name, content, digest.size, facts)
+            return self._store.put(bucket["name"], name, content, digest.size, check_facts(facts))
 
 
 def _name(request: Request, metadata: Facts) -> str:
