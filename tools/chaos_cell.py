@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from chaos_cells import PHASES, Cell, matrix, real_cells
 from chaos_judge import Seen, Verdict, judge, steps_of
 from chaos_load import Load
+from doubts_met import watch_doubts
 
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
@@ -60,6 +61,7 @@ class Play:
             os.environ["TPU_STUDIO_ENGINE"] = str(self._engine())
         early = tuple(text for phase, text in cell.faults if phase == "submit")
         settings = Settings(folder=folder / "practice", speed=cell.speed)
+        self.doubts_met = watch_doubts()
         self.practice = Practice(settings, early, doubts=cell.doubts).start()
         self.db, self.clock = self.practice.cloud.db, self.practice.cloud.clock
         self.met = watch(self.practice.cloud.faults)
@@ -334,7 +336,7 @@ def main() -> int:
         play = Play(cell, arguments.folder, load)
         try:
             play.play()
-            told = play.judge().record()
+            told = play.judge().record() | {"doubts_met": sorted(play.doubts_met)}
             if told["failures"]:
                 evidence = json.dumps(play.evidence(), indent=1, default=str)
                 (arguments.folder / "evidence.json").write_text(evidence + "\n")

@@ -8,8 +8,8 @@ Without options, and with --all, every playable doubt is played each other way, 
 such world: the launch works; or it is refused before money is spent, with a true sentence and a next action; or, where
 only a rented machine can show the truth, it ends within 15 minutes' rent, with its absence proved.
 
-Prints a line a world and a table, writes out/doubts.json and what the failures left into out/doubts/; exit 1 when
-anything does not hold.
+Prints a line a world and a table, writes out/doubts.json, out/doubts.md and what the failures left into out/doubts/;
+exit 1 when anything does not hold, or a doubt was met in none of its scenes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -31,8 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from chaos import Chaos
 from chaos_cells import Cell
-from chaos_table import Record, failed, table
-from doubts_cells import RUN, World, alone, pairs
+from chaos_table import failed, table
+from doubts_cells import RUN, World, alone, pairs, scene
+from doubts_table import by_doubt, lines, markdown, never_met, pairs_met, told
 
 HERE = Path(__file__).resolve().parent
 PAIRS = 200
@@ -61,33 +61,6 @@ def chosen(arguments: argparse.Namespace) -> list[World]:
     if arguments.sample:
         worlds = random.Random(arguments.seed).sample(worlds, min(arguments.sample, len(worlds)))
     return worlds
-
-
-def by_doubt(worlds: list[World], records: list[Record]) -> dict[str, dict[str, object]]:
-    """How each doubt that was played ended, alone: reasons with their counts, and what did not hold."""
-    found: dict[str, dict[str, object]] = {}
-    for (_, cell), record in zip(worlds, records, strict=True):
-        if len(cell.doubts) != 1:
-            continue
-        one = found.setdefault(cell.doubts[0], {"played": 0, "ended": Counter[str](), "failed": []})
-        one["played"] = int(str(one["played"])) + 1
-        ended, broken = one["ended"], one["failed"]
-        assert isinstance(ended, Counter) and isinstance(broken, list)
-        ended[str(record.get("reason", "-"))] += 1
-        if failed(record):
-            broken.append(record["name"])
-    return found
-
-
-def lines(found: dict[str, dict[str, object]]) -> str:
-    width = max(map(len, found), default=0)
-    shown = []
-    for name, one in found.items():
-        ended, broken = one["ended"], one["failed"]
-        assert isinstance(ended, Counter) and isinstance(broken, list)
-        told = ", ".join(f"{reason} {count}" for reason, count in ended.most_common())
-        shown.append(f"{name:{width}s}  {told}" + (f"   FAILED {len(broken)}" if broken else ""))
-    return "\n".join(shown)
 
 
 def main() -> int:
@@ -119,12 +92,19 @@ def main() -> int:
     finally:
         if arguments.keep is None:
             shutil.rmtree(scratch, ignore_errors=True)
-    found = by_doubt(worlds, records)
-    print(f"\n{lines(found)}\n\n{table(records)}\nminutes {(time.monotonic() - began) / 60:.1f}", flush=True)
+    played = [(cell.doubts, record) for (_, cell), record in zip(worlds, records, strict=True)]
+    found, seconds = by_doubt(played), time.monotonic() - began
+    whole = not (arguments.sample or arguments.only)
+    unmet = never_met(found) if whole else []
+    print(f"\n{lines(found)}\n\n{table(records)}\n{pairs_met(played)}\nminutes {seconds / 60:.1f}", flush=True)
+    if unmet:
+        print(f"FAILED never met: {', '.join(unmet)}")
     arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    told = {"format": 1, "seconds": round(time.monotonic() - began), "doubts": found, "worlds": records}
-    arguments.json.write_text(json.dumps(told, indent=1) + "\n")
-    return 1 if any(map(failed, records)) else 0
+    record = {"format": 2, "seconds": round(seconds), "doubts": told(found), "never_met": unmet, "worlds": records}
+    arguments.json.write_text(json.dumps(record, indent=1) + "\n")
+    rows = [(cell.doubts, scene(kind, cell), one) for (kind, cell), one in zip(worlds, records, strict=True)]
+    arguments.json.with_suffix(".md").write_text(markdown(rows))
+    return 1 if unmet or any(map(failed, records)) else 0
 
 
 if __name__ == "__main__":

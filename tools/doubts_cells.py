@@ -1,7 +1,7 @@
 """The worlds of `make doubts`: each playable doubt the other way, alone and in pairs, where it can be met.
 
-A *scene* is where a doubt can change something: a run (a cell of `make chaos`: its fields), setting an account up, or
-the lists that are read of a whole project. A doubt without a scene of its own is met by an undisturbed run.
+A *scene* is where a doubt can change something: a run (a cell of `make chaos`: its fields), or one of those of
+doubts_account.py. A doubt without a scene of its own is met by an undisturbed run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from chaos_judge import REFUSED, SHOWN_BY_A_MACHINE
 
 from tpu_studio.domain.doubts import Doubt, doubts
 
-RUN, ACCOUNT, LISTS = "run", "account", "lists"
+RUN, ACCOUNT, NEW, SIGNIN, ASKING, LISTS, LIVE = "run", "account", "new", "signin", "asking", "lists", "live"
 
 # With the laptop off nobody but the outside stops may be left to end it: that is waited for.
 _BASE: dict[str, Any] = {"hours": 0.3, "wait_hours": 0.1, "speed": 30.0}
@@ -25,6 +25,8 @@ _SPOT: dict[str, Any] = {"tier": "spot", "faults": (("submit", "preempted-at-ste
 _TWO = ("us-west4-a", "us-east5-b")
 _COMPUTE: dict[str, Any] = {"backend": "compute-engine", "accelerator": "v6e-1", "zones": ("us-east5-b",)}
 _FLEX: dict[str, Any] = {"tier": "flex-start", "hours": 0.2, "wait_hours": 0.2}
+_WAITED: dict[str, Any] = {**_COMPUTE, **_FLEX, "zones": ("us-east5-a",), "settle": (("stockout-for-ever", 3.0),),
+                           "faults": (("submit", "stockout-for-ever"),)}  # fmt: skip
 _NO_ROOM: dict[str, Any] = {"wait_hours": 0.1, "speed": 90.0}
 _HUNG: dict[str, Any] = {"kill": "after say intent-closed/create", "hours": 0.2, "wait_hours": 0.3, "speed": 60.0,
                          "faults": (("submit", "vm-hung:step=12"),), "boot_hang": True, "off": "killed",
@@ -36,7 +38,9 @@ _STOPPED: dict[str, Any] = {"verb": "stop", "steps": 400, "ends": ("stopped-by-u
 SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "request-id-repeated": ({}, _TWICE, {"faults": (("submit", "no-answer:match=^POST .*/queuedResources"),)}),
     "request-id-other-name": (_SPOT,),
-    "flex-list-v2": (_FLEX,),
+    "flex-list-v2": (
+        _FLEX, {**_HUNG, "tier": "flex-start"}, {**_FLEX, **_STOPPED}, {"kind": LISTS, "tier": "flex-start"},
+    ),
     "flex-end": ({**_FLEX, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)},),
     "list-all-zones": ({}, {"kind": LISTS}),
     "stockout-words": (
@@ -74,13 +78,21 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
         {"faults": (("submit", "address-limit"),), "accelerator": "v5p-16", "zones": ("us-east5-a",), "speed": 60.0},
     ),
     "shutdown-script": (_SPOT,),
-    "iam-lag": ({"kind": ACCOUNT}, {}),
-    "serving-draws": ({}, {"kind": ACCOUNT}),
+    "iam-lag": ({"kind": ACCOUNT}, {"kind": NEW}, {}),
+    "serving-draws": ({},),
     "serving-region-quota": ({}, {"kind": ACCOUNT}),
     "prices-dated": ({}, _SPOT),
     "price-includes-disk": ({}, _SPOT),
-    "testing-token-told": ({"kind": ACCOUNT},),
-    "signin-blocked-page": ({"kind": ACCOUNT},),
+    "testing-token-told": ({"kind": SIGNIN, "faults": (("submit", "refresh-token-expires"),)},),
+    "signin-blocked-page": (
+        {"kind": SIGNIN, "faults": (("submit", "signin-blocked:code=access_denied"),)},
+        {"kind": SIGNIN, "faults": (("submit", "signin-blocked:code=org_internal"),)},
+    ),
+    "two-step-words": ({"kind": SIGNIN, "faults": (("queued", "two-step-needed"),)},),
+    "terms-in-operation": ({"kind": NEW, "faults": (("submit", "terms-not-accepted"),)},),
+    "closed-account-link": ({"kind": NEW},),
+    "upload-statuses": ({"kind": LIVE}, {}),
+    "missing-with-generation": ({"kind": LIVE}, {}),
     "tasks-far-ahead": ({}, {"hours": 300.0, "wait_hours": 200.0}),
     "install-sources": ({"speed": 10.0},),
     "compute-disk-type": (_COMPUTE,),
@@ -91,29 +103,34 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "compute-attributes": (_COMPUTE,),
     "compute-proof": (_COMPUTE,),
     "compute-billing": (_COMPUTE,),
-    "flex-created": ({**_COMPUTE, **_FLEX, "zones": ("us-east5-a",)},),
-    "flex-pending-free": ({**_COMPUTE, **_FLEX, "zones": ("us-east5-a",)},),
+    "flex-created": (_WAITED,),
+    "flex-pending-free": (_WAITED,),
     "tpu-locations": ({"kind": LISTS},),
     "tasks-locations": ({"kind": LISTS}, {"kind": ACCOUNT}),
     "machine-type-names": ({"kind": LISTS},),
     "price-descriptions": ({"kind": LISTS},),
     "task-fullview": ({"kind": LISTS}, {}),
-    "task-actas-words": ({"kind": ACCOUNT}, {"faults": (("submit", "act-as-missing"),)}),
+    "task-actas-words": ({"faults": (("submit", "act-as-missing"),)},),
     "runtime-versions": ({}, {"kind": LISTS}),
     "bucket-rules": ({"kind": ACCOUNT},),
     "quota-ids-old": ({"kind": ACCOUNT}, {"kind": LISTS}),
-    "quota-request-state": ({"kind": ACCOUNT},),
-    "free-trial-asks": ({"kind": ACCOUNT},),
+    "quota-request-state": (
+        {"kind": ASKING, "faults": (("submit", "quota-request-denied"),)},
+        {"kind": ASKING, "faults": (("submit", "quota-request-partial"),)},
+    ),
+    "free-trial-asks": (
+        {"kind": ASKING, "faults": (("submit", "free-trial"),)},
+        {"kind": ACCOUNT, "faults": (("submit", "free-trial"),)},
+    ),
     "quota-project-none": ({"kind": ACCOUNT},),
-    "api-made-project": ({"kind": ACCOUNT},),
-    "service-lag": ({"kind": ACCOUNT},),
-    "signin-again": ({"kind": ACCOUNT},),
-    "spend-cap": ({"kind": ACCOUNT},),
+    "api-made-project": ({"kind": NEW},),
+    "service-lag": ({"kind": ACCOUNT}, {"kind": NEW}),
     "date-header": ({}, {"kind": ACCOUNT}),
 }
 
+PLAIN = "another plan"
 World = tuple[str, Cell]
-"""What plays it (RUN, ACCOUNT, LISTS), and the cell."""
+"""What plays it (RUN, or a scene of doubts_account.py), and the cell."""
 
 
 def ways() -> list[tuple[Doubt, str]]:
@@ -142,7 +159,10 @@ def pairs(count: int, seed: int) -> list[World]:
 def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     """One scene for both where they do not contradict each other, else the first's."""
     same = all(one[key] == value for key, value in other.items() if key in one)
-    return {**other, **one} if same else one
+    both = {**other, **one} if same else one
+    if (both.get("backend"), both.get("tier")) == (_COMPUTE["backend"], "flex-start"):
+        both = {**both, "zones": _WAITED["zones"]}  # the one that has it
+    return both
 
 
 def _of(armed: list[tuple[Doubt, str]], *scenes: dict[str, Any]) -> Iterator[World]:
@@ -160,7 +180,17 @@ def _of(armed: list[tuple[Doubt, str]], *scenes: dict[str, Any]) -> Iterator[Wor
             yield kind, replace(cell, name=f"{cell.name}, laptop off", off="queued")
 
 
+def scene(kind: str, cell: Cell) -> str:
+    """What happens in it, for a table."""
+    if kind != RUN:
+        return kind
+    told = {"faults": cell.faults, "verb": cell.verb, "backend": cell.backend}
+    told |= {"tier": cell.tier} if cell.tier != "on-demand" else {}
+    words = _words({key: value for key, value in told.items() if value})
+    return f"{'a run' if words == PLAIN else words}{', laptop off' if cell.off else ''}"
+
+
 def _words(fields: Mapping[str, Any]) -> str:
     faults = [text.partition(":")[0] for _, text in fields.get("faults", ())]
     more = [str(fields[key]) for key in ("tier", "backend", "verb") if key in fields]
-    return ", ".join([*faults, *more]) or "another plan"
+    return ", ".join([*faults, *more]) or PLAIN
