@@ -417,6 +417,33 @@ def test_a_machine_is_asked_for_found_and_deleted(fast: CloudSide, tier: str) ->
     assert list(machines.find(LABELS)) == []
 
 
+def test_a_flex_start_that_only_v2alpha1_shows_is_found_and_deleted(start_practice: Start) -> None:
+    practice = start_practice(speed=60)
+    practice.cloud.doubts.arm("flex-list-v2")
+    machines, flex = side_of(practice).machines["tpu"], replace(REF, alpha=True)
+    machines.create(replace(WANTED, ref=flex, tier="flex-start", run_s=3600.0))
+    until(lambda: machines.look(flex), "ready")
+    assert machines.look(REF) is None, "the doubt is played"
+    assert [(one.ref, one.ref.alpha) for one in machines.find(LABELS)] == [(flex, True)]
+    machines.delete(flex)
+    until(lambda: machines.look(flex), "")
+    assert machines.ended(flex) is not None
+    practice.cloud.faults.arm("permission-missing", permission="tpu.nodes.list")
+    with pytest.raises(CloudRefused):
+        machines.find(LABELS)
+
+
+def test_a_stop_deletes_a_flex_start_that_only_v2alpha1_shows(start_practice: Start) -> None:
+    practice = start_practice(speed=60)
+    practice.cloud.doubts.arm("flex-list-v2")
+    side, flex = side_of(practice), replace(REF, alpha=True)
+    side.machines["tpu"].create(replace(WANTED, ref=flex, tier="flex-start", run_s=3600.0))
+    (name,) = side.stops.set(flex, "b", [side.clock.now() + 60.0])
+    aim = side.stops.aim(name)
+    assert aim is not None and aim[0].alpha
+    until_empty(practice)
+
+
 def test_created_and_deleted_are_told_as_they_are_billed(start_practice: Start) -> None:
     practice = start_practice(speed=60)
     machines = side_of(practice).machines["tpu"]

@@ -98,7 +98,8 @@ class TaskStops:
         if found is None or unquote(found["project"]) != self._project:
             raise errors.make("precondition", {"name": name, "raw": f"what it calls is no machine of ours: {url}"})
         backend = "compute" if found["kind"] == "instances" else "tpu"
-        return Ref(unquote(found["name"]), unquote(found["zone"]), backend), _seconds(task.get("createTime"))
+        ref = Ref(unquote(found["name"]), unquote(found["zone"]), backend, alpha="/v2alpha1/projects/" in url)
+        return ref, _seconds(task.get("createTime"))
 
     def queue(self, ref: Ref) -> str:
         """See `ports.OutsideStops`. Raises CloudRefused ``org-policy``, CloudUnclear."""
@@ -197,7 +198,7 @@ def resource(ref: Ref, project: str) -> str:
     """What DELETE takes, under the backend's base URL (``ts-config``'s ``resource``)."""
     if ref.backend == "compute":
         return f"compute/v1/projects/{project}/zones/{ref.zone}/instances/{ref.name}"
-    return f"v2/projects/{project}/locations/{ref.zone}/queuedResources/{ref.name}?force=true"
+    return f"{ref.version}/projects/{project}/locations/{ref.zone}/queuedResources/{ref.name}?force=true"
 
 
 def _same(standing: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

@@ -36,6 +36,7 @@ class Item:
     name: As the console shows it; a task's full name.
     zone: Zone, region or location.
     usd_per_hour: None: unknown; 0: it costs nothing by itself.
+    alpha: Only the TPU API's v2alpha1 shows it.
     """
 
     kind: str
@@ -45,6 +46,7 @@ class Item:
     usd_per_hour: float | None = None
     state: str = ""
     run: str = ""
+    alpha: bool = False
 
     @property
     def usd_per_month(self) -> float | None:
@@ -188,30 +190,31 @@ class Sweep:
     # -------------------------------------------------------------------------------------------------- finding
 
     def _requests(self) -> Iterator[Item]:
-        for one in self._everywhere("queuedResources"):
+        for alpha, one in self._everywhere("queuedResources"):
             spec = ((one.get("tpu") or {}).get("nodeSpec") or [{}])[0]
             labels = (spec.get("node") or {}).get("labels") or {}
             state = str((one.get("state") or {}).get("state", ""))
             name, zone = _name(one), _zone(one)
-            yield Item("queued-resource", name, zone, _ours(labels), 0.0, state, str(labels.get("run-id", "")))
+            run = str(labels.get("run-id", ""))
+            yield Item("queued-resource", name, zone, _ours(labels), 0.0, state, run, alpha)
 
     def _nodes(self) -> Iterator[Item]:
         tiers, all_known = {}, True
         try:
-            for one in self._everywhere("queuedResources"):
+            for _, one in self._everywhere("queuedResources"):
                 for spec in (one.get("tpu") or {}).get("nodeSpec") or ():
                     flex = one.get("provisioningModel") == "FLEX_START"
                     tiers[spec.get("nodeId")] = "spot" if "spot" in one else "flex-start" if flex else "on-demand"
         except (CloudRefused, CloudUnclear):
             all_known = False  # the requests' own part says so
-        for one in self._everywhere("nodes"):
+        for alpha, one in self._everywhere("nodes"):
             labels, state, zone = one.get("labels") or {}, str(one.get("state", "")), _zone(one)
             told = one.get("schedulingConfig") or {}
             tier = "spot" if told.get("spot") or told.get("preemptible") else tiers.get(_name(one))
             if tier is None:
                 tier = "on-demand" if all_known or not one.get("queuedResource") else ""  # "": it may be flex-start
             usd = 0.0 if state in _NOT_BILLED else self._rate(str(one.get("acceleratorType", "")), zone, tier)
-            yield Item("node", _name(one), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
+            yield Item("node", _name(one), zone, _ours(labels), usd, state, str(labels.get("run-id", "")), alpha)
 
     def _instances(self) -> Iterator[Item]:
         for zone, one in aggregated(self._compute, self._project, "instances"):
@@ -256,10 +259,10 @@ class Sweep:
         if silent is not None:
             raise silent
 
-    def _everywhere(self, kind: str) -> Iterator[dict[str, Any]]:
-        from tpu_studio.cloud.tpu import everywhere
+    def _everywhere(self, kind: str) -> Iterator[tuple[bool, dict[str, Any]]]:
+        from tpu_studio.cloud.tpu import in_both
 
-        return everywhere(self._tpu, self._project, kind)
+        return in_both(self._tpu, self._project, kind)
 
     # --------------------------------------------------------------------------------------------------- prices
 
@@ -295,7 +298,7 @@ class Sweep:
 
     def _delete(self, item: Item) -> None:
         if item.kind in ("queued-resource", "node"):
-            self._machines["tpu"].delete(Ref(item.name, item.zone))
+            self._machines["tpu"].delete(Ref(item.name, item.zone, alpha=item.alpha))
         elif item.kind == "instance":
             self._machines["compute"].delete(Ref(item.name, item.zone, "compute"))
         elif item.kind == "task":
@@ -321,7 +324,7 @@ class Sweep:
 
     def _is_there(self, item: Item) -> bool:
         if item.kind in ("queued-resource", "node"):
-            return self._machines["tpu"].look(Ref(item.name, item.zone)) is not None
+            return self._machines["tpu"].look(Ref(item.name, item.zone, alpha=item.alpha)) is not None
         if item.kind == "instance":
             return self._machines["compute"].look(Ref(item.name, item.zone, "compute")) is not None
         if item.kind == "task":

@@ -82,13 +82,14 @@ class TpuMachines:
     def delete(self, ref: Ref) -> None:
         with self._lock:
             self._operations.pop(ref, None)
-        if self._deleted(self._delete_request, ref):
+        by = (self._delete_alpha, self._delete_alpha_node) if ref.alpha else (self._delete_request, self._delete_node)
+        if self._deleted(by[0], ref):
             return
-        self._deleted(self._delete_node, ref)
+        self._deleted(by[1], ref)
 
     def ended(self, ref: Ref) -> Deletion | None:
         """The last delete operation of the node, else of its request: a bill's end that needs nobody to be looking."""
-        path = f"/v2/{self._parent(ref.zone)}/operations"
+        path = f"/{ref.version}/{self._parent(ref.zone)}/operations"
         found: dict[str, list[Deletion]] = {"nodes": [], "queuedResources": []}
         for one in self._api.pages(path, "operations", {"pageSize": 500}, most=20):
             about = one.get("metadata") or {}
@@ -166,7 +167,7 @@ class TpuMachines:
 
     def _got(self, kind: str, ref: Ref) -> dict[str, Any] | None:
         """What we read of it; whole, both carry all metadata, the guardian too: 0.2 MB a look."""
-        path = f"/v2/{self._parent(ref.zone)}/{kind}/{segment(ref.name)}"
+        path = self._path(kind, ref)
         try:
             if not self._whole:
                 try:
@@ -188,7 +189,7 @@ class TpuMachines:
         if not name or (request is not None and _state(request) not in _WAITING):
             return None
         try:
-            operation = self._api.get(f"/v2/{name}", zone=ref.zone, name=ref.name)
+            operation = self._api.get(f"/{ref.version}/{name}", zone=ref.zone, name=ref.name)
         except CloudRefused:
             return None  # operations are kept for a while only
         except CloudUnclear:
@@ -214,7 +215,7 @@ class TpuMachines:
         if not operation:
             return
         try:
-            told = self._api.get(f"/v2/{operation}", zone=ref.zone, name=ref.name)
+            told = self._api.get(f"/{ref.version}/{operation}", zone=ref.zone, name=ref.name)
         except (CloudRefused, CloudUnclear):
             return
         if error := told.get("error"):
@@ -223,6 +224,16 @@ class TpuMachines:
     def _delete_node(self, ref: Ref) -> None:
         name = f"{self._parent(ref.zone)}/nodes/{ref.name}"
         self._client.delete_node(request={"name": name}, timeout=READ_S, retry=None)
+
+    def _delete_alpha(self, ref: Ref) -> None:
+        told = self._api.delete(self._path("queuedResources", ref), {"force": "true"})
+        self._check_done(str(told.get("name", "")), ref)
+
+    def _delete_alpha_node(self, ref: Ref) -> None:
+        self._api.delete(self._path("nodes", ref))
+
+    def _path(self, kind: str, ref: Ref) -> str:
+        return f"/{ref.version}/{self._parent(ref.zone)}/{kind}/{segment(ref.name)}"
 
     def _deleted(self, delete: Any, ref: Ref) -> bool:
         """Whether the deletion was accepted or is going on; False: there was nothing of that kind."""
@@ -246,8 +257,8 @@ class TpuMachines:
 
     def _listed(self, kind: str) -> dict[Ref, dict[str, Any]]:
         """All of *kind* in all zones. Raises CloudUnclear when a zone did not answer."""
-        found = everywhere(self._api, self._project, kind, "" if self._whole else _FIELDS[kind])
-        return {_ref(str(one.get("name", ""))): one for one in found}
+        found = in_both(self._api, self._project, kind, "" if self._whole else _FIELDS[kind])
+        return {_ref(str(one.get("name", "")), alpha): one for alpha, one in found}
 
     def _parent(self, zone: str) -> str:
         return f"projects/{segment(self._project)}/locations/{segment(zone)}"
@@ -256,37 +267,62 @@ class TpuMachines:
 _OPEN = object()
 
 
-def everywhere(api: Api, project: str, kind: str, fields: str = "") -> Iterator[dict[str, Any]]:
+def in_both(api: Api, project: str, kind: str, fields: str = "") -> Iterator[tuple[bool, dict[str, Any]]]:
+    """`everywhere`, through v2 and then what only v2alpha1 shows (True with it): a flex-start may be seen there alone
+    (doubt ``flex-list-v2``). Who is refused v2alpha1 has asked for nothing through it.
+
+    Raises CloudUnclear, last, when a zone did not answer, or v2alpha1.
+    """
+    known, silent = set[str](), list[CloudUnclear]()
+    for version in ("v2", "v2alpha1"):
+        try:
+            for one in everywhere(api, project, kind, fields, version):
+                if (name := str(one.get("name", ""))) not in known:
+                    known.add(name)
+                    yield version != "v2", one
+        except CloudUnclear as error:
+            silent.append(error)
+        except CloudRefused:
+            if version == "v2":
+                raise
+    if silent:
+        raise silent[0]
+
+
+def everywhere(
+    api: Api, project: str, kind: str, fields: str = "", version: str = "v2"
+) -> Iterator[dict[str, Any]]:
     """All ``nodes`` or ``queuedResources`` of a project; zone by zone where the list over all is refused.
     *fields*: of each, in Google's notation; "": all of them.
 
     Raises CloudUnclear, last, when a zone did not answer.
     """
     try:
-        yield from _over_all(api, project, kind, fields)
+        yield from _over_all(api, project, kind, fields, version)
     except CloudRefused as error:
         if error.id != "bad-request":
             raise
     else:
         return
     missing = []
-    for one in api.pages(f"/v2/projects/{segment(project)}/locations", "locations", {"pageSize": 500}):
+    places = f"/{version}/projects/{segment(project)}/locations"
+    for one in api.pages(places, "locations", {"pageSize": 500}):
         zone = str(one.get("locationId", ""))
         try:
-            yield from api.pages(f"/v2/projects/{segment(project)}/locations/{segment(zone)}/{kind}", kind)
+            yield from api.pages(f"{places}/{segment(zone)}/{kind}", kind)
         except (CloudRefused, CloudUnclear):
             missing.append(zone)
     if missing:
         raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
 
 
-def _over_all(api: Api, project: str, kind: str, fields: str) -> Iterator[dict[str, Any]]:
+def _over_all(api: Api, project: str, kind: str, fields: str, version: str) -> Iterator[dict[str, Any]]:
     missing: set[str] = set()
     query: dict[str, Any] = {"pageSize": 500}
     if fields:
         query["fields"] = f"{kind}({fields}),nextPageToken,unreachable"
     for _ in range(200):
-        page = api.get(f"/v2/projects/{segment(project)}/locations/-/{kind}", query)
+        page = api.get(f"/{version}/projects/{segment(project)}/locations/-/{kind}", query)
         yield from page.get(kind) or ()
         missing.update(map(str, page.get("unreachable") or ()))
         if not page.get("nextPageToken"):
@@ -381,10 +417,10 @@ def _told(error: StudioError | None) -> tuple[str, Mapping[str, Any]] | None:
     return None if error is None else (error.id, error.facts)
 
 
-def _ref(name: str) -> Ref:
+def _ref(name: str, alpha: bool = False) -> Ref:
     """``projects/…/locations/Z/<kind>/N``; the project may come back as its number."""
     parts = name.split("/")
-    return Ref(parts[-1], parts[3] if len(parts) > 4 else "")
+    return Ref(parts[-1], parts[3] if len(parts) > 4 else "", alpha=alpha)
 
 
 def _is(operation: Mapping[str, Any], kind: str, ref: Ref) -> bool:

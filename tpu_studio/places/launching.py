@@ -51,7 +51,9 @@ def launch_script(plan: Plan, run: str, side: CloudSide, install: str) -> str:
         "runtime": startup.runtime(plan.framework, generation),
     }
     rules = asking.rules_of(plan, limits_of(plan))
-    machine = Machine(Ref(f"ts-{run}-a1-t1", rules.zones[0], rules.backend), 1, 1, request_id=_REQUEST)
+    machine = Machine(
+        Ref(f"ts-{run}-a1-t1", rules.zones[0], rules.backend, alpha=rules.alpha), 1, 1, request_id=_REQUEST
+    )
     now = side.clock.now()
     return _script(plan, machine, State(pieces=pieces, since=now), uploads, side, install, now)
 

@@ -96,6 +96,19 @@ class _Part:
     def operation(self, name: str) -> Record:
         return self._operations.show(name)
 
+    def got(self, request: Request, kind: str, name: str) -> Record:
+        """Raises GoogleError 404."""
+        record = self._life.get(kind, name)
+        if not self._shown(request, record):
+            raise not_found(name)
+        return record
+
+    def _shown(self, request: Request, record: Record) -> bool:
+        """Whether this version of the API knows what was asked for through the other one."""
+        if record["version"] == "v2" or not self._cloud.doubts.way("flex-list-v2"):
+            return True
+        return request.match["version"] == "v2alpha1"
+
     def once(self, request: Request, target: str, act: Any) -> Record:
         """The same request id with the same call is the same operation; with another target it is refused."""
         id = request.one("requestId")
@@ -123,7 +136,7 @@ class _Part:
         elif self._cloud.doubts.way("list-all-zones"):
             raise bad("Invalid location: '-'.")
         prefix = f"projects/{project}/locations/" + ("" if zone == "-" else f"{zone}/")
-        found = self._cloud.db.list(kind, prefix)
+        found = [one for one in self._cloud.db.list(kind, prefix) if self._shown(request, one[1])]
         missing: set[str] = set()
         if zone == "-" and (partial := self._cloud.faults.take("partial-listing", kind=key)) is not None:
             missing = {partial.get("zone") or self._cloud.settings.zone}
@@ -302,7 +315,7 @@ class _QueuedResources(_Part):
     def get(self, request: Request) -> Record:
         self.place(request)
         name = self.name(request, "queuedResources")
-        shown = show.request(self._cloud.clock, name, self._life.get(QR, name))
+        shown = show.request(self._cloud.clock, name, self.got(request, QR, name))
         if self._cloud.faults.take("unknown-enum", kind="queuedResources") is not None:
             shown["state"] = {"state": "DEFROSTING", "stateInitiator": "SERVICE"}
         return shown
@@ -319,7 +332,7 @@ class _QueuedResources(_Part):
             require(self._cloud, request, "tpu.nodes.delete")
         if self._cloud.doubts.way("stopper-permissions"):
             require(self._cloud, request, "tpu.operations.get")
-        self._life.get(QR, name)
+        self.got(request, QR, name)
         if force and self._cloud.faults.take("delete-fails", kind="queuedResources") is not None:
             raise GoogleError(503, "UNAVAILABLE", "Internal error. Please try again")
         version = request.match["version"]
@@ -392,7 +405,7 @@ class _Nodes(_Part):
         name = self.name(request, "nodes")
         if request.principal.kind != "user" and self._cloud.doubts.way("node-created"):
             raise GoogleError(403, "PERMISSION_DENIED", f"Permission 'tpu.nodes.get' denied on '{name}'.")
-        shown = show.node(self._cloud.clock, name, self._life.get(NODE, name))
+        shown = show.node(self._cloud.clock, name, self.got(request, NODE, name))
         if self._cloud.faults.take("unknown-enum", kind="nodes") is not None:
             shown["state"] = "DEFROSTING"
         return shown
@@ -403,6 +416,7 @@ class _Nodes(_Part):
         if self._cloud.faults.take("delete-fails", kind="nodes") is not None:
             raise GoogleError(503, "UNAVAILABLE", "Internal error. Please try again")
         version = request.match["version"]
+        self.got(request, NODE, name)
         return self.once(request, name, lambda: self._life.delete_node(name, version))
 
     def patch(self, request: Request) -> Record:

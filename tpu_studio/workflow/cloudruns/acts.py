@@ -197,7 +197,7 @@ class Acts:
 
     def _set_stops(self, run: Watched, name: str, zone: str, number: int, rules: Rules, limits: Limits) -> float:
         known = run.state.of(name)
-        machine = known or Machine(Ref(name, zone, rules.backend), run.state.attempt, number)
+        machine = known or Machine(Ref(name, zone, rules.backend, alpha=rules.alpha), run.state.attempt, number)
         if run.state.waived(run.plan.limits):
             intent = self._records.begin(run, "stops", machine)
             self._records.end(run, intent, "stops", name, "set", facts={"stops": []})

@@ -21,9 +21,11 @@ LABEL = "tpu-studio"
 
 
 def rules_of(plan: Plan, limits: Limits) -> Rules:
+    compute = catalogue().by_compute_engine(plan.accelerator, plan.job.values)
     return Rules(
         zones=tuple(str(zone) for zone in plan.job["where.zones"]),
-        backend="compute" if catalogue().by_compute_engine(plan.accelerator, plan.job.values) else "tpu",
+        backend="compute" if compute else "tpu",
+        alpha=not compute and str(plan.job["where.tier"]) == "flex-start",
         wait_s=float(plan.job["limits.wait_hours"]) * 3600.0,
         silence_s=SILENCE_S + 120.0,
         boot_s=BOOT_S,
@@ -87,7 +89,7 @@ def config(
     """The ts-config of docs/cloud.md; *queue*: in which *stops* stand."""
     ref, run, slice_ = machine.ref, plan.run, catalogue().slice(plan.accelerator)
     if ref.backend == "tpu":
-        place = f"v2/projects/{side.project}/locations/{ref.zone}"
+        place = f"{ref.version}/projects/{side.project}/locations/{ref.zone}"
         resource, node = f"{place}/queuedResources/{ref.name}?force=true", f"{place}/nodes/{ref.name}"
     else:
         resource = node = f"compute/v1/projects/{side.project}/zones/{ref.zone}/instances/{ref.name}"

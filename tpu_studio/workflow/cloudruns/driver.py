@@ -175,7 +175,7 @@ class Driver:
                 if not one.outcome:
                     ref = one.ref
                     known: dict[str, Any] = {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
-                    known |= {"project": state.project, "bucket": state.bucket}
+                    known |= {"project": state.project, "bucket": state.bucket, "alpha": ref.alpha}
                     told = {"name": ref.name, "zone": ref.zone, "backend": ref.backend, **known, **facts}
                     self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
 
@@ -190,13 +190,13 @@ class Driver:
         for intent in self._journal.open_intents():
             if intent.action != "create" or (self.home / "runs" / intent.run).is_dir():
                 continue
-            facts = intent.facts
-            name = str(facts.get("name"))
+            facts, name = intent.facts, str(intent.facts.get("name"))
             try:
                 plan = loads(json.dumps(facts["plan"]).encode())
                 at = str(facts.get("project", "")), str(facts.get("bucket", ""))
                 side = self._side_at(plan, *at) if all(at) else self.side(plan)
-                ref = Ref(name, str(facts["zone"]), str(facts["backend"]), str(facts.get("queue", "")))
+                zone, backend = str(facts["zone"]), str(facts["backend"])
+                ref = Ref(name, zone, backend, str(facts.get("queue", "")), facts.get("alpha") is True)
                 machines = side.machines[ref.backend]
                 if machines.look(ref) is not None:
                     machines.delete(ref)

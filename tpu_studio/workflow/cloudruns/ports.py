@@ -24,16 +24,23 @@ class Ref:
     """A machine by its name: what is created, looked at and deleted. *backend*: ``tpu`` or ``compute``.
 
     *queue*: full name of the queue that its outside stops stand in, "" while none were set: the nearest then.
+    *alpha*: asked for through the TPU API's v2alpha1 (flex-start), so that it is looked at and deleted through that.
     """
 
     name: str
     zone: str
     backend: str = "tpu"
     queue: str = field(default="", compare=False)
+    alpha: bool = field(default=False, compare=False)
 
     @property
     def region(self) -> str:
         return self.zone.rpartition("-")[0]
+
+    @property
+    def version(self) -> str:
+        """Of the TPU API."""
+        return "v2alpha1" if self.alpha else "v2"
 
 
 @dataclass(frozen=True)

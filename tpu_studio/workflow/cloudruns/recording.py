@@ -138,6 +138,7 @@ class Records:
             "zone": machine.ref.zone,
             "backend": machine.ref.backend,
             **({"queue": machine.ref.queue} if machine.ref.queue else {}),
+            **({"alpha": True} if machine.ref.alpha else {}),
             "attempt": machine.attempt,
             "try": machine.number,
             **facts,

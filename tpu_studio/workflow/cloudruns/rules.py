@@ -12,6 +12,7 @@ class Rules:
 
     Attributes:
         zones: In the order in which they are asked.
+        alpha: The TPU API is asked through v2alpha1, which alone has flex-start.
         wait_s: For a machine, from the first time that it was asked for.
         hunt_s: In one zone, when there are several.
         round_s: Pause after all zones were asked in vain; up to five times that after more rounds.
@@ -22,6 +23,7 @@ class Rules:
 
     zones: Sequence[str]
     backend: str = "tpu"
+    alpha: bool = False
     wait_s: float = 14_400.0
     hunt_s: float = 600.0
     round_s: float = 120.0

@@ -3,7 +3,8 @@
 The events are those of ``events/desk-*.jsonl`` (docs/cloud.md), of all computers that ever drove the run, so a second
 one knows what the first did. `State` is what ``decide`` decides on, together with what GET by name says.
 
-    intent {id, action, name, zone, backend, attempt, try, request_id}   intent-closed {id, outcome, error, facts}
+    intent {id, action, name, zone, backend, alpha, attempt, try, request_id}
+    intent-closed {id, outcome, error, facts}
     opened {bucket, project}   prepared {pieces}   cloud {name, state, raw, created}   leaving {name, why, facts}
     deleted {name, proof, made, created, billed_until, billed_least, billed_most}   stops-removed {name, left}
     attempt-over {attempt, reason}   again {attempt}   settled {}
@@ -249,7 +250,8 @@ def _intent(state: State, event: Event) -> State:
         return state
     known = state.of(name)
     if known is None:
-        ref = Ref(name, str(event.get("zone")), str(event.get("backend") or "tpu"))
+        alpha = event.get("alpha") is True
+        ref = Ref(name, str(event.get("zone")), str(event.get("backend") or "tpu"), alpha=alpha)
         if ref.backend not in ("tpu", "compute"):
             raise ValueError(ref.backend)
         known = Machine(ref, _attempt_of(event, 1), int(event.get("try") or 1))
