@@ -136,7 +136,7 @@ def _check(cloud: Cloud, wanted: dict[str, Any]) -> None:
 
 def _check_cap(cloud: Cloud, wanted: dict[str, Any]) -> None:
     """The many conditions of a cap (billingbudgets.v1, SpendCap). Raises GoogleError 400."""
-    if cloud.faults.armed("spend-cap-not-offered") is not None or cloud.doubts.way("spend-cap"):
+    if cloud.faults.armed("spend-cap-not-offered") is not None:
         raise _invalid("budget.spend_cap", "Spend caps are not available for this billing account or service.")
     chosen, rule = wanted.get("budgetFilter", {}), wanted.get("notificationsRule", {})
     rules = [

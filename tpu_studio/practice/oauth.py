@@ -264,7 +264,7 @@ def _by_code(cloud: Cloud, form: dict[str, str]) -> dict[str, Any]:
     known = cloud.db.get("granted", f"{client}/{record['email']}")
     cloud.db.put("granted", f"{client}/{record['email']}", {"scopes": record["scopes"]})
     refresh = ""
-    again = "consent" in asked.get("prompt", "") or cloud.doubts.way("signin-again")
+    again = "consent" in asked.get("prompt", "")
     if asked.get("access_type") == "offline" and (known is None or again):
         refresh = _new_refresh_token(cloud, record["email"], client, record["scopes"])
     return _tokens(cloud, record["email"], record["scopes"], client, refresh, said=refresh)
