@@ -97,15 +97,27 @@ def stop(arguments: Arguments, output: Output) -> int:
 def extend(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import carry
 
+    epochs, only_limits = arguments.epochs, arguments.hours is not None or arguments.money is not None
+    if epochs is None and not only_limits:
+        epochs = 1.0
     with studio() as services:
         _agree_to_rent(services, arguments, output)
-        services.runs.extend(arguments.run, arguments.epochs, hours=arguments.hours, money_usd=arguments.money)
+        services.runs.extend(arguments.run, epochs, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
-    epochs = "once" if arguments.epochs == 1 else f"{arguments.epochs:g} times"
-    output.say(f"{run_id} goes {epochs} more through the data. Watch it: tpu-studio watch {run_id}")
-    output.answer({"run": run_id, "epochs": arguments.epochs})
+    output.say(f"{_extended(run_id, epochs, arguments)} Watch it: tpu-studio watch {run_id}")
+    output.answer({"run": run_id, "epochs": epochs})
     return 0
+
+
+def _extended(run: str, epochs: float | None, arguments: Arguments) -> str:
+    from tpu_studio.domain import figures
+
+    if epochs is not None:
+        return f"{run} goes {'once' if epochs == 1 else f'{epochs:g} times'} more through the data."
+    hours = [] if arguments.hours is None else [f"its time limit is {figures.duration(arguments.hours * 3600.0)}"]
+    money = [] if arguments.money is None else [f"its cost limit is {figures.money(arguments.money)}"]
+    return f"{run} trains as long as it would have; {' and '.join(hours + money)} now."
 
 
 def resume(arguments: Arguments, output: Output) -> int:

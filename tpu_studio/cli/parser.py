@@ -137,13 +137,14 @@ def parser() -> argparse.ArgumentParser:
 
     extend = verb(
         "extend",
-        "Train a run further, while it goes on or after its end: one curve.",
+        "Train a run further, while it goes on or after its end: one curve. With limits alone, only they change.",
         "tpu-studio extend digits-k3f7 --epochs 5",
     )
     _run(extend)
     extend.add_argument(
-        "--epochs", type=amount, default=1.0, metavar="N", help="how many more times through the data (1)"
-    )
+        "--epochs", type=amount, metavar="N",
+        help="how many more times through the data (1, or none where only limits are given)",
+    )  # fmt: skip
     _limits(extend)
     _yes(extend)
 

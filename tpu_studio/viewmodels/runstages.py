@@ -51,7 +51,9 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
     last = max((phase.order for phase in view.spans), default=-1)
     reached = max((phase.order for phase in view.spans if phase is not Phase.SAVING), default=-1)  # saved at any end
     failed = view.end is not None and view.end.status is Status.FAILED
-    begun_last = max(view.spans, key=lambda phase: view.spans[phase].start, default=None)
+    carried = _only_carried_up(view)
+    begun = [phase for phase in view.spans if not (carried and phase is Phase.SAVING)]
+    begun_last = max(begun, key=lambda phase: view.spans[phase].start, default=None)
     told = []
     for phase, title in RENTED_STAGES if facts.rented else STAGES:
         span = view.spans.get(phase)
@@ -86,7 +88,7 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
         else:
             broke = failed and phase is begun_last
             # of an attempt before: carried on, it did not get as far again
-            before = failed and begun_last is not None and phase.order > begun_last.order
+            before = (failed or carried) and begun_last is not None and phase.order > begun_last.order
             if before and phase is not Phase.TRAINING:
                 told.append(Stage(title, "ahead", 0.0, lasted, weight))
                 continue
@@ -100,6 +102,14 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
     if facts.rented:
         told.append(_cleaned(view))
     return tuple(told)
+
+
+def _only_carried_up(view: RunView) -> bool:
+    """Whether it ended before it saved a model: what there is of a rented run is carried to the bucket at any end."""
+    if view.end is None or view.end.status is Status.FINISHED:
+        return False
+    saves = (one for one in reversed(view.happened) if one.kind == "phase" and one.facts.get("phase") == "saving")
+    return next((one.facts.get("detail") == "upload" for one in saves), False)
 
 
 def detail_words(facts: RunFacts, detail: str) -> str:

@@ -88,13 +88,16 @@ def stop(seen: Seen, keep: bool) -> SendControl | DeclareLost:
 
 
 def extend(
-    seen: Seen, epochs: float, *, hours: float | None = None, money_usd: float | None = None
+    seen: Seen, epochs: float | None, *, hours: float | None = None, money_usd: float | None = None
 ) -> tuple[SendControl, ...] | NewAttempt:
     """More epochs: told to the guardian that lives, or a new attempt from the last checkpoint.
 
     The time limit grows with the work, unless *hours* says what it shall be in all; the money cap never moves by
-    itself. Raises JobError for a number that no job could have, besides RunError.
+    itself. No *epochs*: only the limits that are given change. Raises JobError for a number that no job could have,
+    besides RunError.
     """
+    if epochs is None:
+        return (_limit(seen, hours, money_usd),)
     if not epochs > 0:
         raise RunError("extend-by-nothing", run=seen.run, epochs=epochs)
     check(BY_PATH["training.epochs"], epochs)
@@ -115,6 +118,20 @@ def extend(
         raise RunError("no-checkpoint", run=seen.run, reason=seen.reason)
     _refuse_spent(seen, money_usd, hours)
     return NewAttempt(seen.attempt + 1, tuple(controls))
+
+
+def _limit(seen: Seen, hours: float | None, money_usd: float | None) -> SendControl:
+    """Other limits for a run that goes on."""
+    record = _limits(hours, money_usd)
+    if not record:
+        raise RunError("extend-by-nothing", run=seen.run)
+    _check_limits(hours, money_usd)
+    if seen.elsewhere:
+        raise RunError("run-elsewhere", run=seen.run)
+    if seen.over or not seen.alive:
+        raise RunError("limits-of-an-ended-run", run=seen.run)
+    _refuse_spent(seen, money_usd, hours)
+    return SendControl(record)
 
 
 def resume(seen: Seen, *, hours: float | None = None, money_usd: float | None = None) -> NewAttempt:

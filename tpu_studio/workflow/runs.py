@@ -158,15 +158,16 @@ class Runs:
         else:
             self._declare(folder)
 
-    def extend(self, run: str, epochs: float, *, hours: float | None = None, money_usd: float | None = None) -> None:
-        """Train *epochs* more: a word to the trainer while it goes on, afterwards a new attempt.
+    def extend(
+        self, run: str, epochs: float | None, *, hours: float | None = None, money_usd: float | None = None
+    ) -> None:
+        """Train *epochs* more: a word to the trainer while it goes on, afterwards a new attempt. None: only limits.
 
-        *hours*, *money_usd*: New limits of the whole run. The time limit grows with the work by itself, the cost limit
-        never does.
+        *hours*, *money_usd*: New limits of the whole run. Time grows with the work by itself, the cost limit never.
 
         Raises:
-            RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``, ``run-imported``;
-                ModelError ``model-no-consent``; NotReady.
+            RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``, ``run-imported``,
+                ``limits-of-an-ended-run``; ModelError ``model-no-consent``; NotReady.
         """
         folder = self._steerable(run)
         action = decide.extend(self._seen(folder), epochs, hours=hours, money_usd=money_usd)
@@ -179,6 +180,8 @@ class Runs:
         row = self._index.summary(folder)
         numbers = self._send(folder, "extend", [one.record for one in action])
         if row.status not in BEFORE_TRAINING and not self._is_heard(folder, row.attempt, numbers[-1]):
+            if epochs is None:
+                raise RunError("limits-of-an-ended-run", run=folder.name)
             self._new_attempt(folder, NewAttempt(row.attempt + 1), "extend")  # it was ending at that very moment
 
     def resume(self, run: str, *, hours: float | None = None, money_usd: float | None = None) -> None:

@@ -244,6 +244,22 @@ def test_stop_on_interrupt_stops_and_keeps(terminal: Terminal) -> None:
     assert json.loads(said.splitlines()[-1])["reason"] == "stopped-by-user"
 
 
+def test_limits_alone_add_no_training_to_a_run_and_are_refused_once_it_is_over(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "100000", "--step-s", "0.01")
+    run = terminal.json("run", JOB, "--detach")[1]["run"]
+    planned = terminal.json("show", run)[1]["steps_planned"]
+    assert terminal.json("extend", run, "--hours", "3", "--money", "7,50") == (0, {"run": run, "epochs": None})
+    said = terminal.run("extend", run, "--hours", "2").stderr
+    assert "trains as long as it would have; its time limit is 2 h now" in said
+    folder = Path(terminal.json("show", run)[1]["folder"])
+    told = [json.loads(path.read_bytes()) for path in sorted((folder / "control").glob("*.json"))]
+    assert [one["verb"] for one in told] == ["limits", "limits"]
+    assert terminal.json("show", run)[1]["steps_planned"] == planned
+    assert terminal.run("stop", run).returncode == 0
+    late = terminal.run("extend", run, "--hours", "2")
+    assert late.returncode == 1 and "resume it with those limits" in late.stderr, late.stderr
+
+
 def test_the_life_of_a_run(terminal: Terminal, tmp_path: Path) -> None:
     run = terminal.json("run", JOB)[1]["run"]
     assert terminal.json("extend", run, "--epochs", "1") == (0, {"run": run, "epochs": 1.0})

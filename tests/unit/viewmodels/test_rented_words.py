@@ -149,6 +149,21 @@ def test_the_cost_runs_on_between_reports_and_stands_still_while_it_waits(place:
     assert running.value == "$1.21"
 
 
+@pytest.mark.parametrize(("status", "shown"), [("failed", "failed"), ("stopped", "stopped")])
+def test_a_rented_run_that_ends_in_compiling_is_shown_to_have_ended_there_and_not_in_saving(status: str, shown: str):
+    facts = runfacts.facts_of(plan_at("cloud"))
+    reason = {"failed": "out-of-memory", "stopped": "discarded"}[status]
+    told = [(25.0, "phase", {"phase": "compiling", "detail": "training step", "attempt": 1})]
+    told += [(30.0, "phase", {"phase": "saving", "detail": "upload", "attempt": 1})]  # what there is, at any end
+    told += [(31.0, "end", {"attempt": 1, "status": status, "reason": reason, "steps": 0, "final": {}})]
+    stages = {one.title: one.state for one in runstages.stages(facts, view_of(*THERE[:-1], *told), T + 40)}
+    assert (stages["Compiling"], stages["Training"], stages["Saving"]) == (shown, "ahead", "ahead")
+
+    kept = [(25.0, "phase", {"phase": "saving", "detail": "checkpoint", "attempt": 1}), *told[1:]]
+    stages = {one.title: one.state for one in runstages.stages(facts, view_of(*THERE, *kept), T + 40)}
+    assert stages["Saving"] == ("failed" if status == "failed" else "done")
+
+
 def test_the_timeline_of_a_rented_run_ends_only_with_the_proof():
     facts = runfacts.facts_of(plan_at("cloud"))
     over = runstages.stages(facts, view_of(*THERE, END), T + 40)

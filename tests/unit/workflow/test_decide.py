@@ -55,6 +55,15 @@ def test_an_extension_after_the_end_is_the_next_attempt() -> None:
     assert refusal(decide.extend, ENDED, 0) == "extend-by-nothing"
 
 
+def test_where_only_limits_are_given_only_they_change() -> None:
+    (only,) = decide.extend(RUNNING, None, hours=2.0, money_usd=5.0)  # type: ignore[misc]
+    assert only == SendControl({"verb": "limits", "hours": 2.0, "money_usd": 5.0})
+    assert refusal(decide.extend, ENDED, None, hours=2.0) == "limits-of-an-ended-run"
+    assert refusal(decide.extend, LOST, None, money_usd=5.0) == "limits-of-an-ended-run"
+    assert refusal(decide.extend, RUNNING, None) == "extend-by-nothing"
+    assert refusal(decide.extend, RUNNING, None, hours=0.4) == "time-spent"  # half an hour is used
+
+
 def test_money_never_grows_by_itself() -> None:
     broke = replace(ENDED, usd=2.0, limit_usd=2.0, reason="money-limit")
     assert refusal(decide.extend, broke, 5) == "money-spent"

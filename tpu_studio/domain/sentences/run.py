@@ -260,6 +260,11 @@ ERRORS: dict[str, Entry] = {
     "extend-by-nothing": Sentence(
         "Training further needs at least a little more", _UNCHANGED, "Give the number of times through the data to add."
     ),
+    "limits-of-an-ended-run": lambda f: Sentence(
+        f"{_run(f)} is over, so there is nothing left to limit",
+        _UNCHANGED,
+        "To go on with it: resume it with those limits, or train it further by some epochs.",
+    ),
     "money-spent": lambda f: Sentence(
         f"{_run(f)} has cost as much as that limit already",
         f"{'' if f.raw('rented') else 'The price is pretended: nothing is charged. '}{_AS_IT_WAS}",
