@@ -33,6 +33,7 @@ from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
+from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
 UNTENDED = (
@@ -94,6 +95,7 @@ class RunPageState:
     trial: Trial = Trial()
     plan: Plan | None = None
     trouble: Sentence | None = None
+    strangers: bool = False  # rented by somebody else and brought here: looked at, and planned anew
 
     @property
     def waiting(self) -> runrented.Waiting | None:
@@ -109,7 +111,7 @@ class RunPageState:
 
     @property
     def may_stop(self) -> bool:
-        return not self.view.over and not self.view.stopping and not self.busy
+        return not self.view.over and not self.view.stopping and not self.busy and not self.strangers
 
     @property
     def stop_words(self) -> str:
@@ -119,18 +121,20 @@ class RunPageState:
     @property
     def may_resume(self) -> bool:
         """The run ended before its time in a way that carrying on can mend."""
-        return self.view.end is not None and not self.busy and self._reason is not None and self._reason.retry_may_help
+        may_help = self._reason is not None and self._reason.retry_may_help
+        return self.view.end is not None and not self.busy and may_help and not self.strangers
 
     @property
     def may_plan_again(self) -> bool:
         """What went wrong, or was stopped, is corrected in a new plan; a good run is rather trained longer."""
-        return self.view.end is not None and self.view.end.status is not Status.FINISHED
+        return self.strangers or (self.view.end is not None and self.view.end.status is not Status.FINISHED)
 
     @property
     def may_extend(self) -> bool:
         return (
             not self.busy
             and not self.view.stopping
+            and not self.strangers
             and (
                 self.view.end is None
                 or self._reason in (Reason.COMPLETED, Reason.EARLY_STOPPED, Reason.STOPPED_BY_USER)
@@ -150,7 +154,10 @@ class RunPageState:
         if reason is None:
             return Sentence("It ended", self.view.end.reason, "")
         facts = {**self.view.end.facts, **model_from_before(self.folder)}
-        return say_reason(reason, facts, place=self.facts.place, usd=self.view.usd)
+        said = say_reason(reason, facts, place=self.facts.place, usd=self.view.usd)
+        if self.strangers and reason.retry_may_help:
+            return replace(said, action="“Change and start again” plans and prices it for your own account.")
+        return said
 
     @property
     def silent_s(self) -> float:
@@ -245,22 +252,24 @@ class RunViewModel:
     def open(self) -> None:
         """Begin to watch; the first state with ``loading`` False has everything that was written so far."""
 
-        def opened(follower: Following) -> None:
+        def opened(found: tuple[Following, bool]) -> None:
+            follower, strangers = found
             if self._closed:
                 follower.close()
                 return
             self._follower = follower
-            self._change(view=follower.view, loading=False)
+            self._change(view=follower.view, loading=False, strangers=strangers)
             self._read_limit()
 
         self._tasks.submit(
             self._opened, done=opened, failed=lambda error: self._change(loading=False, problem=_said(error))
         )
 
-    def _opened(self) -> Following:
+    def _opened(self) -> tuple[Following, bool]:
         follower = self._follow()
         follower.poll()
-        return follower
+        state = self.state.value
+        return follower, state.facts.rented and is_imported(state.folder)
 
     def _read_limit(self) -> None:
         """The limit of hours grows with each extension; what it is now stands in the run's control files."""

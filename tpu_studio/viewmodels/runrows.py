@@ -1,4 +1,7 @@
-"""One run of the list in words: status, place, key figure, time and cost, and what its columns sort by. Pure."""
+"""One run of the list in words: status, place, key figure, time and cost, and what its columns sort by.
+
+Reads no more than whose a rented run is.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tpu_studio.domain import figures
+from tpu_studio.workflow.consent import is_imported
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import RunSummary
@@ -42,6 +46,7 @@ _METRICS = {
     "val_loss": "loss on unseen",
     "loss": "loss",
 }
+_RENTED = ("practice", "cloud")
 _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
 
 
@@ -97,7 +102,7 @@ class RunRow:
 
     @property
     def rented(self) -> bool:
-        return self.place_id in ("practice", "cloud")
+        return self.place_id in _RENTED
 
     @property
     def most(self) -> float:
@@ -159,6 +164,7 @@ def row_of(known: RunSummary) -> RunRow:
     icon, place = _PLACES.get(known.place, ("monitor", known.place)) if not known.problem else ("monitor", "Unknown")
     waiting = not known.over and known.status == "queued"
     name, value = known.key_metric if known.key_metric else ("", None)
+    goes_on = known.over and not known.problem and not (known.place in _RENTED and is_imported(known.folder))
     return RunRow(
         run=known.run,
         name=known.name,
@@ -181,8 +187,8 @@ def row_of(known: RunSummary) -> RunRow:
         usd=known.usd,
         usd_most=known.usd_most,
         progress=known.progress,
-        may_extend=known.over and not known.problem and known.reason in _MAY_EXTEND,
-        may_resume=known.over and not known.problem and _retry_may_help(known.reason),
+        may_extend=goes_on and known.reason in _MAY_EXTEND,
+        may_resume=goes_on and _retry_may_help(known.reason),
         problem=known.problem,
         place_id=known.place,
         unproved=known.over and not known.settled,

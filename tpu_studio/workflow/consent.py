@@ -52,3 +52,8 @@ def is_foreign(folder: Path, *, launched_here: bool) -> bool:
     """Whether the run came here as files, and not by a launch or a take-over."""
     owner = desk.read_owner(folder)
     return bool(owner.get("imported")) or (owner.get("install") is None and not launched_here)
+
+
+def is_imported(folder: Path) -> bool:
+    """Whether the run was brought here as files, as its owner's record says."""
+    return bool(desk.read_owner(folder).get("imported"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -480,3 +481,21 @@ def test_what_is_being_stopped_foretells_neither_more_steps_nor_their_cost(watch
     assert "at the end" not in state.numbers[2].context and state.pace_notice is None
     training_stage = next(stage for stage in state.stages if stage.title == "Training")
     assert (training_stage.state, training_stage.progress) == ("stopped", 0.4)
+
+
+@pytest.mark.parametrize(
+    ("place", "imported"), [("cloud", True), ("practice", True), ("cloud", False), ("computer", True)]
+)
+def test_a_rented_run_of_somebody_elses_is_planned_anew_and_never_carried_on(
+    watched: Watched, verbs: Verbs, tmp_path: Path, place: str, imported: bool
+):
+    (tmp_path / "owner.json").write_text(json.dumps({"install": "ours", "imported": imported}))
+    page = RunViewModel(
+        "hands-ab12", tmp_path, replace(PLAN, place=place), lambda: watched, verbs, InlineTasks(), Oracle, lambda: 200.0
+    )
+    watched.tell(*training(40), event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))
+    page.open()
+    state = page.state.value
+    strangers = imported and place != "computer"
+    assert (state.may_resume, state.may_extend, state.may_plan_again) == (not strangers, not strangers, True)
+    assert state.ending is not None and ("“Change and start again”" in state.ending.action) is strangers

@@ -151,6 +151,14 @@ def test_a_row_says_model_framework_place_figure_time_and_cost():
     )
 
 
+def test_the_list_offers_to_go_on_with_no_rented_run_of_somebody_elses(tmp_path):
+    (tmp_path / "owner.json").write_text('{"install":"ours","imported":true}')
+    mine = replace(DONE, place="cloud", reason="stopped-by-user", folder=Path("/no"))
+    theirs = replace(mine, folder=tmp_path)
+    assert row_of(mine).may_extend and row_of(mine).may_resume
+    assert not row_of(theirs).may_extend and not row_of(theirs).may_resume
+
+
 def test_a_run_that_waits_for_its_turn_has_no_time_yet():
     assert row_of(replace(WAITING, duration_s=0.0)).time == "–"
 
