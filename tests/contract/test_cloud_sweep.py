@@ -150,6 +150,8 @@ def test_a_sweep_finds_all_prices_it_and_deletes_only_ours(start_practice: Start
     assert price is not None and node.usd_per_hour == pytest.approx(price.usd_per_chip_hour)
     assert node.usd_per_month == pytest.approx(730 * price.usd_per_chip_hour)
     assert (node.name, node.zone, node.run) == (REF.name, REF.zone, "digits-k3f7")
+    stop = next(item for item in swept.items if item.kind == "task")
+    assert stop.run == "digits-k3f7" and stop.at == float(stop.name.rpartition("-")[2])
 
     outcome = sweeping.delete(swept.items)
 

@@ -9,6 +9,7 @@ from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences import say
+from tpu_studio.viewmodels.sweep import stops_words
 from tpu_studio.wire.errors import StudioError
 
 FAILED = 1
@@ -40,7 +41,7 @@ def sweep(arguments: Arguments, output: Output) -> int:
         rows.append(row)
     unclear = [{"kind": kind, "id": error.id, "facts": error.facts} for kind, error in swept.unclear]
     total, ours = swept.total(), swept.total(ours=True)
-    found = _as_table(rows, total, ours) if rows or not unclear else NOT_ALL_SEEN
+    found = _as_table(_together(rows), total, ours) if rows or not unclear else NOT_ALL_SEEN
     output.answer({"items": rows, "unclear": unclear, "total": total, "ours": ours}, found)
     for words in not_looked_at(swept.unclear):
         output.say(words)
@@ -55,6 +56,20 @@ def not_looked_at(unclear: Sequence[tuple[str, StudioError]]) -> list[str]:
         kinds.setdefault(say(error).title, []).append(kind)
     told = [f"Whether there is any {', '.join(those)} could not be found out. {why}." for why, those in kinds.items()]
     return [*told, _LOOK_AGAIN] if told else []
+
+
+def _together(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The stops from outside of one run, area and outcome as one row, where the first of them stands."""
+    groups: dict[object, list[dict[str, Any]]] = {}
+    for number, row in enumerate(rows):
+        stop = (row["run"], row["zone"], row["ours"], row.get("outcome"))
+        groups.setdefault(stop if row["kind"] == "task" else number, []).append(row)
+    return [
+        {**group[0], "name": stops_words(group[0]["run"], [one["at"] for one in group])}
+        if group[0]["kind"] == "task"
+        else group[0]
+        for group in groups.values()
+    ]
 
 
 def _as_table(rows: list[dict[str, Any]], total: Mapping[str, float], ours: Mapping[str, float]) -> str:

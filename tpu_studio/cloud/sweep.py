@@ -6,6 +6,7 @@ only; a bucket stays, because it holds the results.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ LABEL = "tpu-studio"
 _NOT_BILLED = ("PREEMPTED", "TERMINATED", "STOPPED", "DELETING", "SUSPENDED")
 _PROVED_WITHIN_S = 600.0
 _COMING_S = 900.0
+_STOP = re.compile(r"^ts-(?P<run>.+)-a\d+-t\d+-[bln]-\d+-\d+$")
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Item:
     zone: Zone, region or location.
     usd_per_hour: None: unknown; 0: it costs nothing by itself.
     alpha: Only the TPU API's v2alpha1 shows it.
+    run: Whose it is; "": of no run, or it is not told.
+    at: Of a stop: when it is due, in seconds since 1970.
     """
 
     kind: str
@@ -47,6 +51,7 @@ class Item:
     state: str = ""
     run: str = ""
     alpha: bool = False
+    at: float | None = None
 
     @property
     def usd_per_month(self) -> float | None:
@@ -59,7 +64,7 @@ class Item:
 
     def to_json(self) -> dict[str, Any]:
         told = {name: getattr(self, name) for name in ("kind", "name", "zone", "ours", "usd_per_hour", "usd_per_month")}
-        return told | {"state": self.state, "run": self.run}
+        return told | {"state": self.state, "run": self.run, "at": self.at}
 
 
 @dataclass(frozen=True)
@@ -249,13 +254,14 @@ class Sweep:
         silent: StudioError | None = None
         for region in sorted(str(one.get("locationId", "")) for one in locations):
             try:
-                names = self._stops.all(region)
+                tasks = self._stops.all(region)
             except (CloudRefused, CloudUnclear) as error:
                 silent = error
                 continue
-            for name in names:
-                run = name.rpartition("/")[2]
-                yield Item("task", name, region, f"/queues/{QUEUE}/" in name, 0.0, "set", run)
+            for name, at in tasks.items():
+                of = _STOP.match(name.rpartition("/")[2])
+                run = of["run"] if of else ""
+                yield Item("task", name, region, f"/queues/{QUEUE}/" in name, 0.0, "set", run, at=at)
         if silent is not None:
             raise silent
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -41,6 +42,8 @@ class Found(Protocol):
     @property
     def run(self) -> str: ...
     @property
+    def at(self) -> float | None: ...
+    @property
     def kept(self) -> bool: ...
 
 
@@ -56,9 +59,10 @@ class SweepPort(Protocol):
 
 @dataclass(frozen=True)
 class SweepRow:
-    """One thing. *going_on*: a run that goes on needs it."""
+    """One thing, or the stops from outside of one run, the first due at *state*, the last at *until*. *going_on*: a run
+    that goes on needs it."""
 
-    item: Found
+    items: tuple[Found, ...]
     kind: str
     name: str
     zone: str
@@ -66,6 +70,11 @@ class SweepRow:
     cost: str
     state: str
     going_on: bool = False
+    until: str = ""
+
+    @property
+    def item(self) -> Found:
+        return self.items[0]
 
     @property
     def deletable(self) -> bool:
@@ -87,6 +96,10 @@ class SweepView:
     def doomed(self) -> tuple[SweepRow, ...]:
         """What “Delete” takes: ours, and no run that goes on needs it."""
         return tuple(row for row in self.rows or () if row.deletable)
+
+    @property
+    def doomed_items(self) -> list[Found]:
+        return [item for row in self.doomed for item in row.items]
 
     @property
     def sentence(self) -> str:
@@ -127,7 +140,7 @@ class SweepViewModel:
     def delete(self) -> None:
         """All that is ours and that no run needs; each deletion is proved before it counts."""
         view = self.state.value
-        items = [row.item for row in view.doomed]
+        items = view.doomed_items
         if view.busy or not items:
             return
         self.state.set(replace(view, busy="deleting", problem=None, outcome=None))
@@ -136,7 +149,7 @@ class SweepViewModel:
         )
 
     def _seen(self, swept: Any) -> None:
-        rows = tuple(row_of(item, self._going_on) for item in swept.items)
+        rows = tuple(row_of(one[0], self._going_on, one[1:]) for one in grouped(swept.items))
         unclear = tuple(
             f"Whether there are {_PLURAL.get(kind, kind)} could not be found out. {say(error).title}."
             for kind, error in swept.unclear
@@ -159,7 +172,40 @@ class SweepViewModel:
         self.state.set(replace(self.state.value, busy="", problem=problem_of(error)))
 
 
-def row_of(item: Found, going_on: Sequence[str]) -> SweepRow:
+def grouped(items: Iterable[Found]) -> list[tuple[Found, ...]]:
+    """Each thing by itself, and all stops from outside of one run and area together, where the first of them stands."""
+    groups: dict[object, list[Found]] = {}
+    for number, item in enumerate(items):
+        key = (item.run, item.zone, item.ours, item.state) if item.kind == "task" else number
+        groups.setdefault(key, []).append(item)
+    return [tuple(group) for group in groups.values()]
+
+
+def stops_words(run: str, due: Sequence[float | None]) -> str:
+    """Of the stops of one run: how many, whose, and when the first and the last are due."""
+    return ", ".join(one for one in (_stops_of(run, due), " ".join(_due(due)).strip()) if one)
+
+
+def _stops_of(run: str, due: Sequence[float | None]) -> str:
+    return f"{len(due)} of {run}" if run else f"{len(due)}, for a trial of who may delete"
+
+
+def _due(due: Sequence[float | None]) -> tuple[str, str]:
+    """The first, and the last where it is another."""
+    times = sorted(one for one in due if one is not None)
+    if not times:
+        return "", ""
+    first, last = _moment(times[0]), _moment(times[-1])
+    return f"due {first}", f"to {last}" if last != first else ""
+
+
+def _moment(t: float) -> str:
+    return f"{time.strftime('%d %b', time.localtime(t)).lstrip('0')} {figures.clock(t)}"
+
+
+def row_of(item: Found, going_on: Sequence[str], more: Sequence[Found] = ()) -> SweepRow:
+    """*more*: what stands in one row with it (`grouped`)."""
+    items = (item, *more)
     needed = any(run and run in item.name for run in going_on) or item.run in going_on
     if needed:
         whose = "A run that goes on"
@@ -168,9 +214,13 @@ def row_of(item: Found, going_on: Sequence[str]) -> SweepRow:
     else:
         whose = "Ours" if item.ours else "Not ours"
     cost = "unknown" if item.usd_per_hour is None else _hourly(item.usd_per_hour)
+    name, state, until = item.name.rpartition("/")[2], item.state.lower(), ""
+    if item.kind == "task":
+        name = _stops_of(item.run, [one.at for one in items])
+        state, until = _due([one.at for one in items])
+    kind = "Stops from outside" if len(items) > 1 else KINDS.get(item.kind, item.kind)
     return SweepRow(
-        item, KINDS.get(item.kind, item.kind), item.name.rpartition("/")[2], item.zone, whose, cost, item.state.lower(),
-        needed and item.ours,
+        items, kind, name, item.zone, whose, cost, state, needed and item.ours, until,
     )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
+from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.colabruns import WAITING_FOR_COLAB, NotebookRuns
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
@@ -307,7 +308,7 @@ class Runs:
         if self.driver is not None and self._journal.fresh:
             self.driver.tell_journal()
         for intent in self._journal.open_intents():
-            if intent.action in CLOUD_INTENTS:
+            if intent.action in (*CLOUD_INTENTS, STOPS_LEFT):
                 continue  # the driver closes them when the cloud has been looked at
             if self._settle_intent(intent.action, intent.run):
                 self._journal.close(intent.number, "reconciled", self._clock.now())

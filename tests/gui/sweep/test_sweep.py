@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -80,6 +81,24 @@ def test_only_what_is_ours_and_needed_by_no_run_is_deleted_and_only_after_a_ques
     assert cloud.deleted == [LEFT]
     assert panel.outcome.isVisible() and "that is proved" in panel.outcome.title.text()
     assert panel.table.model().rowCount() == 3
+    sheet.close()
+
+
+def test_the_stops_of_a_run_are_one_row_with_their_number_and_time_and_go_together(qtbot: QtBot, window: QWidget):
+    base = "projects/p/locations/us-west4/queues/tpu-studio/tasks/"
+    stops = [Item("task", f"{base}ts-old-aaaa-a1-t1-b-{n}-{n}", "us-west4", True, 0.0, "set", "old-aaaa", at=3600.0 * n)
+             for n in range(480_000, 480_027)]  # fmt: skip
+    cloud = Cloud(LEFT, *stops)
+    sheet, panel = opened(window, cloud)
+    assert panel.table.model().rowCount() == 2
+    cells = [panel.table.model().index(1, at).data(Qt.ItemDataRole.AccessibleTextRole) for at in (0, 3)]
+    first, last = (time.strftime("%H:%M", time.localtime(3600.0 * n)) for n in (480_000, 480_026))
+    assert cells[0].endswith("Stops from outside, 27 of old-aaaa")
+    assert cells[1].startswith("State: due ") and f"{first}, to " in cells[1] and cells[1].endswith(last)
+    press(qtbot, sheet, "Delete 28 things of ours")
+    question = next(one for one in window.findChildren(Sheet) if one is not sheet and one.isVisible())
+    press(qtbot, question, "Delete for good")
+    assert cloud.deleted == [LEFT, *stops]
     sheet.close()
 
 

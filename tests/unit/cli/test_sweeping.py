@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tpu_studio.cli.main import main
-from tpu_studio.cloud.sweep import Swept
+from tpu_studio.cloud.sweep import Item, Swept
 from tpu_studio.places import sweeping
 from tpu_studio.wire.errors import CloudUnclear
 
@@ -38,6 +38,22 @@ def test_nothing_found_is_not_nothing_there(
     assert lines[1].startswith("Whether there is any bucket") and "goes on costing" in lines[2] and len(lines) == 3
     assert main(["sweep", "--on", "practice", "--json"]) == 1
     assert [one["kind"] for one in json.loads(capsys.readouterr().out)["unclear"]] == ["node", "disk", "bucket"]
+
+
+def test_the_stops_of_a_run_are_one_line_and_stay_singly_in_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stops = [Item("task", f"q/tasks/ts-digits-k3f7-a1-t1-b-{n}-{n}", "us-west4", True, 0.0, "set", "digits-k3f7", at=at)
+             for n, at in enumerate((1.8e9, 1.8e9 + 86400.0, 1.8e9 + 600.0))]  # fmt: skip
+    other = Item("task", "q/tasks/ts-proof-1-0", "us-west4", True, 0.0, "set", "", at=1.8e9)
+    finds(monkeypatch, Swept([*stops, other]))
+    assert main(["sweep", "--on", "practice"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if " task " in line]
+    assert len(lines) == 2 and "1, for a trial" in lines[1]
+    assert "3 of digits-k3f7, due " in lines[0] and " to " in lines[0]
+    assert main(["sweep", "--on", "practice", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["items"]
+    assert [one["at"] for one in told] == [1.8e9, 1.8e9 + 86400.0, 1.8e9 + 600.0, 1.8e9]
 
 
 def test_nothing_there_is_said_when_everything_was_looked_at(

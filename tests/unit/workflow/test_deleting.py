@@ -240,6 +240,12 @@ def test_a_launch_that_died_before_its_plan_was_written_is_taken_back(studio: St
     assert not folder.exists() and not studio.journal.open_intents()
 
 
+def test_stops_that_are_left_at_google_stay_in_the_journal_until_they_are_removed(studio: Studio) -> None:
+    studio.journal.open("stops-left", "digits-k3f7", {"name": "ts-digits-k3f7-a1-t1"}, 0.0)
+    studio.runs.reconcile()
+    assert [one.action for one in studio.journal.open_intents()] == ["stops-left"]
+
+
 def test_threads_that_create_the_same_file_at_once_find_one_of_them_first(tmp_path: Path) -> None:
     ready, made, failed = threading.Barrier(8), [], []
 

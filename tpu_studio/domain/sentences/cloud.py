@@ -422,7 +422,8 @@ NOTICES: dict[str, Entry] = {
     ),
     "stops-left": lambda f: Sentence(
         "Some stops at Google could not be removed yet",
-        "They delete a machine that is gone already: they do no harm and cost nothing.",
+        "They delete a machine that is gone already: they do no harm and cost nothing. While TPU Studio is open it tries "
+        "again every ten minutes; the sweep removes them too.",
         "",
     ),
     "stops-missing": lambda f: Sentence(

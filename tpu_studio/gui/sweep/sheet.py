@@ -17,7 +17,7 @@ from tpu_studio.viewmodels.planwhere import PLACES
 from tpu_studio.viewmodels.sweep import SweepRow, SweepView, SweepViewModel
 
 COLUMNS = (
-    Column("What"), Column("Area", 150), Column("Whose", 190), Column("State", 120), Column("$ an hour", 140, "number"),
+    Column("What"), Column("Area", 150), Column("Whose", 190), Column("State", 140), Column("$ an hour", 120, "number"),
 )  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def _cells(row: SweepRow) -> list[Cell]:
         Cell(row.kind, row.name, tone=tone),
         Cell(row.zone, tone=tone),
         Cell(row.whose, tone=tone),
-        Cell(row.state, tone=tone),
+        Cell(row.state, row.until, tone=tone),
         Cell(row.cost, strong=bool(row.item.usd_per_hour), tone=tone),
     ]
 
@@ -91,7 +91,7 @@ def open_sweep(over: QWidget, model: SweepViewModel) -> Sheet:
     delete = sheet.answer("Delete what is ours", lambda: _ask(over, model), kind="danger", stays=True)
 
     def enable(view: SweepView) -> None:
-        count = len(view.doomed)
+        count = len(view.doomed_items)
         delete.setVisible(bool(count))
         delete.setText("Delete 1 thing of ours" if count == 1 else f"Delete {count} things of ours")
         delete.setEnabled(not view.busy)
@@ -105,7 +105,8 @@ def open_sweep(over: QWidget, model: SweepViewModel) -> Sheet:
 
 def _ask(over: QWidget, model: SweepViewModel) -> Sheet:
     doomed = model.state.value.doomed
-    what = "this" if len(doomed) == 1 else f"these {len(doomed)} things"
+    count = len(model.state.value.doomed_items)
+    what = "this" if count == 1 else f"these {count} things"
     sheet = Sheet(over, f"Delete {what} for good?", "")
     shown = [f"{row.kind} {row.name} in {row.zone}" for row in doomed[:6]]
     if len(doomed) > 6:

@@ -354,6 +354,7 @@ class Acts:
         except (CloudRefused, CloudUnclear) as error:
             if self._failed(f"stops/{name}") < STOPS_TRIES and error.id != "project-deleted":
                 raise
+            self._records.leave_stops(run, machine)
             self._records.say(run, "notice", id="stops-left", level="info", facts={"name": name})
             left = left or ["unknown"]
         self._records.say(run, "stops-removed", name=name, left=left)

@@ -23,14 +23,14 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, decide
+from tpu_studio.workflow.cloudruns import asking, decide, recovering
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
 from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.plans import Plans, is_damaged, put
-from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide, Ref
+from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
 from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
@@ -180,36 +180,20 @@ class Driver:
                     self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
 
     def recover(self) -> list[str]:
-        """Put damaged plans back; delete what the journal says was begun for a run whose folder is gone. Names that
+        """Put damaged plans back, and settle what the journal has open of runs that get no turn any more. Names that
         could not be settled."""
         left = []
         folders = [path for path in (self.home / "runs").glob("*") if path.is_dir() and not path.name.startswith(".")]
         for folder in folders:
             if is_damaged(folder) and not self.plans.mend(folder) and self._journal.plan_of(folder.name) is not None:
                 left.append(folder.name)
-        for intent in self._journal.open_intents():
-            if intent.action != "create" or (self.home / "runs" / intent.run).is_dir():
-                continue
-            facts, name = intent.facts, str(intent.facts.get("name"))
-            try:
-                plan = loads(json.dumps(facts["plan"]).encode())
-                at = str(facts.get("project", "")), str(facts.get("bucket", ""))
-                side = self._side_at(plan, *at) if all(at) else self.side(plan)
-                zone, backend = str(facts["zone"]), str(facts["backend"])
-                ref = Ref(name, zone, backend, str(facts.get("queue", "")), facts.get("alpha") is True)
-                machines = side.machines[ref.backend]
-                if machines.look(ref) is not None:
-                    machines.delete(ref)
-                if machines.look(ref) is not None:
-                    left.append(name)
-                    continue
-                side.stops.remove(list(side.stops.of(ref)))
-            except (StudioError, KeyError) as error:
-                _log.warning("%s could not be settled: %s", name, error)
-                left.append(name)
-                continue
-            self._journal.close(intent.number, "deleted", time.time())
-        return left
+        return left + recovering.recover(self._journal, self.home, self._side_then)
+
+    def _side_then(self, facts: Mapping[str, Any]) -> CloudSide:
+        """Of an intent of the journal: where it was begun. Raises KeyError: it does not name its plan."""
+        plan = loads(json.dumps(facts["plan"]).encode())
+        at = str(facts.get("project", "")), str(facts.get("bucket", ""))
+        return self._side_at(plan, *at) if all(at) else self.side(plan)
 
     # ---------------------------------------------------------------------------------------------------------- turns
 

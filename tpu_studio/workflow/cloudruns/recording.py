@@ -19,6 +19,7 @@ from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.mirror import Mirror, Words, desk_events
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen
+from tpu_studio.workflow.cloudruns.recovering import STOPS_LEFT
 from tpu_studio.workflow.cloudruns.rhythm import Rhythm
 from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
 from tpu_studio.workflow.cloudruns.usage import Usage
@@ -144,8 +145,7 @@ class Records:
             **facts,
         }
         id = f"{action}/{machine.ref.name}"
-        at = {"plan": json.loads(run.frozen), "project": run.side.project, "bucket": run.side.mailbox.bucket}
-        known = {"id": id, **facts, **(at if action == "create" else {})}
+        known = {"id": id, **facts, **(self._begun(run) if action == "create" else {})}
         try:
             number = self.journal.open(action, run.folder.name, known, time.time())
         except NotReady as error:
@@ -171,6 +171,20 @@ class Records:
             self.journal.close(number, outcome, time.time())
         except NotReady as error:  # `tidy` closes it when its machine is gone
             run.disk = error
+
+    def leave_stops(self, run: Watched, machine: Machine) -> None:
+        """Into the journal: stops of *machine*, which is gone, are to be removed when that is possible again."""
+        ref = machine.ref
+        facts = {"id": f"{STOPS_LEFT}/{ref.name}", "name": ref.name, "zone": ref.zone, "backend": ref.backend,
+                 "queue": ref.queue, "alpha": ref.alpha, **self._begun(run)}  # fmt: skip
+        try:
+            self.journal.open(STOPS_LEFT, run.folder.name, facts, time.time())
+        except NotReady as error:  # the sweep finds them all the same
+            run.disk = error
+
+    def _begun(self, run: Watched) -> dict[str, Any]:
+        """Where, for whoever finds an intent without its run."""
+        return {"plan": json.loads(run.frozen), "project": run.side.project, "bucket": run.side.mailbox.bucket}
 
     def tidy(self, run: Watched, *, everything: bool = False) -> None:
         """Close what an earlier process had left open and what has been settled since."""

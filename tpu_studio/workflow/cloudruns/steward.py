@@ -19,6 +19,7 @@ from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 LOOK_EVERY_S = 5.0
 AFTER_TROUBLE_S = 10.0
+RECOVER_EVERY_S = 600.0  # of real time: stops that could not be removed
 FLOOR_S = 1.0  # however often a run is hurried, the cloud is not asked more often than the driver wants
 WATCHED_S = 5.0
 THREADS = 8
@@ -74,11 +75,12 @@ class Steward:
             self._look.set()
 
     async def keep(self) -> None:
-        """Until it is cancelled. What the journal knows of runs whose folder is gone is settled first."""
+        """Until it is cancelled. What the journal has open of runs that get no turn any more is settled first, and
+        looked at again now and then."""
         self._loop = asyncio.get_running_loop()
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="cloud-runs")
         tasks: dict[str, asyncio.Task[None]] = {}
-        recovering = asyncio.ensure_future(self._recover())
+        recovering = asyncio.ensure_future(self._keep_recovering())
         try:
             while True:
                 self._look.clear()
@@ -111,6 +113,11 @@ class Steward:
         else:
             if left:
                 _log.warning("not settled yet: %s", ", ".join(left))
+
+    async def _keep_recovering(self) -> None:
+        while True:
+            await self._recover()
+            await asyncio.sleep(RECOVER_EVERY_S)
 
     async def _drive(self, run: str) -> None:
         wake = self._hurries[run] = asyncio.Event()

@@ -409,7 +409,9 @@ def test_a_project_that_is_marked_for_deletion_after_its_stops_were_set_ends_the
     switched_off(sky, "set-stop", marked, after)
     began = sky.now
     desk.until(turns=30)
-    assert sky.now - began < 600.0 and sky.created_names == [] and desk.journal.open_intents() == []
+    assert sky.now - began < 600.0 and sky.created_names == []
+    assert [one.action for one in desk.journal.open_intents()] == ["stops-left"] and desk.driver.recover() == []
+    assert desk.journal.open_intents() == []  # they go with the project
     assert "marked for deletion" in told_end(desk) and "pendingDeletion=true" in told_end(desk)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.fakes.clouddesk import CloudDesk, Killed
-from tests.fakes.skies import RATE, Sky
+from tests.fakes.skies import RATE, Node, Sky
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.workflow.cloudruns.ports import Ref
 
 
 def receipt(desk: CloudDesk) -> Any:
@@ -185,6 +188,44 @@ def test_stops_that_can_be_neither_set_nor_listed_leave_no_run_open(desk: CloudD
     assert state.end is not None
     assert state.end.get("reason") == "launch-refused"
     assert receipt(desk)["stops_left"] == ["unknown"]
+
+
+def left_over(desk: CloudDesk, sky: Sky) -> None:
+    """A run that is settled while its stops could not be removed."""
+    sky.hook = refuses("remove-stop", CloudUnclear("timed-out", raw="cut"))
+    desk.until(turns=400)
+    assert sky.tasks and sky.nodes == {} and receipt(desk)["stops_left"]
+    assert [one.action for one in desk.journal.open_intents()] == ["stops-left"]
+
+
+@pytest.mark.parametrize("folder", ["there", "deleted"])
+def test_stops_that_could_not_be_removed_are_removed_later(desk: CloudDesk, sky: Sky, folder: str) -> None:
+    """After four tries they were left for good, with no word of where."""
+    left_over(desk, sky)
+    desk.die()
+    desk.start()
+    assert desk.driver.recover() == [f"ts-{desk.run}-a1-t1"] and sky.tasks  # Google still does not answer
+    sky.hook = lambda name, done: None
+    if folder == "deleted":
+        shutil.rmtree(desk.folder)
+    assert desk.driver.recover() == []
+    assert sky.tasks == {} and desk.journal.open_intents() == []
+    if folder == "there":
+        assert receipt(desk)["stops_left"] == []
+
+
+def test_stops_of_a_machine_that_is_there_after_all_stay(desk: CloudDesk, sky: Sky) -> None:
+    left_over(desk, sky)
+    sky.hook = lambda name, done: None
+    name, before = f"ts-{desk.run}-a1-t1", dict(sky.tasks)
+    sky.nodes[name] = Node(SimpleNamespace(ref=Ref(name, "us-west4-a")), since=sky.now)  # type: ignore[arg-type]
+    assert desk.driver.recover() == [name] and sky.tasks == before
+
+
+def test_stops_of_a_project_that_google_deletes_go_with_it(desk: CloudDesk, sky: Sky) -> None:
+    left_over(desk, sky)
+    sky.hook = refuses("look", CloudRefused("project-deleted", raw="Project 1 has been deleted."))
+    assert desk.driver.recover() == [] and desk.journal.open_intents() == []
 
 
 def test_a_request_that_google_gave_up_is_nothing_free_and_no_refusal(desk: CloudDesk, sky: Sky) -> None:

@@ -64,6 +64,13 @@ def test_every_run_is_driven_until_it_is_settled_and_one_that_hangs_holds_up_no_
     assert cloud.turns.count("one") == 3
 
 
+def test_what_could_not_be_settled_is_tried_again_now_and_then(loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(steward, "RECOVER_EVERY_S", 0.01)
+    cloud = Cloud()
+    loop.run(Steward(cloud, cloud.unsettled).keep())
+    eventually(lambda: cloud.recovered >= 3)
+
+
 def test_a_new_run_is_taken_up_when_it_is_told_and_a_command_does_not_wait_for_the_next_turn(
     loop: BackgroundLoop, monkeypatch: pytest.MonkeyPatch
 ):
