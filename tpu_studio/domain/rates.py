@@ -1,7 +1,8 @@
 """What Google asks for besides chips: disks, addresses, storage, operations, traffic. Dated list prices, in USD.
 
-From ``resources/catalogue/extras.json``, each with its source. A rate that nobody published for a region is None: the
-price is unknown, never guessed. Free allowances are left out: the bill may be smaller, never larger for that.
+From ``resources/catalogue/extras.json``, each with its source. What nobody published for a region counts as the dearest
+that was published for any (`published` says so): nothing is left out of a sum. Between continents there is no price at
+all, and such a way is refused. Free allowances are left out: the bill may be smaller, never larger for that.
 Used by the planner and by the practice cloud, which bills by the same units.
 """
 
@@ -23,14 +24,21 @@ DEARER = 1.5  # how much more disks and addresses may cost than the dated table 
 _AREAS = {"us": "northern-america", "northamerica": "northern-america"}
 
 
-def storage_usd_per_gb_month(region: str) -> float | None:
-    return _rate("storage_usd_per_gb_month", region)
+DISK, STORAGE = "disk_usd_per_gb_month", "storage_usd_per_gb_month"
 
 
-def kept_usd(size: float, region: str, hours: float = KEPT_H) -> float | None:
+def published(name: str, where: str) -> bool:
+    """Whether the rate *name* (`DISK`, `STORAGE`) was published for the region of *where*."""
+    return region_of(where) in _file()[name]["rates"]
+
+
+def storage_usd_per_gb_month(region: str) -> float:
+    return _rate(STORAGE, region)
+
+
+def kept_usd(size: float, region: str, hours: float = KEPT_H) -> float:
     """What *size* bytes in a bucket cost over *hours*."""
-    rate = storage_usd_per_gb_month(region)
-    return None if rate is None else size / GB * rate * hours / MONTH_H
+    return size / GB * storage_usd_per_gb_month(region) * hours / MONTH_H
 
 
 def operation_usd(kind: str) -> float:
@@ -56,10 +64,9 @@ def between_usd_per_gb(one: str, other: str) -> float | None:
     return float(_file()["between_regions_usd_per_gb"]["within"][area])
 
 
-def disk_usd_per_hour(gb: float, where: str) -> float | None:
+def disk_usd_per_hour(gb: float, where: str) -> float:
     """A balanced persistent disk; Hyperdisk Balanced costs less wherever both were read."""
-    rate = _rate("disk_usd_per_gb_month", where)
-    return None if rate is None else gb * rate / MONTH_H
+    return gb * _rate(DISK, where) / MONTH_H
 
 
 def address_usd_per_hour(tier: str) -> float:
@@ -73,9 +80,9 @@ def source(name: str) -> tuple[str, str]:
     return str(told["title"]), str(told["date"])
 
 
-def _rate(name: str, where: str) -> float | None:
-    found = _file()[name]["rates"].get(region_of(where))
-    return None if found is None else float(found)
+def _rate(name: str, where: str) -> float:
+    rates: Mapping[str, float] = _file()[name]["rates"]
+    return float(rates.get(region_of(where), max(rates.values())))
 
 
 @cache

@@ -71,7 +71,7 @@ class Loan:
 
 
 def machine_usd_per_hour(loan: Loan) -> float:
-    """Disks and addresses at most, all workers; of a disk whose price is unknown nothing."""
+    """Disks and addresses at most, all workers."""
     return float(_disk(loan, 0.0)["usd_per_hour"]) + float(_address(loan, 0.0)["usd_per_hour"])
 
 
@@ -86,7 +86,7 @@ def extras_of(
     rate = None if usd_per_hour is None else usd_per_hour + machine
     storage, traffic = _storage(loan, moved, hours), _traffic(loan, moved, hours)
     begun = _operations_usd(loan, 0.0, moved.copies, attempts(loan, hours))[0]
-    fixed = begun + float(storage["usd"] or 0.0) + float(traffic["usd"] or 0.0)
+    fixed = begun + float(storage["usd"]) + float(traffic["usd"] or 0.0)
     held = Reserve(fixed, _operations_usd(loan, 1.0, 0, 0)[0])
     longest = held.longest_h(hours, money_usd, rate)
     operations = _operations(loan, moved, longest, attempts(loan, hours))
@@ -112,10 +112,19 @@ def attempts(loan: Loan, hours: float) -> int:
 
 def _disk(loan: Loan, hours: float) -> dict[str, Any]:
     gb = rates.COMPUTE_BOOT_DISK_GB if loan.compute else rates.TPU_BOOT_DISK_GB
-    known = [rates.disk_usd_per_hour(gb, region) for region in loan.regions]
-    each = None if not known or None in known else max(rate for rate in known if rate is not None)
+    each = max(rates.disk_usd_per_hour(gb, region) for region in loan.regions or [""])
     note = "" if loan.compute else "Google says that a TPU VM includes its boot disk: then it costs nothing more."
-    return _hourly("disk", f"disk of {gb} GB", loan.workers, each, hours, loan.compute, "disk_usd_per_gb_month", note)
+    told = _hourly("disk", f"disk of {gb} GB", loan.workers, each, hours, loan.compute, rates.DISK, note)
+    return _as_published(told, rates.DISK, loan.regions)
+
+
+def _as_published(part: dict[str, Any], rate: str, regions: Sequence[str]) -> dict[str, Any]:
+    """*part* with a word of the regions whose *rate* nobody published."""
+    guessed = [region for region in regions if not rates.published(rate, region)]
+    if not guessed:
+        return part
+    words = f"Nobody published this price for {', '.join(guessed)}: the dearest known one is counted."
+    return {**part, "note": f"{words} {part['note']}".strip(), "guessed": True}
 
 
 def _address(loan: Loan, hours: float) -> dict[str, Any]:
@@ -124,12 +133,12 @@ def _address(loan: Loan, hours: float) -> dict[str, Any]:
 
 
 def _hourly(
-    id: str, what: str, count: int, each: float | None, hours: float, expected: bool, rate: str, note: str
+    id: str, what: str, count: int, each: float, hours: float, expected: bool, rate: str, note: str
 ) -> dict[str, Any]:
-    per_hour = 0.0 if each is None else count * each
+    per_hour = count * each
     how = [_how(count, "", what if count == 1 else what.replace(" ", "s ", 1), each, "an hour"), _time(hours)]
-    usd = None if each is None else per_hour * hours
-    told = _part(id, usd, usd if expected or usd is None else 0.0, how, rate, note)
+    usd = per_hour * hours
+    told = _part(id, usd, usd if expected else 0.0, how, rate, note)
     told |= {"usd_per_hour": _usd(per_hour), "usd_per_hour_expected": _usd(per_hour if expected else 0.0)}
     return told
 
@@ -166,7 +175,8 @@ def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
         _how(30, "days", "kept"),
     ]
     note = "Then the bucket's own rule deletes it."
-    return _part("storage", rates.kept_usd(size, loan.bucket), None, how, "storage_usd_per_gb_month", note)
+    part = _part("storage", rates.kept_usd(size, loan.bucket), None, how, rates.STORAGE, note)
+    return _as_published(part, rates.STORAGE, [loan.bucket])
 
 
 def _traffic(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:

@@ -20,7 +20,7 @@ STORAGE = "Standard Storage {}"
 
 
 def of_machine(cloud: Cloud, zone: str, tier: str, workers: int, *, compute: bool) -> dict[str, float]:
-    """USD an hour by SKU, of all its workers; what has no known price is left out."""
+    """USD an hour by SKU, of all its workers."""
     more = rates.DEARER if cloud.doubts.way("prices-dated") == "dearer" else 1.0
     kind = "Spot Preemptible" if tier == "spot" else "Standard"
     told = {ADDRESS.format(kind): workers * rates.address_usd_per_hour(tier) * more}
@@ -28,9 +28,7 @@ def of_machine(cloud: Cloud, zone: str, tier: str, workers: int, *, compute: boo
         told = {}
     if compute or cloud.doubts.way("price-includes-disk") == "disk-extra":
         gb = rates.COMPUTE_BOOT_DISK_GB if compute else rates.TPU_BOOT_DISK_GB
-        each = rates.disk_usd_per_hour(gb, zone)
-        if each is not None:
-            told[DISK.format(region_of(zone))] = workers * each * more
+        told[DISK.format(region_of(zone))] = workers * rates.disk_usd_per_hour(gb, zone) * more
     return told
 
 
@@ -43,5 +41,5 @@ def traffic(cloud: Cloud, source: str, target: str) -> tuple[str, float]:
 
 
 def lying_usd(size: float, region: str, seconds: float) -> float:
-    """What bytes in a bucket cost over a time; 0 where the price is unknown."""
-    return rates.kept_usd(size, region, seconds / 3600.0) or 0.0
+    """What bytes in a bucket cost over a time."""
+    return rates.kept_usd(size, region, seconds / 3600.0)

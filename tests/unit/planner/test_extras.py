@@ -8,6 +8,7 @@ import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tpu_studio.data.looked import Look
+from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.make import make_plan
@@ -42,8 +43,11 @@ def test_disks_and_addresses_are_charged_by_the_hour_for_each_worker():
 
 def test_compute_engine_has_a_larger_disk_that_is_certainly_charged():
     loan = Loan(("us-east5-a",), "on-demand", 1, compute=True)
-    unknown = part_of(extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7), "disk")
-    assert unknown["usd"] is None and "unknown" in unknown["note"]  # nobody published a disk's price in us-east5
+    told = extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7)
+    guessed = part_of(told, "disk")  # nobody published a disk's price in us-east5: Tokyo's, the dearest, is counted
+    assert guessed["usd"] == guessed["usd_expected"] == pytest.approx(200 * 0.13 / 730, abs=1e-6)
+    assert told["machine_usd_per_hour"] == pytest.approx(200 * 0.13 / 730 + 0.005, abs=1e-6)
+    assert "us-east5" in guessed["note"] and "dearest" in guessed["note"]
     loan = Loan(("us-central1-a",), "on-demand", 1, compute=True)
     disk = part_of(extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7), "disk")
     assert disk["usd"] == disk["usd_expected"] == pytest.approx(200 * 0.10 / 730, abs=1e-6)
@@ -145,12 +149,24 @@ def test_the_words_name_each_part_its_amounts_and_what_is_in_no_figure():
     assert [one.title for one in words] == [besides.TITLES[part["id"]] for part in plan.extras["parts"]]
     disk = next(one for one in words if one.title == "Disks")
     assert disk.how.startswith("1 disk of 100 GB at $0.0") and "an hour" in disk.how and disk.source
-    unknown = Loan(("us-central2-b",), "on-demand", 1, False)
-    parts = extras_of(unknown, SMALL, hours=1.0, money_usd=None, usd_per_hour=3.0)
+    far = Loan(("europe-west4-b",), "on-demand", 1, False, "us-west4")
+    parts = extras_of(far, SMALL, hours=1.0, money_usd=None, usd_per_hour=3.0)
     told = besides.besides(replace(plan, extras=parts))
     assert "price unknown" in [one.cost for one in told]
     assert besides.total(replace(plan, extras=parts)).endswith("and what has no known price")
+    here = Loan(("us-central2-b",), "on-demand", 1, False)
+    guessed = replace(plan, extras=extras_of(here, SMALL, hours=1.0, money_usd=None, usd_per_hour=3.0))
+    told = besides.besides(guessed)
+    notes = " ".join(one.how for one in told)
+    assert "price unknown" not in [one.cost for one in told] and notes.count("for us-central2: the dearest") == 2
+    assert "no known price" not in besides.total(guessed)
     assert plan_to_public_json(plan)["extras"] == plan.extras
+
+
+def test_no_region_that_lends_a_tpu_has_a_part_that_costs_nothing():
+    for zone in sorted({one.zone for generation in catalogue().offered() for one in generation.zones}):
+        told = extras_of(Loan((zone,), "on-demand", 1, True), SMALL, hours=1.0, money_usd=None, usd_per_hour=1.0)
+        assert all(part_of(told, id)["usd"] > 0.0 for id in ("disk", "address", "operations", "storage", "traffic"))
 
 
 def test_the_worst_case_holds_the_reserve_once_and_disks_as_long_as_the_machine_is_there():

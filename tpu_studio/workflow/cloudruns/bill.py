@@ -3,7 +3,8 @@
 Chips, disks and addresses go by the time of the machines. Operations are those that guardian and desktop have counted;
 what is kept, by its size, for the 30 days of the bucket's rule; traffic by what came down. Each part has a range: at
 least what is certain, at most what a doubt of the price list (``price-includes-disk``, ``prices-dated``), or of a count
-that a crash cut short, may add. A part whose price is unknown has none, and is in no sum.
+that a crash cut short, may add. A price that nobody published is the dearest known one, in a range from nothing on; a
+part that has none at all is in no sum.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def parts_of(
             parts.append(Part(id, None, None, None))
             continue
         rate, expected = (float(part.get(name) or 0.0) for name in ("usd_per_hour", "usd_per_hour_expected"))
-        certain = 0.0 if id == "address" else expected  # a TPU VM's may be free (doubt tpu-address-charged)
+        # A TPU VM's address may be free (doubt tpu-address-charged); nothing is certain of an unpublished price.
+        certain = 0.0 if id == "address" or part.get("guessed") else expected
         parts.append(_timed(id, used, certain, expected, rate * rates.DEARER))
     if not used.most_s and not used.a:
         return [part for part in parts if part.usd is not None]
@@ -162,10 +164,13 @@ def _timed(id: str, used: Used, least: float | None, usd: float | None, most: fl
 
 
 def _storage(extras: Mapping[str, Any], used: Used, region: str) -> Part:
-    reserved = part_of(extras, "storage").get("usd")
+    part = part_of(extras, "storage")
+    reserved = part.get("usd")
     if used.kept_bytes is None:
         return Part("storage", None if reserved is None else 0.0, reserved, reserved)
     usd = rates.kept_usd(used.kept_bytes, region)
+    if part.get("guessed"):
+        return Part("storage", 0.0, usd, usd * rates.DEARER)
     return Part("storage", usd, usd, usd)
 
 

@@ -62,6 +62,17 @@ def test_a_bucket_elsewhere_adds_what_went_between():
     assert by_id(across, regions=("europe-west4",))["traffic"].usd is None  # nobody published it: no guess
 
 
+def test_what_nobody_published_is_counted_at_the_dearest_and_told_as_a_range_from_nothing():
+    loan = Loan(("us-central2-b",), "on-demand", 1, compute=True, bucket_region="us-central2")
+    extras = extras_of(loan, MOVED, hours=4.0, money_usd=None, usd_per_hour=1.2)
+    parts = {part.id: part for part in parts_of(extras, HOUR, Part("chips", 1.2, 1.2, 1.2), "us-central2", ())}
+    disk, storage = 200 * 0.13 / 730, 0.023 * 720 / 730
+    assert parts["disk"].least == 0.0 and parts["disk"].usd == pytest.approx(disk)
+    assert parts["disk"].most == pytest.approx(1.5 * disk)
+    assert parts["storage"].least == 0.0 and parts["storage"].usd == pytest.approx(storage)
+    assert parts["storage"].most == pytest.approx(1.5 * storage)
+
+
 def test_a_plan_of_an_older_version_is_billed_for_its_chips_alone():
     chips = Part("chips", 1.2, 1.2, 1.2)
     assert parts_of({}, HOUR, chips, "us-west4", ("us-west4",)) == [chips]
