@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -232,10 +233,10 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
         return _OwnModel()
     path = Path(job.base or ".", os.path.expanduser(str(job["model.file"])))
     try:
-        if not path.is_file():  # a pipe may never end
-            return _OwnModel(missing=True)
-        source = path.read_bytes()
+        source = owncode.read(path)
     except OSError:
+        source = None
+    if source is None:
         return _OwnModel(missing=True)
     sha256, secret_line = hashlib.sha256(source).hexdigest(), line_of_secret(source.decode("utf-8", "replace"))
     place = str(job["where.place"])

@@ -11,12 +11,13 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain import chips
 from tpu_studio.domain.run import RunView
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.homes import home_folder
 from tpu_studio.wire.phases import Phase, Status
-from tpu_studio.wire.plan import Plan, loads
+from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import PLAN, model_from_before
+from tpu_studio.wire.runfolder import model_from_before
 
 POLL_S = 0.2
 RENTED = ("practice", "cloud")
@@ -306,7 +307,7 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
 
     assert view.end is not None
     cause = view.end.facts.get("error")
-    place = loads((folder / PLAN).read_bytes()).place
+    place = plans.read(folder).place
     try:
         facts = {**view.end.facts, **model_from_before(folder)}
         said = say_reason(Reason(view.end.reason), facts, place=place, usd=view.usd)

@@ -23,6 +23,7 @@ from tpu_studio.data.folders import list_images
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
 from tpu_studio.data.texts import SUFFIXES
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
@@ -76,9 +77,11 @@ def _digits() -> bytes:
 def _own_model(plan: Plan) -> bytes:
     path = Path(plan.job.base, os.path.expanduser(str(plan.job["model.file"])))
     try:
-        data = path.read_bytes()
+        data = owncode.read(path)
     except OSError as error:
         raise ModelError("model-file-missing", file=str(path), raw=str(error)) from error
+    if data is None:
+        raise ModelError("model-file-missing", file=str(path))
     if not plan.consent or hashlib.sha256(data).hexdigest() != plan.consent:
         raise ModelError("model-no-consent", file=str(path))
     return data

@@ -218,10 +218,10 @@ def _decode_sample(listing: Listing, sample: Sampled, broken: dict[int, str], wa
     for done, index in enumerate(order):
         if done % 50 == 0:
             watch.at(len(order) + done, 2 * len(order))
-        header = sample.headers[index]
-        left -= header.width * header.height
-        if left < 0 and done >= 8:
-            return
+        work = sample.headers[index].work
+        if work > left:
+            continue  # its turn comes when it is trained on
+        left -= work
         try:
             decode(listing.path(index), sample.image_size, sample.channels)
         except BrokenImage as error:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +28,7 @@ from PIL import (
 )
 
 from tpu_studio.data.arrays import Array, Bytes
+from tpu_studio.data.imagecost import AT_ONCE, MOST_BYTES, MOST_PIXELS, decoder_bytes, loaded_bytes
 from tpu_studio.data.quickheader import quick_header
 
 # Named by their plugins: Pillow knows a format only once its plugin is imported. JPEG's opens MPO as well.
@@ -37,7 +40,6 @@ FORMATS = tuple(plugin.format for plugin in (
 SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 )
-MOST_PIXELS = 89_478_485  # Pillow's own line before it suspects a decompression bomb
 GRAY_MODES = frozenset({"1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N", "F"})
 _WRONG = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, struct.error, zlib.error,
           OverflowError, MemoryError, Image.DecompressionBombError, Image.DecompressionBombWarning)
@@ -60,6 +62,11 @@ class Header:
     turned: bool
     """True when the camera noted that the picture lies on its side or is mirrored."""
 
+    @property
+    def work(self) -> int:
+        """Pixels that decoding it comes to: a JPEG is scaled down while it is decoded."""
+        return self.width * self.height // (4 if self.format in ("JPEG", "MPO") else 1)
+
 
 def open_image(data: str | bytes) -> Image.Image:
     """The picture in a file (by path) or in its bytes, not yet decoded. Raises `BrokenImage`."""
@@ -70,7 +77,8 @@ def open_image(data: str | bytes) -> Image.Image:
         raise BrokenImage("too-many-pixels") from error
     except _WRONG as error:
         raise BrokenImage(_why_not_opened(data)) from error
-    if image.width * image.height > MOST_PIXELS:
+    need = decoder_bytes(image) + (0 if image.format in ("JPEG", "MPO") else loaded_bytes(image))
+    if image.width * image.height > MOST_PIXELS or need > MOST_BYTES:
         image.close()
         raise BrokenImage("too-many-pixels")
     if image.width < 1 or image.height < 1:
@@ -97,16 +105,12 @@ def decode(data: str | bytes, side: int, channels: int) -> Bytes:
 def fit(image: Image.Image, side: int, channels: int) -> Bytes:
     """The middle of an opened picture, upright, as [side, side, channels] uint8. Raises `BrokenImage`."""
     try:
-        if image.format in ("JPEG", "MPO") and image.mode in ("RGB", "L"):
+        held = decoder_bytes(image)
+        if image.format in ("JPEG", "MPO"):
             image.draft(None, (2 * side, 2 * side))  # a large photo is scaled down while it is decoded
-        image.load()
-        orientation = _orientation(image)
-        plain = eight_bit(image, 1 if image.mode in GRAY_MODES else channels)
-        short = min(plain.size)
-        left, top = (plain.width - short) / 2, (plain.height - short) / 2
-        if plain.size != (side, side):
-            box = (left, top, left + short, top + short)
-            plain = plain.resize((side, side), Image.Resampling.BICUBIC, box=box)
+        with _loaded(image, held):
+            orientation = _orientation(image)
+            plain = _middle(image, side, 1 if image.mode in GRAY_MODES else channels)
         if channels == 3:
             plain = plain.convert("RGB")  # a gray one only now, when it is small
         if orientation != 1:
@@ -116,13 +120,55 @@ def fit(image: Image.Image, side: int, channels: int) -> Bytes:
         raise BrokenImage("truncated") from error
 
 
-def eight_bit(image: Image.Image, channels: int) -> Image.Image:
-    """A loaded picture as RGB (3) or L (1): transparency on white, 16 bits scaled, the first frame of several."""
+@contextmanager
+def _loaded(image: Image.Image, held: int) -> Iterator[None]:
+    """Its pixels in memory, when there is room; *held*: what the decoder takes. Raises `BrokenImage`."""
+    need = held + loaded_bytes(image)
+    if need > MOST_BYTES:
+        raise BrokenImage("too-many-pixels")
+    with AT_ONCE.of(need):
+        image.load()
+        yield
+
+
+def _middle(image: Image.Image, side: int, channels: int) -> Image.Image:
+    """The square in the middle of a loaded picture, as [side, side] of 8 bits."""
+    short = min(image.size)
+    left, top = (image.width - short) / 2, (image.height - short) / 2
+    if image.width * image.height <= _LARGE_PIXELS:
+        plain = eight_bit(image, channels)
+        box = (left, top, left + short, top + short)
+        return plain if plain.size == (side, side) else plain.resize((side, side), Image.Resampling.BICUBIC, box=box)
+    factor = max(1, short // (4 * side))  # as much is left as makes no difference to the eye (Pillow: reducing_gap)
+    edge = -(-short // factor)
+    smaller = Image.new("RGB" if channels == 3 else "L", (edge, edge))
+    brightest = _brightest(image)
+    rows = factor * max(1, _STRIP_PIXELS // (short * factor))
+    for start in range(0, short, rows):
+        box = (int(left), int(top) + start, int(left) + short, int(top) + min(short, start + rows))
+        smaller.paste(eight_bit(image.crop(box), channels, brightest).reduce(factor), (0, start // factor))
+    exact = short / factor
+    return smaller.resize((side, side), Image.Resampling.BICUBIC, box=(0, 0, exact, exact))
+
+
+def _whole(image: Image.Image, channels: int) -> Image.Image:
+    """All of a loaded picture in 8 bits, without the notes of the source."""
+    plain, brightest = Image.new("RGB" if channels == 3 else "L", image.size), _brightest(image)
+    for box in _strips(image):
+        plain.paste(eight_bit(image.crop(box), channels, brightest), box[:2])
+    return plain
+
+
+def eight_bit(image: Image.Image, channels: int, brightest: float | None = None) -> Image.Image:
+    """A loaded picture as RGB (3) or L (1): transparency on white, 16 bits scaled, the first frame of several.
+
+    *brightest*: the largest value of the picture that *image* is a strip of; None: it is the whole one.
+    """
     mode = image.mode
     if mode in ("RGB", "L"):
         plain = image
     elif mode.startswith("I") or mode == "F":
-        plain = _from_deep(image)
+        plain = _from_deep(image, _brightest(image) if brightest is None else brightest)
     elif mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
         layered = image.convert("RGBA")
         plain = Image.new("RGB", image.size, (255, 255, 255))
@@ -141,14 +187,13 @@ def as_png(data: bytes) -> bytes:
     """
     with open_image(data) as image:
         try:
-            image.load()
-            orientation = _orientation(image)
-            plain = eight_bit(image, 1 if image.mode in GRAY_MODES else 3)
+            with _loaded(image, decoder_bytes(image)):
+                orientation = _orientation(image)
+                plain = _whole(image, 1 if image.mode in GRAY_MODES else 3)
             noted = Image.Exif()
             noted[0x0112] = orientation
             stored = io.BytesIO()
-            clean = Image.fromarray(np.asarray(plain))  # without the notes of the source
-            clean.save(stored, "PNG", compress_level=3, **({"exif": noted} if orientation != 1 else {}))
+            plain.save(stored, "PNG", compress_level=3, **({"exif": noted} if orientation != 1 else {}))
             return stored.getvalue()
         except _WRONG as error:
             raise BrokenImage("truncated") from error
@@ -169,24 +214,34 @@ def resize_square(gray_HxW: Bytes, side: int) -> Bytes:
 
 
 _STRIP_PIXELS = 1 << 20
+_LARGE_PIXELS = 16_000_000  # a larger picture is never held twice
 _SIXTEEN_BITS: Bytes = np.rint(np.arange(1 << 16) / 257.0).astype(np.uint8)
 
 
-def _from_deep(image: Image.Image) -> Image.Image:
+def _from_deep(image: Image.Image, brightest: float) -> Image.Image:
     """Gray values of more than 8 bits → 8 bits: 16-bit ones by their range, floating ones from 0…1 or as they are.
 
     In strips: a picture of 180 KB may unpack to 180 MB, and copies of that as floating numbers to ten times as much.
     """
-    rows = max(1, _STRIP_PIXELS // max(1, image.width))
-    boxes = [(0, top, image.width, min(image.height, top + rows)) for top in range(0, image.height, rows)]
     sixteen = image.mode.startswith("I;16")
-    top = 65535.0 if sixteen else max(float(_numbers(image.crop(box)).max(initial=0.0)) for box in boxes)
     plain = Image.new("L", image.size)
-    for box in boxes:
+    for box in _strips(image):
         strip = image.crop(box)
-        scaled = _SIXTEEN_BITS[np.asarray(strip)] if sixteen else _scaled(_numbers(strip), top, image.mode == "F")
+        scaled = _SIXTEEN_BITS[np.asarray(strip)] if sixteen else _scaled(_numbers(strip), brightest, image.mode == "F")
         plain.paste(Image.fromarray(scaled), box[:2])
     return plain
+
+
+def _brightest(image: Image.Image) -> float:
+    """The largest value in a loaded picture of numbers; 0 of others, and of 16 bits, whose range is known."""
+    if image.mode not in ("I", "F"):
+        return 0.0
+    return max(float(_numbers(image.crop(box)).max(initial=0.0)) for box in _strips(image))
+
+
+def _strips(image: Image.Image) -> list[tuple[int, int, int, int]]:
+    rows = max(1, _STRIP_PIXELS // max(1, image.width))
+    return [(0, top, image.width, min(image.height, top + rows)) for top in range(0, image.height, rows)]
 
 
 def _numbers(image: Image.Image) -> Array:

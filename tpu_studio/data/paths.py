@@ -9,17 +9,20 @@ from pathlib import Path
 
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.owncode import in_a_share
 
 
 def data_path(job: Job) -> Path:
     """The absolute path of the job's data; relative ones are relative to ``job.base``.
 
     Raises:
-        DataError: data-missing, data-loop, data-not-a-file.
+        DataError: data-missing, data-loop, data-not-a-file, data-in-a-share.
     """
     given = job["data.path"]
     if given is None:
         raise DataError("data-missing", path="")
+    if in_a_share(str(given)):
+        raise DataError("data-in-a-share", path=str(given))
     path = Path(job.base, os.path.expanduser(str(given)))  # the home of somebody unknown stays a name
     try:
         check_ordinary(path)

@@ -20,7 +20,8 @@ import numpy as np
 
 from tpu_studio.data import example
 from tpu_studio.data.arrays import Array
-from tpu_studio.data.imaging import MOST_PIXELS, BrokenImage, as_png, decode, open_image, png_of
+from tpu_studio.data.imagecost import MOST_PIXELS
+from tpu_studio.data.imaging import BrokenImage, as_png, decode, open_image, png_of
 from tpu_studio.data.quickheader import quick_header
 from tpu_studio.data.tfrecord import RecordWriter
 from tpu_studio.data.watching import Watch

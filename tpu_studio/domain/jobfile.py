@@ -19,8 +19,9 @@ from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse
 from tpu_studio.wire.runfolder import write_atomically
 from tpu_studio.wire.schema import KEYS
+from tpu_studio.wire.sizes import MODEL_CODE_BYTES
 
-LARGEST_BYTES = 1_000_000
+LARGEST_BYTES = MODEL_CODE_BYTES
 _DATA = {".csv", ".tsv", ".tab", ".txt", ".md", ".text", ".jpg", ".jpeg", ".png"}  # no job file is called so
 
 

@@ -28,6 +28,7 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.planner.own import record_of
 from tpu_studio.store.database import Damaged, Database, refused
 from tpu_studio.store.follower import Follower
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import is_guarded, this_machine
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.phases import Phase
@@ -72,7 +73,7 @@ class Index:
         """
         folder = folder.absolute()
         try:
-            frozen = (folder / PLAN).read_bytes()
+            frozen = plans.frozen(folder)
         except OSError as error:
             raise RunError("run-unknown", run=folder.name, raw=str(error)) from error
         plan, identity = loads(frozen), hashlib.sha256(frozen).hexdigest()
@@ -210,7 +211,7 @@ def summarise(follower: Follower) -> RunSummary:
 def _damaged(folder: Path, problem: str) -> RunSummary:
     """The row of a run that cannot be read; where its plan can, whether it is a rented one is still known."""
     try:
-        place = loads((folder / PLAN).read_bytes()).place
+        place = plans.read(folder).place
     except (StudioError, OSError):
         place = RunSummary.place
     return RunSummary(

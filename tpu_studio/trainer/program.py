@@ -28,7 +28,6 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import PLAN
 
 DONE, REFUSED = 0, 3
 
@@ -276,7 +275,7 @@ def read_plan(run: Path) -> Plan:
         RunError: ``plan-newer``, ``plan-unreadable``.
     """
     try:
-        return plans.loads((run / PLAN).read_bytes())
+        return plans.read(run)
     except OSError as error:
         raise RunError("plan-unreadable", raw=str(error)) from error
 

@@ -21,6 +21,7 @@ from typing import Any
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.guardian.child import give_way
 from tpu_studio.trainer.words import Command, Events, take_stdout
+from tpu_studio.wire import owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
@@ -157,7 +158,7 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
 
     told: dict[str, Any] = {}
     if plan.job.model == "file":
-        told["sha256"] = hashlib.sha256(Path(str(plan.job["model.file"])).read_bytes()).hexdigest()
+        told["sha256"] = hashlib.sha256(owncode.read(Path(str(plan.job["model.file"]))) or b"").hexdigest()
 
     def stuck(facts: dict[str, Any]) -> None:
         _say(out, told | {"problem": "model-stuck", "facts": facts})

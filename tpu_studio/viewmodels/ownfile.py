@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import stat
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
 from tpu_studio.domain.visible import numbered
+from tpu_studio.wire import owncode
 from tpu_studio.wire.secrets import line_of_secret
 
-LARGEST = 1_000_000  # bytes; a model definition is a page or two
 PLACES = ("computer", "practice", "cloud", "colab")
 
 
@@ -46,13 +44,9 @@ class OwnFile:
 
 
 def read(path: Path, consents: Consents | None) -> OwnFile:
-    """Blocks. Raises OSError for a file that is there and cannot be read."""
-    try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe may never end
-            return OwnFile(path, missing=True)
-        with open(path, "rb") as stream:
-            data = stream.read(LARGEST + 1)
-    except (FileNotFoundError, NotADirectoryError):
+    """Blocks. Raises OSError for a file that is there and cannot be read, else as ``owncode.read``."""
+    data = owncode.read(path)
+    if data is None:
         return OwnFile(path, missing=True)
     sha256 = hashlib.sha256(data).hexdigest()
     agreed = frozenset(place for place in PLACES if consents is not None and consents.agreed(sha256, place))

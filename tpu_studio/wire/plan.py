@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import read_extras
 from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
+from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
 
 FORMAT = 1
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
@@ -162,7 +165,33 @@ _KINDS: dict[str, tuple[type, ...]] = {
 
 
 def dumps(plan: Plan) -> bytes:
-    return json.dumps(plan.to_json(), indent=1, sort_keys=True).encode()
+    """The bytes of `plan.json`.
+
+    Raises:
+        RunError: ``plan-too-large``: no door would let it in again.
+    """
+    data = json.dumps(plan.to_json(), indent=1, sort_keys=True).encode()
+    if len(data) > PLAN_BYTES:
+        raise RunError("plan-too-large", size=len(data), limit=PLAN_BYTES)
+    return data
+
+
+def frozen(folder: Path) -> bytes:
+    """The bytes of the plan in a run's *folder*, as every door reads them: no more than a plan can have.
+
+    Raises:
+        RunError: ``plan-unreadable``.
+        OSError: It is not there, or the disk refuses it.
+    """
+    try:
+        return read_at_most(folder / PLAN, PLAN_BYTES)
+    except TooLarge as error:
+        raise RunError("plan-unreadable", raw=str(error)) from error
+
+
+def read(folder: Path) -> Plan:
+    """The plan of the run in *folder*. Raises as `frozen` and `loads`."""
+    return loads(frozen(folder))
 
 
 def loads(data: bytes) -> Plan:

@@ -14,6 +14,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.runfolder import PLAN, has_plan, is_run_id, result_folder
@@ -46,7 +47,7 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
     try:
         if not stat.S_ISREG((path / PLAN).stat().st_mode):
             raise RunError("import-special-file", file=PLAN)
-        frozen = (path / PLAN).read_bytes()
+        frozen = plans.frozen(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise RunError("import-not-a-run", folder=str(path)) from error
     except OSError as error:
@@ -166,8 +167,8 @@ def _copy(source: Path, target: Path, files: list[tuple[Path, int]], progress: P
 
 def _same_plan(folder: Path, frozen: bytes) -> bool:
     try:
-        return (folder / PLAN).read_bytes() == frozen
-    except OSError:
+        return plans.frozen(folder) == frozen
+    except (OSError, RunError):
         return False
 
 

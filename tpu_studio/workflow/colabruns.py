@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpu_studio.planner.colab import PLACE as COLAB
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.phases import Phase
-from tpu_studio.wire.plan import loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import bringing, desk, zips
@@ -31,7 +31,7 @@ class NotebookRuns:
         self._root, self._index, self._say, self._install, self._now = root, index, say, install, now
 
     def is_one(self, folder: Path) -> bool:
-        return loads((folder / PLAN).read_bytes()).place == COLAB
+        return plans.read(folder).place == COLAB
 
     def import_zip(self, path: Path, progress: Progress | None, expected: str) -> bringing.Imported:
         """Args:
@@ -46,7 +46,7 @@ class NotebookRuns:
                     made = bringing.bring(brought.folder, self._root, self._install(), self._now())
                     self._await_rest(self._root / made.run)
                     return made
-                if (folder / PLAN).read_bytes() != brought.frozen:
+                if plans.frozen(folder) != brought.frozen:
                     raise RunError("zip-other-plan", file=str(path), run=folder.name)
                 if brought.plan.place != COLAB:
                     return bringing.Imported(folder.name, already=True)

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.runfolder import PLAN, has_plan, is_torn
 from tpu_studio.workflow import desk
@@ -65,9 +66,11 @@ class RunFolders:
         if is_damaged(folder):
             self._mend(folder)
         try:
-            (folder / PLAN).read_bytes()
+            plans.frozen(folder)
         except FileNotFoundError:
             pass  # said by whoever needs it
+        except RunError:
+            pass  # no plan any more: said by whoever needs it, and it can be deleted
         except OSError as error:
             raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
         return folder

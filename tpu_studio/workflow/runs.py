@@ -15,10 +15,11 @@ from pathlib import Path
 from tpu_studio import __version__
 from tpu_studio.planner.colab import PLACE as COLAB
 from tpu_studio.wire import controls
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.limits import limits_of, used_before
 from tpu_studio.wire.phases import Phase
-from tpu_studio.wire.plan import Plan, dumps, loads
+from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import latest_event_s
 from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_torn
@@ -292,7 +293,7 @@ class Runs:
         return self._index.follow(self.folder(run))
 
     def plan(self, run: str) -> Plan:
-        return loads((self.folder(run) / PLAN).read_bytes())
+        return plans.read(self.folder(run))
 
     # --------------------------------------------------------------------------------------------------- after a crash
 
@@ -340,11 +341,11 @@ class Runs:
         return folder
 
     def _rents(self, folder: Path) -> bool:
-        return loads((folder / PLAN).read_bytes()).place in RENTED
+        return plans.read(folder).place in RENTED
 
     def _rents_or_refuse(self, folder: Path) -> CloudVerbs:
         if self._cloud is None:
-            raise NotReady("place-not-available", place=loads((folder / PLAN).read_bytes()).place)
+            raise NotReady("place-not-available", place=plans.read(folder).place)
         return self._cloud
 
     def _seen(self, folder: Path) -> Seen:
@@ -354,7 +355,7 @@ class Runs:
             return self._rents_or_refuse(folder).seen(folder, not known.problem and self._is_copied(folder), known.usd)
         attempt = max((int(path.stem[1:]) for path in (folder / "claims").glob("a[0-9]*.json")), default=0)
         owner = desk.read_owner(folder)
-        plan = loads((folder / PLAN).read_bytes())
+        plan = plans.read(folder)
         alive = bool(attempt) and plan.place != COLAB and self._place(plan.place).is_alive(folder, attempt)
         row = self._index.summary(folder)
         limits = limits_of(plan, controls.Controls(folder).read())
@@ -406,7 +407,7 @@ class Runs:
         return "started"
 
     def _new_attempt(self, folder: Path, action: NewAttempt, verb: str) -> None:
-        plan = loads((folder / PLAN).read_bytes())
+        plan = plans.read(folder)
         consent.check_model_file(plan, self._agreed)
         if plan.place in RENTED:
             self._rents_or_refuse(folder).again(folder, action)
@@ -433,7 +434,7 @@ class Runs:
 
     def _is_heard(self, folder: Path, attempt: int, number: int) -> bool:
         """False when the attempt has ended without a word of this control file; its guardian answers at once."""
-        place, words = self._place(loads((folder / PLAN).read_bytes()).place), Words(folder)
+        place, words = self._place(plans.read(folder).place), Words(folder)
         give_up = time.monotonic() + ANSWERS_WITHIN_S
         while time.monotonic() < give_up:
             alive = place.is_alive(folder, attempt)  # before its words are read: who is dead writes no more

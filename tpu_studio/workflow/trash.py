@@ -16,9 +16,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import RunError
-from tpu_studio.wire.plan import loads
 from tpu_studio.wire.runfolder import PLAN
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -45,7 +45,7 @@ def listed(trash: Path) -> list[Deleted]:
 
 def _name(folder: Path) -> str:
     try:
-        return loads((folder / PLAN).read_bytes()).job.name
+        return plans.read(folder).job.name
     except (OSError, RunError):
         return folder.name  # damaged before it was deleted
 

@@ -24,12 +24,12 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, is_run_id
+from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.workflow.ports import Progress
 
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
 ENTRIES_AT_MOST = 50_000
 RATIO_AT_MOST, RATIO_FROM_BYTES = 200, 64_000_000
-_PLAN_BYTES = 16_000_000
 _LONGEST_PART = 255  # bytes, of a name in any file system
 _SPARE = 64 << 20
 _CHUNK = 1 << 20
@@ -132,7 +132,7 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
 
 def _plan(archive: zipfile.ZipFile, root: str, path: Path) -> bytes:
     entry = archive.getinfo(f"{root}{PLAN}")
-    if entry.file_size > _PLAN_BYTES:
+    if entry.file_size > PLAN_BYTES:
         raise RunError("zip-not-a-run", file=str(path))
     return archive.read(entry)
 

@@ -87,6 +87,12 @@ def opened(job: Job) -> None:
         told(lambda: data.train.batch(np.arange(min(4, len(data.train)))))
 
 
+def claims_size(data: bytes, width: int, height: int) -> bytes:
+    """A PNG that says it is of another size, with the checksum that goes with it."""
+    head = b"IHDR" + struct.pack(">II", width, height) + data[24:29]
+    return data[:12] + head + struct.pack(">I", zlib.crc32(head)) + data[33:]
+
+
 class Jobs(Base):
     """`.tpujob` files."""
 
@@ -224,11 +230,10 @@ class Pictures(Base):
             except BrokenImage as error:
                 assert error.why
 
-    def _sized(self, data: bytes, chance: random.Random) -> bytes:
-        """A PNG that says it is of another size, with the checksum that goes with it."""
+    @staticmethod
+    def _sized(data: bytes, chance: random.Random) -> bytes:
         sides = (0, 1, 8, 1000, 9000, 9459, 65_535, 2**31 - 1)
-        head = b"IHDR" + struct.pack(">II", chance.choice(sides), chance.choice(sides)) + data[24:29]
-        return data[:12] + head + struct.pack(">I", zlib.crc32(head)) + data[33:]
+        return claims_size(data, chance.choice(sides), chance.choice(sides))
 
 
 class Shards(Base):

@@ -106,6 +106,11 @@ ERRORS: dict[str, Entry] = {
         f"The system does not let us in. {DATA_UNTOUCHED}",
         "Check who may read it, or copy it to your own folder.",
     ),
+    "data-in-a-share": lambda f: Sentence(
+        f"{_path(f)} lies on another computer and was not opened",
+        f"Opening it would tell that computer that you ask, and on Windows who you are. {DATA_UNTOUCHED}",
+        "If you trust it, copy it to this computer, or connect the share as a folder of its own, and choose that.",
+    ),
     "data-loop": lambda f: Sentence(
         f"{_path(f)} leads back to itself",
         f"A link in the folder points to a folder above it. {DATA_UNTOUCHED}",

@@ -38,6 +38,18 @@ def _shape(f: Facts, name: str) -> str:
 
 ERRORS: dict[str, Entry] = {
     "model-file-missing": CHECKS["model-file-missing"],
+    "model-file-in-a-share": lambda f: Sentence(
+        f"{f.file(default='Your model file')} lies on another computer and was not opened",
+        "Opening it would tell that computer that you ask, and on Windows who you are. Nothing was charged, and nothing of it "
+        "was read.",
+        "If you trust it, copy it to this computer and choose the copy.",
+    ),
+    "model-file-too-large": lambda f: Sentence(
+        f"{f.file(default='Your model file')} is too large for a model file",
+        f"It has {f.bytes('size')}; a model is a page or two of Python, and {f.bytes('limit', '1 MB')} are read at most. "
+        f"{NOTHING_CHARGED}",
+        "Choose the file with build_model, and let it read what it needs from the data.",
+    ),
     "model-data-unknown": lambda f: Sentence(
         f"A model cannot be fitted to data of the kind “{f.text('kind', 'unknown')}”",
         NOTHING_CHARGED,

@@ -175,6 +175,12 @@ ERRORS: dict[str, Entry] = {
         "The file plan.json is damaged, so nothing can be done with the run here. Its other files are untouched.",
         "Put plan.json back from a copy of the folder. If it was on a rented machine, look at “What may cost money”.",
     ),
+    "plan-too-large": lambda f: Sentence(
+        f"The plan of this run would have {f.bytes('size')}",
+        f"Runs with plans of more than {f.bytes('limit', '16 MB')} could not be opened again. Nothing was started, and nothing "
+        "was charged.",
+        "Use a table with fewer columns: a plan describes each of them.",
+    ),
     "plan-missing": Sentence(
         "The plan of this run is missing",
         "plan.json is not in its folder any more. Its models, copies and curves are still there, and untouched.",

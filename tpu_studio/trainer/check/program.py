@@ -30,6 +30,7 @@ from typing import Any
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.check import compiling, lowered, lowering
 from tpu_studio.trainer.words import take_stdout
+from tpu_studio.wire import owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError, StudioError
 from tpu_studio.wire.plan import Plan
@@ -203,7 +204,7 @@ class _Check:
         from tpu_studio.trainer.parts import build_model
 
         if self.file is not None:
-            sha256 = hashlib.sha256(self.file.read_bytes()).hexdigest()
+            sha256 = hashlib.sha256(owncode.read(self.file) or b"").hexdigest()
             if sha256 != self.plan.consent:
                 return None, {"id": "model-no-consent", "facts": {"file": str(self.file)}}
         if self.file is not None:

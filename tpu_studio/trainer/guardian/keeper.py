@@ -21,13 +21,13 @@ from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.trainer.guardian.ending import Death, Ending, ending, may_restart
 from tpu_studio.trainer.guardian.logs import LogTap, readable
 from tpu_studio.trainer.guardian.side import Side
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.events import Event, decode, encode
 from tpu_studio.wire.limits import Limits, changed, limits_of, used_before
 from tpu_studio.wire.phases import Status
-from tpu_studio.wire.plan import loads
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import RunClock, latest_event_s
 from tpu_studio.wire.runfolder import PLAN, claim_file, ledger_file, result_folder, write_atomically
@@ -107,7 +107,7 @@ class Keeper:
             signal.signal(number, self._on_signal)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         try:
-            plan = loads((self._run / PLAN).read_bytes())
+            plan = plans.read(self._run)
         except (OSError, StudioError) as error:
             return self._close(_failed(Reason.PLAN_UNREADABLE, raw=str(error)))
         self._limits = limits_of(plan)

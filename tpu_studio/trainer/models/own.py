@@ -24,6 +24,7 @@ import numpy as np
 
 from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
+from tpu_studio.wire import owncode
 from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.secrets import without_secrets
@@ -130,9 +131,11 @@ def build(path: Path, consent: str, job: OwnJob, *, limit_s: float | None = None
 def read(path: Path, consent: str) -> bytes:
     """The bytes of a person's file, if they are the bytes that were agreed to."""
     try:
-        source = path.read_bytes()
+        source = owncode.read(path)
     except OSError as error:
         raise ModelError("model-file-missing", file=str(path), raw=str(error)) from error
+    if source is None:
+        raise ModelError("model-file-missing", file=str(path))
     sha256 = hashlib.sha256(source).hexdigest()
     if not consent or sha256 != consent:
         raise ModelError("model-no-consent", file=str(path), sha256=sha256, agreed=consent)

@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
 from tpu_studio.wire.limits import Limits, limits_of
@@ -163,7 +164,7 @@ class Driver:
         """A journal that was begun anew learns from the run folders: each plan, and the create calls without answer."""
         for folder in sorted((self.home / "runs").glob("*/")):
             try:
-                plan = loads((folder / PLAN).read_bytes())
+                plan = plans.read(folder)
                 state = self.state(folder.name)
             except (OSError, StudioError):
                 continue
@@ -209,7 +210,7 @@ class Driver:
     def _take_up(self, folder: Path) -> Watched:
         known = self._runs.get(folder.name)
         if known is None:
-            frozen = (folder / PLAN).read_bytes()
+            frozen = plans.frozen(folder)
             plan = loads(frozen)
             side = self.side_of(folder.name, plan)
             usage = usage_of(desk_events(folder))
@@ -229,8 +230,8 @@ class Driver:
         known = self._runs.get(folder.name)
         if known is not None and folder.is_dir():
             try:
-                there = (folder / PLAN).read_bytes()
-            except OSError:
+                there = plans.frozen(folder)
+            except (OSError, RunError):
                 there = b""
             if there != known.frozen:
                 _log.warning("run %s: its plan was damaged, and is put back", folder.name)

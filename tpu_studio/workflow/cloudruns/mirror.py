@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import send
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.runfolder import (
@@ -252,7 +253,7 @@ class Mirror:
         """
         if self.owns():
             return True
-        self._box.create(self.prefix + PLAN, (self.folder / PLAN).read_bytes())
+        self._box.create(self.prefix + PLAN, plans.frozen(self.folder))
         name, mine = self.prefix + OWNER, json.dumps(owner, sort_keys=True).encode() + b"\n"
         if self._box.create(name, mine):
             return True

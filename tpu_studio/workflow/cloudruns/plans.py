@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.job import parse
@@ -36,7 +37,7 @@ def any_plan(place: str) -> Plan:
 def is_damaged(folder: Path) -> bool:
     """Whether the plan is gone or no plan any more; one of a newer version of the app is not damaged."""
     try:
-        loads((folder / PLAN).read_bytes())
+        plans.read(folder)
     except RunError as error:
         return error.id == "plan-unreadable"
     except OSError:

@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from tpu_studio.planner.checks import NEEDS_JAX, refused_at
 from tpu_studio.planner.rented import start_s
 from tpu_studio.wire import controls
+from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, RunError, StudioError
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
@@ -72,7 +73,7 @@ class CloudVerbs:
         """
         self._refuse_taken_over(folder, _known_owner(folder))
         run = folder.name
-        state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
+        state, plan = self.driver.state(run), plans.read(folder)
         records = [one.record for one in action]
         machine = state.machine
         if machine is not None and machine.maybe_there and machine.accepted is not None:
@@ -91,7 +92,7 @@ class CloudVerbs:
         Raises RunError ``run-taken-over``, and what the cloud answers where that cannot be asked; nothing was changed.
         """
         self._refuse_taken_over(folder, _known_owner(folder))
-        plan = loads((folder / PLAN).read_bytes())
+        plan = plans.read(folder)
         now = self.check_ready(plan)
         try:
             self._refuse_taken_over(folder, self._mirror(folder).holder())
@@ -115,7 +116,7 @@ class CloudVerbs:
     def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
         """What the decisions about verbs need to know."""
         run = folder.name
-        state, plan = self.driver.state(run), loads((folder / PLAN).read_bytes())
+        state, plan = self.driver.state(run), plans.read(folder)
         limits, plain = limits_of(plan, controls.Controls(folder).read()), limits_of(plan)
         end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0
         return Seen(
@@ -182,7 +183,7 @@ class CloudVerbs:
         return folder
 
     def _mirror(self, folder: Path) -> Mirror:
-        side = self.driver.side_of(folder.name, loads((folder / PLAN).read_bytes()))
+        side = self.driver.side_of(folder.name, plans.read(folder))
         return Mirror(folder, desk.install_id(self._home), side.mailbox)
 
     def _refuse_taken_over(self, folder: Path, owner: Mapping[str, object]) -> None:
@@ -191,7 +192,7 @@ class CloudVerbs:
         if owner.get("install") in (None, desk.install_id(self._home)):
             return
         facts = {name: owner[name] for name in ("host", "t") if name in owner}
-        place, bucket = loads((folder / PLAN).read_bytes()).place, self.driver.state(folder.name).bucket
+        place, bucket = plans.read(folder).place, self.driver.state(folder.name).bucket
         raise RunError("run-taken-over", run=folder.name, place=place, bucket=bucket, **facts)
 
     def in_bucket(self, plan: Plan) -> list[str]:
@@ -231,6 +232,6 @@ def _known_owner(folder: Path) -> Mapping[str, object]:
 
 def _holds(folder: Path, frozen: bytes) -> bool:
     try:
-        return (folder / PLAN).read_bytes() == frozen
-    except OSError:
+        return plans.frozen(folder) == frozen
+    except (OSError, RunError):
         return False

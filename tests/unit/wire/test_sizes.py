@@ -1,0 +1,100 @@
+"""The same limits at every door: plans and model files of gigabytes are not read, shares are not opened."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.plans import plan
+from tpu_studio.data.paths import data_path
+from tpu_studio.domain.sentences import say
+from tpu_studio.viewmodels import ownfile
+from tpu_studio.wire import owncode
+from tpu_studio.wire import plan as plans
+from tpu_studio.wire.errors import DataError, ModelError, RunError, StudioError
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.runfolder import PLAN
+from tpu_studio.wire.sizes import MODEL_CODE_BYTES, PLAN_BYTES, TooLarge, read_at_most
+
+SHARES = (
+    r"\\host\share\model.py", "//host/share/model.py", r"\\?\UNC\host\share\model.py", r"/\host\share\model.py",
+    "smb://host/share/model.py", "file://host/share/model.py",
+)  # fmt: skip
+
+
+def huge(path: Path) -> Path:
+    with open(path, "wb") as file:
+        file.truncate(6 << 30)  # sparse
+    return path
+
+
+def test_no_more_is_read_than_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"12345")
+    assert read_at_most(path, 5) == b"12345"
+    with pytest.raises(TooLarge, match="5 bytes"):
+        read_at_most(path, 4)
+    os.mkfifo(tmp_path / "pipe")
+    for endless in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(TooLarge):
+            read_at_most(endless, 100)
+
+
+def test_a_plan_of_gigabytes_is_no_plan(tmp_path: Path) -> None:
+    huge(tmp_path / PLAN)
+    for door in (plans.read, plans.frozen):
+        with pytest.raises(RunError) as caught:
+            door(tmp_path)
+        assert caught.value.id == "plan-unreadable"
+
+
+def test_a_plan_that_could_not_be_read_again_is_not_written() -> None:
+    with pytest.raises(RunError) as caught:
+        plans.dumps(replace(plan(), data={"columns": ["x" * 1000] * (PLAN_BYTES // 1000)}))
+    assert caught.value.id == "plan-too-large"
+    assert "fewer columns" in say(caught.value).action
+
+
+DOORS = {
+    "window": lambda path: ownfile.read(path, None),
+    "all others": owncode.read,
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_model_file_of_gigabytes_is_told_by_its_size(tmp_path: Path, door: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        DOORS[door](huge(tmp_path / "model.py"))
+    assert caught.value.id == "model-file-too-large"
+    assert caught.value.facts["limit"] == MODEL_CODE_BYTES
+    assert "too large" in say(caught.value).title
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("share", SHARES)
+def test_a_model_file_in_a_share_is_not_even_looked_for(monkeypatch: pytest.MonkeyPatch, door: str, share: str) -> None:
+    monkeypatch.setattr(owncode, "os", None)  # nothing is asked of any system
+    with pytest.raises(ModelError) as caught:
+        DOORS[door](Path("/base", share))
+    assert caught.value.id == "model-file-in-a-share"
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_data_in_a_share_is_not_even_looked_for(share: str) -> None:
+    job = parse({"format": 1, "model": {"name": "mlp"}, "data": {"kind": "images", "path": share}}, base="/base")
+    with pytest.raises(DataError) as caught:
+        data_path(job)
+    assert caught.value.id == "data-in-a-share"
+
+
+def test_ordinary_paths_are_no_shares() -> None:
+    for path in ("/home/a/m.py", "m.py", "../x/m.py", r"a\b.py", "C:/x/m.py", "/x/y:z/a", "~/m.py", "/a//b"):
+        assert not owncode.in_a_share(path), path
+
+
+def test_the_sentences_say_what_to_do() -> None:
+    for error in (ModelError("model-file-in-a-share", file="//h/s/m.py"), DataError("data-in-a-share", path="//h/s")):
+        assert isinstance(error, StudioError) and "copy" in say(error).action
