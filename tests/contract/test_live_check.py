@@ -110,6 +110,20 @@ def hidden_by(armed: dict[str, str]) -> set[str]:
     return hidden
 
 
+@pytest.mark.parametrize("way", ["not-found-for-all", "denied-for-all"])
+def test_a_stop_works_only_where_an_account_without_rights_is_refused(
+    start_practice: Start, tmp_path: Path, way: str
+) -> None:
+    """Where everybody is told 404, a stopper that may delete nothing was taken for one that works: a TPU was rented."""
+    practice = start_practice(speed=SPEED)
+    practice.cloud.doubts.arm(f"absent-name-permission={way}")
+    asked: list[str] = []
+    outcome = check(prober_of(practice, tmp_path), True, 1.0, told=lambda step: asked.append(step.id))
+    assert next(one for one in outcome.seen if one.doubt == "task-oauth-delete").way is None
+    assert practice.cloud.db.list("tpu-operation") == []
+    assert "a machine" in asked and outcome.left == [] and things(practice) == []
+
+
 def test_only_free_reads_are_made_until_it_is_agreed(start_practice: Start, tmp_path: Path):
     practice = start_practice(speed=SPEED)
     prober = prober_of(practice, tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tpu_studio.cloud import errors
+from tpu_studio.cloud.doctor.names import NOBODY
 from tpu_studio.cloud.livecheck import reads, renting, writes
 from tpu_studio.cloud.livecheck.asking import Side
 from tpu_studio.cloud.livecheck.renting import Renting
@@ -45,7 +46,12 @@ class GoogleProber:
             ),
             Step(
                 "a task that fires", WRITE, ("task-oauth-delete", "task-404-retried"),
-                ("POST cloudtasks a task for now, that deletes a name never made", "GET it", "DELETE it"), SMALL_USD,
+                (
+                    "POST cloudtasks a task for now, that deletes a name never made", "GET it", "DELETE it",
+                    f"POST iam {NOBODY}, an account without rights, where it is not there (it stays)",
+                    "the same task as that account",
+                ),
+                SMALL_USD,
             ),
             Step(
                 "an upload given up", WRITE, ("missing-with-generation", "upload-statuses"),
