@@ -226,9 +226,7 @@ class PlanHolder(Holder):
         """To the account at the place of the plan; a notice leads back, for “New run” would begin anew."""
         shell = self._studio.shell
         place = "practice" if self.model.state.value.job["where.place"] == "practice" else "cloud"
-        if self._studio.account.state.value.place != place:
-            self._studio.account.show(place)
-        shell.go("account")
+        self._studio.open_account(place)
         shell.close_notice(self._kept)
         self._kept = shell.notify(
             "Your plan is kept",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,11 +85,16 @@ class MoneyWatch:
         self._runs_changed(self._studio.runs.state.value)
 
     def _account_changed(self, view: AccountView) -> None:
-        if view.place != "cloud" or view.checking:
+        if view.checking:
+            return
+        if view.place == "practice":
+            self._look_after((view.place, view.choices.bucket))
             return
         left = len(view.needed) - view.passed if view.rows else None
         self._studio.home_model.account_looked(left, [row.id for row in view.needed if row.state == "fail"])
-        seen = (view.who, view.choices, view.quota)  # plans go by the areas that were read just now
+        self._look_after((view.who, view.choices, view.quota))  # plans go by the areas that were read just now
+
+    def _look_after(self, seen: tuple[object, ...]) -> None:
         if seen != self._seen:
             self._seen = seen
             self.look()
@@ -145,7 +151,7 @@ def _rate(usd_per_hour: float | None) -> str:
 
 
 def _read(home: Path) -> tuple[CloudKnown, float | None]:
-    from tpu_studio.places.known import cloud_known
+    from tpu_studio.places.known import cloud_known, practice_is_bare
     from tpu_studio.viewmodels.home import lowest_usd_per_hour
 
-    return cloud_known(home), lowest_usd_per_hour()
+    return replace(cloud_known(home), practice_bare=practice_is_bare(home)), lowest_usd_per_hour()

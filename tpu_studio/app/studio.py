@@ -78,7 +78,7 @@ class Studio:
             self.settings,
             self.engine,
             Pages(
-                home=lambda: HomePage(self.home_model, self.shell),
+                home=self._home_page,
                 runs=self._runs_page,
                 settings=self._settings_page,
                 account=self._account_page,
@@ -99,7 +99,14 @@ class Studio:
     def account(self) -> AccountViewModel:
         from tpu_studio.viewmodels.account import AccountViewModel
 
-        return AccountViewModel(self.tasks)
+        def bare() -> bool:
+            from tpu_studio.places.known import practice_is_bare
+
+            return practice_is_bare(self.home)
+
+        model = AccountViewModel(self.tasks)
+        model.practice_is_bare = bare
+        return model
 
     @functools.cached_property
     def armed(self) -> ArmedViewModel:
@@ -241,6 +248,17 @@ class Studio:
         return [row.name for row in rows if row.place_id == place and (row.live or row.unproved)]
 
     # ------------------------------------------------------------------------------------------------------- pages
+
+    def _home_page(self) -> QWidget:
+        page = HomePage(self.home_model, self.shell)
+        page.open_account = self.open_account
+        return page
+
+    def open_account(self, place: str) -> None:
+        """The account page with the account at *place*: ``cloud`` or ``practice``."""
+        if self.account.state.value.place != place:
+            self.account.show(place)
+        self.shell.go("account")
 
     def _runs_page(self) -> QWidget:
         from tpu_studio.gui.runs.page import RunsPage

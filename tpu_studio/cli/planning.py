@@ -43,9 +43,37 @@ def plan(arguments: Arguments, output: Output) -> int:
         _write_report(made, arguments.report)
         output.say(f"The plan as a page: {arguments.report}")
     output.answer(plan_to_public_json(made), as_text(made))
+    if made.place in RENTED and not made.blocking and (next_step := account_words(made.place)):
+        output.say(next_step)
     if made.blocking:
         return BadInput.exit_code
     return 0 if made.fits else 1
+
+
+def account_words(place: str) -> str:
+    """What the account still needs before *place* lends a TPU, by what this computer knows of it; "" when nothing."""
+    from tpu_studio.places.known import cloud_known, practice_is_bare
+    from tpu_studio.wire.homes import home_folder
+
+    if place == "practice":
+        if not practice_is_bare(home_folder()):
+            return ""
+        return (
+            "Next: set the practice account up. It is a new one, in which nothing can start yet. Run “tpu-studio doctor "
+            "--on practice --project my-first-tpu --fix all”, or open the account page."
+        )
+    known = cloud_known(home_folder())
+    if not known.signed_in:
+        return (
+            "Next: sign in to Google. Nobody is signed in here, so this cannot start yet; planning needs no account. "
+            "Run “tpu-studio doctor --use-gcloud --project ID --fix all”, or open the account page."
+        )
+    if known.project and known.prepared:
+        return ""
+    return (
+        f"Next: set the account up. {'It has no place for results' if known.project else 'No project is chosen'} yet. "
+        f"Run “tpu-studio doctor --project {known.project or 'ID'} --fix all”, or open the account page."
+    )
 
 
 def _commands(services: Studio, made: Plan) -> str:

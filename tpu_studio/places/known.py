@@ -19,3 +19,15 @@ def cloud_known(home: Path) -> CloudKnown:
     usd = choices.monthly if choices.currency in ("", "USD") else None  # other money is not compared with dollars
     return CloudKnown(True, active.email, choices.project, bool(choices.bucket), usd, choices.region,
                       active.kind, active.until)  # fmt: skip
+
+
+def practice_is_bare(home: Path) -> bool:
+    """Whether the practice cloud of *home* is that of a person who has just signed up, and nothing is set up there."""
+    from tpu_studio.places import standing
+    from tpu_studio.practice.cloud import account_of
+    from tpu_studio.practice.settings import Settings, folder_of
+
+    if account_of(Settings(folder_of(home))) != "new":
+        return False
+    chosen = standing.choices_of("practice", standing.folder_of("practice", home))
+    return chosen is None or not chosen.bucket

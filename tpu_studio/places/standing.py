@@ -20,7 +20,7 @@ KEPT_S = 30 * 86_400.0
 
 def use_kept(place: str, home: Path, now: float | None = None) -> None:
     folder = folder_of(place, home)
-    choices = _choices(place, folder)
+    choices = choices_of(place, folder)
     if choices is None:
         use(place, {FILE: None})
         return
@@ -34,7 +34,7 @@ def folder_of(place: str, home: Path) -> Path:
     return home if place == "cloud" else home / "practice" / "account"
 
 
-def _choices(place: str, folder: Path) -> Choices | None:
+def choices_of(place: str, folder: Path) -> Choices | None:
     """Of who is signed in there, at the practice cloud else of its owner, with a project; None: nobody."""
     from tpu_studio.cloud.endpoints import Endpoints
     from tpu_studio.cloud.signin import secrets

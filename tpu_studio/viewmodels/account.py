@@ -49,6 +49,7 @@ class AccountViewModel(People):
         self._fixing = ""
         self._said, self._stop = "", False  # by the work that is under way; to it
         self._settling_since: float | None = None
+        self.practice_is_bare: Callable[[], bool] = lambda: False  # a new person's, in which nothing is set up
 
     def connect(self, makers: dict[str, Callable[[], AccountSide]]) -> None:
         """What makes a side by its place; making one may start the practice cloud, so it is done when first shown.
@@ -98,7 +99,9 @@ class AccountViewModel(People):
         asked = self._asked
         self._change(checking=True, problem=None)
 
-        def work() -> tuple[tuple[Person, ...], bool, bool, str, Choices]:
+        place = self.state.value.place
+
+        def work() -> tuple[tuple[Person, ...], bool, bool, str, Choices, bool]:
             active = side.signing.active()
             people = tuple(
                 Person(one.id, one.email, one.kind, active is not None and one.id == active.id, one.since, one.until)
@@ -107,15 +110,17 @@ class AccountViewModel(People):
             choices = side.choices.of(active.id if active else "")
             needs_client = side.own_client() is None
             where = side.secrets_where() if any(one.kind == "oauth" for one in people) else ""
-            return people, side.signing.offered() is not None, needs_client, where, choices
+            bare = place == "practice" and self.practice_is_bare()
+            return people, side.signing.offered() is not None, needs_client, where, choices, bare
 
-        def known(found: tuple[tuple[Person, ...], bool, bool, str, Choices]) -> None:
+        def known(found: tuple[tuple[Person, ...], bool, bool, str, Choices, bool]) -> None:
             if asked != self._asked:
                 return
-            people, offered, needs_client, where, choices = found
+            people, offered, needs_client, where, choices, bare = found
             self._change(
-                people=people, offers_gcloud=offered, needs_client=needs_client, secrets_where=where, choices=choices
-            )
+                people=people, offers_gcloud=offered, needs_client=needs_client, secrets_where=where, choices=choices,
+                bare=bare,
+            )  # fmt: skip
             if not self.state.value.signed_in:
                 self._results = {
                     id: Result(id, "waiting", {"after": "signed-in"}) for id in TITLES if id != "signed-in"

@@ -153,7 +153,8 @@ class Person:
 @dataclass(frozen=True)
 class AccountView:
     """*doing*: what the repair under way waits for. *signing_in*: the browser is open; *address*: to open by hand;
-    *asks_way*: the guide is asked for. *quota_done*: areas read, areas in all."""
+    *asks_way*: the guide is asked for. *quota_done*: areas read, areas in all. *bare*: the practice cloud is that of a
+    new person, who has set up nothing there."""
 
     place: str = "cloud"
     connected: bool = False
@@ -178,6 +179,7 @@ class AccountView:
     undo: str = ""
     doing: str = ""
     problem: Problem | None = None
+    bare: bool = False
 
     @property
     def signed_in(self) -> bool:
@@ -248,7 +250,8 @@ class AccountView:
 
 @dataclass(frozen=True)
 class WelcomeWords:
-    """What the page says before anybody has signed in. *facts*: three, title and text each."""
+    """What the page says before anybody has signed in. *second*: "" offers nothing else. *facts*: three, title and text
+    each."""
 
     title: str
     text: str
@@ -257,16 +260,20 @@ class WelcomeWords:
     facts: tuple[tuple[str, str], tuple[str, str], tuple[str, str]]
 
 
-def welcome_of(place: str) -> WelcomeWords:
+def welcome_of(place: str, bare: bool = False) -> WelcomeWords:
+    """*bare*: nothing is set up in a new person's practice account, so no practice run can start."""
     if place == "practice":
+        runs = "Practice runs start without any of it."
+        if bare:
+            runs = "This account is a new one: practice runs start once it is set up."
         return WelcomeWords(
             "Rehearse the way to a Google Cloud account",
             "Sign in at the practice cloud and go through every step that Google will ask for. Nothing leaves this "
             "computer.",
             "Sign in to practise…",
-            "Start a practice run",
+            "" if bare else "Plan a practice run",
             (
-                ("What it is for", "To know the steps before they are real. Practice runs start without any of it."),
+                ("What it is for", f"To know the steps before they are real. {runs}"),
                 ("What it costs", "Nothing. There is no account, no card and no bill."),
                 ("What comes then", "A project, billing, services, a bucket, quota: each by one press, as at Google."),
             ),

@@ -49,7 +49,8 @@ def this_computer() -> Computer:
 @dataclass(frozen=True)
 class CloudKnown:
     """What this computer remembers of the account at Google. *prepared*: a place for results was made, in *region*.
-    *kind*, *until*: how it is signed in, and when Google ends that by its own word, seconds since 1970; 0: no end."""
+    *kind*, *until*: how it is signed in, and when Google ends that by its own word, seconds since 1970; 0: no end.
+    *practice_bare*: the practice cloud is that of a new person, who has set up nothing there."""
 
     signed_in: bool = False
     email: str = ""
@@ -59,6 +60,7 @@ class CloudKnown:
     region: str = ""
     kind: str = ""
     until: float = 0.0
+    practice_bare: bool = False
 
 
 NEEDED = {
@@ -66,7 +68,7 @@ NEEDED = {
     "billing": "Turn billing on first",
     "services": "Turn Google's services on first",
     "permissions": "Get the permissions first",
-    "network": "Make a network first",
+    "network": "Make the network first",
     "bucket": "Make a place for results first",
     "runner": "Make the machine's account first",
     "outside-stop": "Set up the outside stop first",
@@ -104,6 +106,8 @@ class HomeView:
             return Way("circle-alert", "neutral", "Practice machines need Linux or a Mac", "", "")
         if self.engine.status in ("missing", "broken"):
             return Way("package", "neutral", "No sign-in · one-time setup first", "Rehearse a cloud run", "plan")
+        if self.known.practice_bare:
+            return Way("circle-alert", "neutral", "A new account · set it up first", "Set up the account", "account")
         return Way("circle-check", "ok", "Ready · no sign-in needed", "Rehearse a cloud run", "plan")
 
     @property

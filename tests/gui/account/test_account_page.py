@@ -255,6 +255,8 @@ def test_nobody_signed_in_sees_one_thing_to_do_what_it_is_for_and_what_it_costs(
 def test_before_signing_in_the_practice_cloud_is_one_press_away(qtbot: QtBot, page: AccountPage):
     press(qtbot, page.welcome.second)
     assert page.places.value == "practice" and "Rehearse" in page.welcome.heading.text()
+    press(qtbot, page.welcome.second)
+    assert page._shell.state.value.request.place == "practice"
     assert not any("nothing can be rented" in text.text() for text in page.findChildren(QLabel) if text.isVisible())
 
 

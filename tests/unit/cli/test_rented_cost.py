@@ -1,4 +1,4 @@
-"""`show` of a rented run: its cost, and the range where no record tells when a machine went."""
+"""`show` and `plan` of a rented run: its cost, its range, and what the account needs before it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from tests.unit.viewmodels.test_rented_words import ASKED, UNSEEN, plan_at, view
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.cli.keeping import _as_text, _part_lines, _parts
 from tpu_studio.cli.main import main
+from tpu_studio.places.reaching import PRACTICE_OWNER
+from tpu_studio.practice.main import Practice
+from tpu_studio.practice.settings import Settings
 from tpu_studio.wire.resources import resource_path
+from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.account.remembering import ChoicesFile
 
 
 @pytest.mark.parametrize(
@@ -56,3 +61,26 @@ def test_the_worst_case_stands_there_with_what_lowers_it(home: Path, capsys: pyt
     assert "At worst" in told and "--set limits.wait_hours=0.5" in told
     assert main(["plan", digits, "--on", "cloud", "--no-measure", "--set", "limits.wait_hours=0.5"]) == 0
     assert "--set limits.wait_hours" not in capsys.readouterr().out
+
+
+def test_a_plan_for_google_says_what_the_account_needs_first(home: Path, capsys: pytest.CaptureFixture[str]):
+    plan = ["plan", str(resource_path("examples/digits.tpujob")), "--no-measure", "--on"]
+    assert main([*plan, "cloud"]) == 0
+    assert "Next: sign in to Google." in capsys.readouterr().err
+    assert main([*plan, "practice"]) == 0
+    assert "Next:" not in capsys.readouterr().err
+
+
+def test_a_plan_for_a_new_practice_account_says_that_it_is_to_be_set_up_first(
+    home: Path, capsys: pytest.CaptureFixture[str]
+):
+    with Practice(Settings(home / "practice", new=True, machines=False)):
+        pass
+    plan = ["plan", str(resource_path("examples/digits.tpujob")), "--no-measure", "--on", "practice"]
+    assert main(plan) == 0
+    assert "doctor --on practice --project my-first-tpu --fix all" in capsys.readouterr().err
+    folder = home / "practice" / "account"
+    folder.mkdir(exist_ok=True)
+    ChoicesFile(folder).keep(PRACTICE_OWNER, Choices("my-first-tpu", "us-west4", "some-bucket"))
+    assert main(plan) == 0
+    assert "Next:" not in capsys.readouterr().err

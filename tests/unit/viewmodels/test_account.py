@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
+
 from tests.fakes.tasks import InlineTasks, LaterTasks
+from tpu_studio.domain.sentences.account import FIXES
 from tpu_studio.viewmodels.account import SETTLING_S, AccountViewModel
-from tpu_studio.viewmodels.accountview import AccountView, rows_of
+from tpu_studio.viewmodels.accountview import AccountView, rows_of, welcome_of
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.account.ports import BillingAccount, Choices, ProjectSeen, Result
 
@@ -108,8 +111,23 @@ OFF = Result("billing", "unknown", {"why": "service-disabled", "service": "cloud
 def test_a_row_that_a_switched_off_service_hides_offers_to_switch_it_on():
     rows = {one.id: one for one in (Result("project", "pass", {}), replace(OFF, fix="enable-services"))}
     view = AccountView(rows=rows_of(rows))
-    assert view.next_press == "Next: Turn them on."
+    assert view.next_press == "Next: Turn the services on."
     assert view.row_to_press is not None and view.row_to_press.id == "billing"
+
+
+@pytest.mark.parametrize("fix", FIXES)
+def test_every_next_press_names_what_it_is_about(fix: str):
+    view = AccountView(rows=rows_of({"bucket": Result("bucket", "fail", {}, fix=fix)}))
+    words = view.next_press.removeprefix("Next: ").rstrip(".").split()
+    assert len(words) >= 2 and not {"it", "them", "that", "more"} & {words[-1].lower(), words[1].lower()}, view.next_press
+
+
+def test_a_new_practice_account_offers_no_run_that_could_not_start():
+    for bare in (True, False):
+        words = welcome_of("practice", bare)
+        assert bool(words.second) is not bare
+        assert ("once it is set up" in words.facts[0][1]) is bare
+        assert ("start without any of it" in words.facts[0][1]) is not bare
 
 
 def test_what_was_switched_on_just_now_needs_no_press_and_is_looked_at_again_for_ten_minutes():
@@ -152,7 +170,7 @@ def test_a_repair_says_what_it_waits_for_and_can_be_stopped():
     assert during.next_press == "Working; nothing to press."
     after = model.state.value
     assert after.problem is not None and "stopped waiting" in after.problem.title
-    assert after.next_press == "Next: Make a bucket."
+    assert after.next_press == "Next: Make the bucket."
 
 
 def test_an_id_that_somebody_else_has_is_tried_with_other_letters():

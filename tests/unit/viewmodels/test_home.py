@@ -78,3 +78,10 @@ def test_the_shipped_examples_are_offered():
         for example in HomeViewModel(EngineViewModel(InlineTasks()), RunsViewModel(InlineTasks())).state.value.examples
     ]
     assert names == ["digits", "sign-digits", "diamonds", "shakespeare"]
+
+
+def test_a_new_practice_account_is_to_be_set_up_before_it_rehearses_a_run():
+    ready = HomeView(HERE, engine=EngineView(status="ready"))
+    assert (ready.practice.words, ready.practice.leads_to) == ("Ready · no sign-in needed", "plan")
+    bare = replace(ready, known=CloudKnown(practice_bare=True))
+    assert bare.practice.words == "A new account · set it up first" and bare.practice.leads_to == "account"

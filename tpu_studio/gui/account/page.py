@@ -309,7 +309,7 @@ class AccountPage(QWidget):
     def _rehearse(self) -> None:
         """Before signing in: at Google, to the practice cloud; there, to a practice run."""
         if self.model.state.value.place == "practice":
-            self._shell.go("home")
+            self._shell.new_run_at("practice")
         else:
             self.model.show("practice")
 

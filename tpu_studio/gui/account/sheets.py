@@ -149,7 +149,7 @@ def ask_alert(over: QWidget, model: AccountViewModel) -> Sheet:
         model.add_alert(float(amount.value()))
 
     sheet.answer("Not now", safe=True)
-    go = sheet.answer("Add alert", add, kind="primary")
+    go = sheet.answer("Add the alert", add, kind="primary")
     sheet.needs(amount, go)
     sheet.ask(amount, go)
     sheet.open()

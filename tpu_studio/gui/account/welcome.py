@@ -63,11 +63,12 @@ class Welcome(Card):
         self.body.addSpacing(px(8))
 
     def draw(self, view: AccountView) -> None:
-        said = welcome_of(view.place)
+        said = welcome_of(view.place, view.bare)
         self.heading.setText(said.title)
         self.text.setText(said.text)
         self.button.setText(said.button)
         self.second.setText(said.second)
+        self.second.setVisible(bool(said.second))
         for (head, told), (title, text) in zip(self._facts, said.facts, strict=True):
             head.setText(title)
             told.setText(text)

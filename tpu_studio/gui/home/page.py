@@ -6,6 +6,7 @@ It is the window's first picture, and runs are known only after that: what shows
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
@@ -55,6 +56,7 @@ class HomePage(QWidget):
             "Google Cloud TPU",
             "Train big models fast on real TPU chips. You set the most you want to spend first.",
         )
+        self.open_account: Callable[[str], None] = lambda place: shell.go("account")
         self.practice.pressed.connect(lambda: self._go("practice", model.state.value.practice))
         self.cloud.pressed.connect(lambda: self._go("cloud", model.state.value.cloud))
         ways = QHBoxLayout()
@@ -142,6 +144,8 @@ class HomePage(QWidget):
     def _go(self, place: str, way: Way) -> None:
         if way.leads_to == "plan":
             self._shell.new_run_at(place)
+        elif way.leads_to == "account":
+            self.open_account(place)
         else:
             self._shell.go(way.leads_to)
 

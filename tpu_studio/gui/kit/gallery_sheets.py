@@ -218,7 +218,7 @@ def rows() -> QWidget:
             request,
             icon="circle-x",
             tone="bad",
-            action="Write the request",
+            action="Write to the owner",
             blocking=True,
         )
     )
