@@ -59,8 +59,8 @@ def account_words(place: str) -> str:
         if not practice_is_bare(home_folder()):
             return ""
         return (
-            "Next: set the practice account up. It is a new one, in which nothing can start yet. Run “tpu-studio doctor "
-            "--on practice --project my-first-tpu --fix all”, or open the account page."
+            "Next: set the practice account up. It is a new one, in which nothing can start yet. Run "
+            "“tpu-studio doctor --on practice --project my-first-tpu --fix all”, or open the account page."
         )
     known = cloud_known(home_folder())
     if not known.signed_in:
