@@ -28,7 +28,7 @@ def allow(url: str) -> bool:
 def _visit(url: str) -> None:
     opener = build_opener(HTTPCookieProcessor(), ProxyHandler({}))
     with opener.open(url, timeout=30) as reply:
-        page = reply.read().decode()
+        url, page = reply.url, reply.read().decode()
     action = re.search(r'action="([^"]+)"', page)
     if action is None:
         return

@@ -8,6 +8,7 @@ import json
 import re
 import webbrowser
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib import parse
 
@@ -22,6 +23,8 @@ from tests.contract.conftest import Answer, Call, Start, caller
 from tests.fakes.consent import Person
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser
+from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.secrets import Session
 from tpu_studio.domain.sentences import say
 from tpu_studio.domain.sentences.signin import BLOCKED
 from tpu_studio.practice.main import Practice
@@ -232,6 +235,34 @@ def test_revoking_ends_the_refresh_token_and_its_access_token(practice: Practice
     assert call("POST", revoke, b"", token="", headers=FORM).body["error"] == "invalid_token"
     with pytest.raises(RefreshError):
         refresh(found)
+
+
+@pytest.mark.parametrize(("way", "alive"), [("", False), ("one-token", True)])
+def test_revoking_one_token_of_a_person_and_client_ends_the_others_unless_doubted(
+    practice: Practice, way: str, alive: bool
+):
+    if way:
+        practice.cloud.doubts.arm(f"revoke-whole-grant={way}")
+    first, second = our_sign_in(practice, Person()), our_sign_in(practice, Person())
+    assert first.refresh_token != second.refresh_token
+    browser.revoke(Endpoints.at(practice.url), first.refresh_token)
+    answer = ask_token(practice, grant_type="refresh_token", refresh_token=second.refresh_token)
+    assert answer.status == (200 if alive else 400)
+    browser.revoke(Endpoints.at(practice.url), first.refresh_token)  # invalid_token by now: it is revoked
+
+
+@pytest.mark.parametrize("way", ["", "revoke-whole-grant=one-token"])
+def test_signing_in_again_leaves_a_sign_in_that_works(practice: Practice, tmp_path: Path, way: str):
+    if way:
+        practice.cloud.doubts.arm(way)
+    accounts = Accounts(tmp_path, Endpoints.at(practice.url), Session)
+    for _ in range(2):
+        person = Person()
+        accounts.sign_in(OURS, person.open)
+        person.leave()
+        credentials = accounts.credentials()
+        refresh(credentials)
+        assert caller(practice)("GET", "/v1/projects", token=credentials.token).status == 200
 
 
 def test_tokeninfo_tells_scopes_and_whose_it_is(practice: Practice, sign_in: SignIn):

@@ -377,8 +377,8 @@ def test_a_cancelled_sign_in_ends_although_somebody_holds_its_port() -> None:
     held: list[socket.socket] = []
 
     def open_browser(url: str) -> bool:
-        target = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["redirect_uri"][0]
-        held.append(socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(target).port or 0), timeout=60))
+        target = urllib.parse.urlsplit(url)
+        held.append(socket.create_connection(("127.0.0.1", target.port or 0), timeout=60))
         return True
 
     with pytest.raises(SignedOut) as ended:

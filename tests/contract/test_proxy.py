@@ -51,11 +51,9 @@ def side_of(practice: Practice, endpoints: Endpoints = GOOGLE) -> CloudSide:
 
 
 def sign_in(practice: Practice) -> browser.Granted:
-    person = Person()
+    person = Person(instead=("https://accounts.google.com", practice.url))
     try:  # the browser has settings of its own; it is led to the practice cloud's page
-        return browser.sign_in(
-            CLIENT, GOOGLE, lambda url: person.open(url.replace("https://accounts.google.com", practice.url))
-        )
+        return browser.sign_in(CLIENT, GOOGLE, person.open)
     finally:
         person.leave()
 

@@ -14,13 +14,17 @@ class Person:
         account: Chosen on the page; "" = the one that the page suggests.
         untick: Scopes whose box this person unticks.
         cancels: Presses the other button.
+        instead: A beginning of addresses, and the one to which this browser goes for it.
 
     Attributes:
         pages: What was seen, as HTML.
     """
 
-    def __init__(self, account: str = "", untick: tuple[str, ...] = (), *, cancels: bool = False) -> None:
-        self.account, self.untick, self.cancels = account, untick, cancels
+    def __init__(
+        self, account: str = "", untick: tuple[str, ...] = (), *, cancels: bool = False,
+        instead: tuple[str, str] = ("", ""),
+    ) -> None:  # fmt: skip
+        self.account, self.untick, self.cancels, self.instead = account, untick, cancels, instead
         self.pages: list[str] = []
         self._thread: threading.Thread | None = None
 
@@ -34,6 +38,7 @@ class Person:
             self._thread.join(20)
 
     def visit(self, url: str) -> None:
+        url = address_behind(url).replace(*self.instead)
         status, page, location = _fetch(url)
         self.pages.append(page)
         if location:
@@ -49,6 +54,11 @@ class Person:
         self.pages.append(page)
         if location:
             self.pages.append(_fetch(location)[1])
+
+
+def address_behind(url: str) -> str:
+    """Where the page of the program's own leads that a browser is given at a sign-in; any other address is itself."""
+    return _fetch(url)[2] if "/go/" in url else url
 
 
 class _Form(HTMLParser):

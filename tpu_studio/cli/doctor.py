@@ -29,7 +29,7 @@ def doctor(arguments: Arguments, output: Output) -> int:
     side = accounts.practice_side(home) if arguments.on == "practice" else accounts.cloud_side(home)
     if arguments.sign_out:
         _sign_out(arguments, output, side)
-    _sign_in(arguments, side)
+    _sign_in(arguments, output, side)
     active = side.signing.active()
     seen: Doctor
     account = active.id if active else PRACTICE_OWNER if arguments.on == "practice" else ""
@@ -92,7 +92,7 @@ def _sign_out(arguments: Arguments, output: Output, side: Side) -> None:
         output.say(str(say(SignedOut("not-revoked", account=active.email))))
 
 
-def _sign_in(arguments: Arguments, side: Side) -> None:
+def _sign_in(arguments: Arguments, output: Output, side: Side) -> None:
     if arguments.use_gcloud:
         side.signing.add_gcloud()
     elif arguments.key:
@@ -107,7 +107,14 @@ def _sign_in(arguments: Arguments, side: Side) -> None:
                 raw="--sign-in needs the file of a sign-in client of your own (Google console, type “Desktop app”)",
                 help="tpu-studio doctor --help",
             )
-        side.signing.sign_in(client, side.open_browser)
+
+        def told(url: str, opened: bool) -> None:
+            if not opened and not output.is_terminal:
+                raise SignedOut("no-browser")
+            first = "Confirm in your browser." if opened else "No browser could be opened."
+            output.say(f"{first} The page, should you want to open it by hand on this computer: {url}")
+
+        side.signing.sign_in(client, side.open_browser, told=told)
 
 
 def _text(path: str) -> str:

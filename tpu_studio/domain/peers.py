@@ -103,35 +103,33 @@ def _written(end: Address, mapped: bool) -> str:
 # ------------------------------------------------------------------------------------------------ macOS and Windows
 
 
-def by_processes(pids: list[int] | None) -> bool | None:
-    """Whether one of *pids* is ours; None: no process is known to have the connection."""
+def by_processes(pids: list[int]) -> bool | None:
+    """Whether one of *pids* is ours; None: none of them tells whose it is."""
     import psutil
 
-    if pids is None:
-        return None
-    mine = psutil.Process().username()
+    mine, told = psutil.Process().username(), None
     for pid in pids:
         try:
             if psutil.Process(pid).username() == mine:
                 return True
+            told = False
         except psutil.Error:  # the system tells nobody but its owner
             continue
-    return False
+    return told
 
 
-def holders(peer: Address, here: Address) -> list[int] | None:
-    """Who has the connection, of all processes of this computer; None: none of them."""
+def holders(peer: Address, here: Address) -> list[int]:
+    """Who has the connection, of all processes of this computer."""
     import psutil
 
-    found = [one.pid for one in psutil.net_connections("tcp4") if (one.laddr, one.raddr) == (peer, here) and one.pid]
-    return found or None
+    return [one.pid for one in psutil.net_connections("tcp4") if (one.laddr, one.raddr) == (peer, here) and one.pid]
 
 
 _recent: list[int] = []  # processes that have come before, the last one first
 
 
-def own_holders(peer: Address, here: Address) -> list[int] | None:
-    """Who has the connection, of our own processes; []: none of them, so it is another user's."""
+def own_holders(peer: Address, here: Address) -> list[int]:
+    """Who has the connection, of the processes that let us see theirs: our own."""
     import psutil
 
     for pid in [*_recent, *(pid for pid in reversed(psutil.pids()) if pid not in _recent)]:

@@ -380,16 +380,24 @@ def _client(cloud: Cloud, form: dict[str, str]) -> str:
 
 
 def _revoke(cloud: Cloud, token: str) -> Reply:
-    """Of either kind; the other goes with it."""
-    record = cloud.db.get("token", token)
-    refresh = (record or {}).get("refresh") or token
-    found = cloud.db.delete("refresh", refresh) or record is not None
+    """Of either kind; the whole grant ends, of a person to the clients of a project."""
+    access = cloud.db.get("token", token)
+    refresh = (access or {}).get("refresh") or token
+    record = cloud.db.get("refresh", refresh)
+    if access is None and record is None:
+        return _json({"error": "invalid_token", "error_description": "Token expired or revoked"}, 400)
+    ended = {refresh}
+    if record is not None and not cloud.doubts.way("revoke-whole-grant"):
+        project = record["client"].partition("-")[0]
+        ended |= {name for name, one in cloud.db.list("refresh")
+                  if one["email"] == record["email"] and one["client"].partition("-")[0] == project}  # fmt: skip
+        cloud.db.delete("granted", f"{record['client']}/{record['email']}")
+    for name in ended:
+        cloud.db.delete("refresh", name)
     cloud.principals.revoke(token)
     for name, other in cloud.db.list("token"):
-        if other.get("refresh") == refresh:
+        if other.get("refresh") in ended:
             cloud.principals.revoke(name)
-    if not found:
-        return _json({"error": "invalid_token", "error_description": "Token expired or revoked"}, 400)
     return _json({})
 
 

@@ -19,7 +19,7 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import once
 from tpu_studio.cloud.signin import browser, gcloud
 from tpu_studio.cloud.signin.secrets import Secrets
-from tpu_studio.wire.errors import CloudUnclear, SignedOut
+from tpu_studio.wire.errors import NotReady, SignedOut, StudioError
 from tpu_studio.wire.runfolder import write_atomically
 
 SCOPE = browser.NEEDED
@@ -113,16 +113,33 @@ class Accounts:
         hint: str = "",
         told: Callable[[str, bool], None] | None = None,
     ) -> Account:
-        """Sign in in the browser, keep the refresh token, and make the account the active one."""
-        granted = browser.sign_in(client, self._endpoints, open_browser, cancelled=cancelled, hint=hint, told=told)
+        """Sign in in the browser, keep the refresh token, and make the account the active one.
+
+        What could not be kept is taken back at Google, and so is the token of an earlier sign-in by another project's
+        client. By the same client the earlier one is only forgotten: Google would end the new one with it.
+
+        Raises: see `browser.sign_in`; NotReady ``secret-not-kept``.
+        """
+        granted = browser.sign_in(
+            client, self._endpoints, open_browser, cancelled=cancelled, hint=hint, told=told,
+            keeps=lambda email: bool(self._earlier(f"oauth:{email or client.id}", client)),
+        )  # fmt: skip
         now = self._now()
         account = Account(
             f"oauth:{granted.email or client.id}", "oauth", granted.email, client.id,
             since=now, until=now + granted.lives_s if granted.lives_s else 0.0,
         )  # fmt: skip
-        self.secrets.put(f"refresh:{account.id}", granted.refresh_token)
-        self.secrets.put(f"client:{client.id}", client.secret)
-        return self._add(account)
+        before = next((one for one in self.all() if one.id == account.id), None)
+        earlier, same = self.secrets.get(f"refresh:{account.id}"), self._earlier(account.id, client)
+        try:
+            self._keep(account, client, granted.refresh_token, earlier)
+        except NotReady:
+            if not same:
+                browser.revoke_quietly(self._endpoints, granted.refresh_token)
+            raise
+        if before is not None and earlier and not same:
+            browser.revoke_quietly(self._endpoints, earlier)
+        return account if before is None or before.project == "" else replace(account, project=before.project)
 
     def add_gcloud(self, path: Path | None = None) -> Account:
         """Use gcloud's default credentials. Raises SignedOut ``gcloud-absent`` (facts: path)."""
@@ -155,7 +172,7 @@ class Accounts:
                     try:
                         browser.revoke(self._endpoints, token)
                         revoked = True
-                    except CloudUnclear:
+                    except StudioError:
                         revoked = False
                 self.secrets.forget(f"refresh:{gone.id}")
             kept = [one for one in accounts if one.id != id]
@@ -245,6 +262,26 @@ class Accounts:
         return credentials
 
     # ------------------------------------------------------------------------------------------------------- private
+
+    def _earlier(self, id: str, client: browser.Client) -> str:
+        """The token that account has, where Google would end it together with one that is granted to *client* now."""
+        before = next((one for one in self.all() if one.id == id), None)
+        if before is None or not browser.same_grant(before.client_id, client.id):
+            return ""
+        return self.secrets.get(f"refresh:{id}") or ""
+
+    def _keep(self, account: Account, client: browser.Client, token: str, earlier: str | None) -> None:
+        """Raises NotReady ``secret-not-kept``: all is as it was."""
+        self.secrets.put(f"client:{client.id}", client.secret)
+        self.secrets.put(f"refresh:{account.id}", token)
+        try:
+            self._add(account)
+        except OSError as error:
+            if earlier:
+                self.secrets.put(f"refresh:{account.id}", earlier)
+            else:
+                self.secrets.forget(f"refresh:{account.id}")
+            raise NotReady("secret-not-kept", where=str(self._file), raw=str(error)) from error
 
     def _add(self, account: Account) -> Account:
         with self._lock:

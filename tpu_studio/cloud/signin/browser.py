@@ -2,9 +2,14 @@
 
 The small server takes one answer on 127.0.0.1, checks *state*, shows a page that says "you can close this tab", and is
 gone. Nothing else may talk to it: other Host headers and other paths get 404. Browsers open connections ahead and say
-nothing on them, so one that is silent holds up nobody. The exchange is done here and not by a
-library, because the one that google-auth offers needs two process-wide environment variables to be told the scopes
-that were really granted, and cannot be cancelled.
+nothing on them, so one that is silent holds up nobody.
+
+The browser is given a page of that server which leads on to Google: whoever reads its command line (`ps` shows it to
+all users) finds neither *state* nor the challenge there, and is hung up on when he asks for them (`domain.peers`). A
+file that forwards would do the same, but a browser in a box of its own (snap, Flatpak) may not read it.
+
+The exchange is done here and not by a library, because the one that google-auth offers needs two process-wide
+environment variables to be told the scopes that were really granted, and cannot be cancelled.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import hashlib
 import hmac
 import html
 import json
+import logging
 import secrets
 import threading
 import time
@@ -25,15 +31,17 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import TIMEOUT, once, plain_session
+from tpu_studio.domain import peers
 from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.domain.sentences.signin import BLOCKED
-from tpu_studio.wire.errors import CloudUnclear, SignedOut
+from tpu_studio.wire.errors import SignedOut, StudioError
 
 SCOPES = (
     "openid",
     "https://www.googleapis.com/auth/userinfo.email",
     "https://www.googleapis.com/auth/cloud-platform",
 )
+_log = logging.getLogger(__name__)
 NEEDED = "https://www.googleapis.com/auth/cloud-platform"
 WAIT_S = 300.0
 _SILENT_S = 30.0
@@ -84,6 +92,7 @@ def sign_in(
     hint: str = "",
     wait_s: float = WAIT_S,
     told: Callable[[str, bool], None] | None = None,
+    keeps: Callable[[str], bool] = lambda email: False,
 ) -> Granted:
     """Open the browser, wait for the answer, exchange it.
 
@@ -93,10 +102,12 @@ def sign_in(
         hint: The account to offer first.
         told: Hears the address, and whether a browser opened it. Whoever listens can have it opened by hand, so it is
             waited for all the same.
+        keeps: Whether an earlier sign-in of that address lives by the same client: what is granted now is not taken
+            back then, for Google would end the earlier one with it (`revoke`).
 
     Raises:
         SignedOut: ``sign-in-cancelled``, ``sign-in-timeout``, ``sign-in-declined``, ``sign-in-blocked`` and
-            ``sign-in-refused`` (facts: error), ``no-browser`` (facts: url), ``scope-missing``, ``client-gone``.
+            ``sign-in-refused`` (facts: error), ``no-browser``, ``scope-missing``, ``client-gone``.
         CloudUnclear: ``network-down`` …
     """
     verifier = secrets.token_urlsafe(64)
@@ -114,12 +125,12 @@ def sign_in(
             "prompt": "consent",
             **({"login_hint": hint} if hint else {}),
         }
-        url = f"{endpoints.authorize}?{urlencode(query)}"
+        url = waiting.lead_to(f"{endpoints.authorize}?{urlencode(query)}")
         opened = open_browser(url)
         if told is not None:
             told(url, opened)
         elif not opened:
-            raise SignedOut("no-browser", url=url)
+            raise SignedOut("no-browser")
         answer = waiting.answer(cancelled, wait_s)
         if "error" in answer:
             raise refusal(answer["error"][:80])
@@ -136,7 +147,8 @@ def sign_in(
         )
     scopes = tuple(str(reply.get("scope", "")).split())
     if NEEDED not in scopes:
-        _revoke_quietly(endpoints, str(reply.get("refresh_token") or reply.get("access_token") or ""))
+        if not keeps(email_of(endpoints, str(reply["access_token"]))):
+            revoke_quietly(endpoints, str(reply.get("refresh_token") or reply["access_token"]))
         raise SignedOut("scope-missing", granted=list(scopes))
     if not reply.get("refresh_token"):
         raise SignedOut("sign-in-refused", error="no refresh token")
@@ -166,14 +178,28 @@ def email_of(endpoints: Endpoints, access_token: str) -> str:
 
 
 def revoke(endpoints: Endpoints, token: str) -> None:
-    """Tell Google that *token*, and what it stands for, is not valid any more. Raises CloudUnclear."""
+    """Tell Google that *token*, and what it stands for, is not valid any more.
+
+    Google answers 200, or 400 with an error code; ``invalid_token`` is one that was not valid before ("Revoking a
+    token", OAuth 2.0 for desktop apps). It is the whole grant that ends, of an address to the clients of a project:
+    every other refresh token of theirs, too (doubt ``revoke-whole-grant``).
+
+    Raises:
+        CloudUnclear, SignedOut …: any other answer, or none: it may be valid still.
+    """
 
     def ask() -> None:
         reply = plain_session().post(endpoints.revoke, data={"token": token}, timeout=TIMEOUT)
-        if reply.status_code >= 500:
+        if reply.status_code != 200 and not (reply.status_code == 400 and _oauth_error(reply) == "invalid_token"):
             raise errors.of_reply(reply.status_code, reply.content)
 
     once(ask)
+
+
+def same_grant(one: str, other: str) -> bool:
+    """Whether two clients are of one project (the number before the dash), so that Google ends what was granted to them
+    together."""
+    return one.partition("-")[0] == other.partition("-")[0]
 
 
 def _what_instead(text: str) -> str:
@@ -196,11 +222,19 @@ def _challenge(verifier: str) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
 
 
-def _revoke_quietly(endpoints: Endpoints, token: str) -> None:
+def revoke_quietly(endpoints: Endpoints, token: str) -> None:
+    """`revoke` of a token that nobody keeps: where Google takes no notice, it is lost all the same."""
     try:
         revoke(endpoints, token)
-    except CloudUnclear:
-        pass  # it is not kept anywhere and ends by itself
+    except StudioError as error:
+        _log.info("a token that is not kept could not be revoked: %s", error.id)
+
+
+def _oauth_error(reply: Any) -> str:
+    try:
+        return str(reply.json().get("error", ""))
+    except (ValueError, AttributeError):
+        return ""
 
 
 def _post(url: str, fields: dict[str, str]) -> dict[str, Any]:
@@ -242,6 +276,7 @@ class _Waiting:
             def log_message(self, format: str, *args: Any) -> None:
                 """Nothing: the address holds the code."""
 
+        self._leads_to, self._page, self._led = "", f"/go/{secrets.token_urlsafe(24)}", False
         self._server = _Server(0, Handler, _AT_ONCE)
         self._host = f"127.0.0.1:{self._server.server_port}"
         self.address = f"http://{self._host}/"
@@ -257,6 +292,11 @@ class _Waiting:
         self._server.hang_up()
         self._server.server_close()
 
+    def lead_to(self, url: str) -> str:
+        """The page of ours that leads to *url*."""
+        self._leads_to = url
+        return f"http://{self._host}{self._page}"
+
     def answer(self, cancelled: Callable[[], bool], wait_s: float) -> dict[str, str]:
         """``code`` or ``error``. Raises SignedOut ``sign-in-cancelled``, ``sign-in-timeout``."""
         until = time.monotonic() + wait_s
@@ -270,6 +310,8 @@ class _Waiting:
 
     def _take(self, request: LoopbackHandler) -> None:
         parts = urlsplit(request.path)
+        if self._leads_on(request, parts.path):
+            return
         fields = {name: values[0] for name, values in parse_qs(parts.query).items()}
         ours = (
             parts.path == "/"
@@ -296,6 +338,24 @@ class _Waiting:
             request.send_header(name, value)
         request.end_headers()
         request.wfile.write(page)
+
+
+    def _leads_on(self, request: LoopbackHandler, path: str) -> bool:
+        """Answer the request for the page that leads to Google. To whoever is not known as this person, once only: who
+        comes second may have been robbed of it, and sees that nothing is here."""
+        right = hmac.compare_digest(path.encode(), self._page.encode()) and request.headers.get("Host") == self._host
+        if not right or not self._leads_to:
+            return False
+        ours = peers.is_ours(request.client_address, request.connection.getsockname())
+        if ours is not True and self._led:
+            return False
+        self._led = True
+        request.send_response(303)
+        for name, value in (("Location", self._leads_to), ("Cache-Control", "no-store"), ("Content-Length", "0"),
+                            ("Referrer-Policy", "no-referrer")):  # fmt: skip
+            request.send_header(name, value)
+        request.end_headers()
+        return True
 
 
 _PAGE = (

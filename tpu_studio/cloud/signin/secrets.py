@@ -7,11 +7,16 @@ nothing. The private file protects as gcloud's own does, no better; the account 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -22,6 +27,7 @@ _TRUSTED = (
     "keyring.backends.Windows",
     "keyring.backends.kwallet",
 )
+_log = logging.getLogger(__name__)
 _LONGEST = 2_400  # characters: Windows' Credential Manager takes 2,560 bytes
 
 
@@ -64,7 +70,8 @@ class Session:
 
 
 class PrivateFile:
-    """One JSON file, 0600 in a folder that is 0700."""
+    """One JSON file, 0600 in a folder that is 0700. Whoever changes it holds a lock that all processes share; one that
+    is damaged is put aside before anything is written, so that nothing of it is lost."""
 
     where = "file"
 
@@ -75,45 +82,73 @@ class PrivateFile:
         return f"<secrets in {self.path}>"
 
     def put(self, name: str, secret: str) -> None:
-        with self._lock:
-            self._write({**self._read(), name: secret})
+        with self._changing() as held:
+            held[name] = secret
 
     def get(self, name: str) -> str | None:
         with self._lock:
-            return self._read().get(name)
+            try:
+                return self._read().get(name)
+            except (OSError, ValueError):
+                return None
 
     def forget(self, name: str) -> None:
-        with self._lock:
-            held = self._read()
-            if held.pop(name, None) is not None:
-                self._write(held)
+        if self.path.exists():
+            with self._changing() as held:
+                held.pop(name, None)
+
+    @contextmanager
+    def _changing(self) -> Iterator[dict[str, str]]:
+        """What is in it, to be changed. Raises NotReady ``secret-not-kept``."""
+        before = os.umask(0o077)
+        try:
+            with self._lock:
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                self.path.parent.chmod(0o700)
+                with open(self.path.with_suffix(".lock"), "ab") as lock:
+                    wait_for_lock(lock.fileno())
+                    held = self._whole()
+                    as_it_was = dict(held)
+                    yield held
+                    if held != as_it_was:
+                        write_atomically(self.path, json.dumps(held, sort_keys=True).encode())
+        except OSError as error:
+            raise NotReady("secret-not-kept", where=str(self.path), raw=str(error)) from error
+        finally:
+            os.umask(before)
+
+    def _whole(self) -> dict[str, str]:
+        """As `_read`; what is damaged is put aside, and it begins empty. Raises OSError."""
+        try:
+            return self._read()
+        except ValueError:
+            aside = self.path.with_name(f"{self.path.stem}.damaged-{time.time_ns()}{self.path.suffix}")
+            os.replace(self.path, aside)
+            _log.warning("%s is damaged and was put aside as %s", self.path, aside.name)
+            return {}
 
     def _read(self) -> dict[str, str]:
+        """Raises OSError: it can't be read now; ValueError: it is damaged."""
         try:
             self._close_to_others()
             held = json.loads(self.path.read_bytes())
-        except (OSError, ValueError, RecursionError):
+        except FileNotFoundError:
             return {}
-        return {str(name): str(value) for name, value in held.items()} if isinstance(held, dict) else {}
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+        if not isinstance(held, dict) or not all(isinstance(one, str) for one in held.values()):
+            raise ValueError("not one object of texts")
+        return dict(held)
 
     def _close_to_others(self) -> None:
-        """Rights that somebody widened are narrowed again. Raises OSError: then nothing is read."""
+        """Rights that somebody widened are narrowed again. Raises OSError; ValueError: it is a link."""
+        if self.path.is_symlink():
+            raise ValueError("a link")
         for path, rights in ((self.path.parent, 0o700), (self.path, 0o600)):
             if path.is_symlink():
                 raise OSError(f"{path} is a link")
             if path.stat().st_mode & 0o077:
                 path.chmod(rights)
-
-    def _write(self, held: dict[str, str]) -> None:
-        before = os.umask(0o077)
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.path.parent.chmod(0o700)
-            write_atomically(self.path, json.dumps(held, sort_keys=True).encode())
-        except OSError as error:
-            raise NotReady("secret-not-kept", where=str(self.path), raw=str(error)) from error
-        finally:
-            os.umask(before)
 
 
 class Keyring:

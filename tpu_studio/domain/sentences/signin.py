@@ -90,8 +90,9 @@ ERRORS: dict[str, Entry] = {
     ),
     "no-browser": lambda f: Sentence(
         "No browser could be opened",
-        f"The page to confirm would be {f.text('url', 'at Google')}. {_NOTHING}",
-        "Choose a browser in your system's settings, or use credentials that gcloud made.",
+        f"You sign in on a page of Google's, in a browser on this computer. {_NOTHING}",
+        "Choose a browser in your system's settings, sign in from a terminal or the window, which name a page to open by "
+        "hand, or use credentials that gcloud made.",
     ),
     "client-unreadable": lambda f: Sentence(
         "This is not the file of a desktop sign-in client",

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,13 +18,15 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 import requests
 
+from tests.fakes.consent import address_behind
+from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.endpoints import Endpoints
-from tpu_studio.cloud.signin import gcloud
+from tpu_studio.cloud.signin import browser, gcloud
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import NEEDED, SCOPES, Client
 from tpu_studio.cloud.signin.secrets import PrivateFile, Session
 from tpu_studio.domain.sentences import say
-from tpu_studio.wire.errors import SignedOut, StudioError
+from tpu_studio.wire.errors import NotReady, SignedOut, StudioError
 
 CLIENT = Client("client-1.apps", "client-secret-that-must-not-leak")
 REFRESH, ACCESS = "refresh-that-must-not-leak", "access-that-must-not-leak"
@@ -34,6 +39,7 @@ class Google:
         self.scopes = " ".join(SCOPES)
         self.answer: Callable[[str, str], dict[str, str]] = lambda code, state: {"code": code, "state": state}
         self.revoked: list[str] = []
+        self.revocation: tuple[int, dict[str, object]] = (200, {})
         self.challenge = ""
         self.refused: dict[str, str] | None = None
         self.more: dict[str, object] = {}
@@ -46,7 +52,7 @@ class Google:
                 given = {name: values[0] for name, values in fields.items()}
                 if self.path == "/revoke":
                     google.revoked.append(given["token"])
-                    return self.reply(200, {})
+                    return self.reply(*google.revocation)
                 if google.refused:
                     return self.reply(400, google.refused)
                 hashed = hashlib.sha256(given["code_verifier"].encode()).digest()
@@ -75,7 +81,7 @@ class Google:
         self._threads[0].start()
 
     def browse(self, url: str) -> bool:
-        query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        query = {name: values[0] for name, values in parse_qs(urlsplit(address_behind(url)).query).items()}
         self.challenge = query["code_challenge"]
         assert query["code_challenge_method"] == "S256"
 
@@ -166,7 +172,7 @@ def test_a_page_of_another_host_name_gets_nothing(accounts: Accounts, google: Go
     """DNS rebinding: the right port and state, but asked for under a name that is not ours."""
 
     def browse(url: str) -> bool:
-        query = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        query = {name: values[0] for name, values in parse_qs(urlsplit(address_behind(url)).query).items()}
         answer = f"{query['redirect_uri']}?code=x&state={query['state']}"
         google.seen.append(requests.get(answer, headers={"Host": "evil.example"}, timeout=60))
         return True
@@ -196,7 +202,157 @@ def test_what_the_token_endpoint_refuses_has_its_name(
 def test_without_a_browser_the_address_is_told(accounts: Accounts):
     with pytest.raises(SignedOut) as told:
         accounts.sign_in(CLIENT, lambda url: False)
-    assert told.value.id == "no-browser" and told.value.facts["url"].startswith("http")
+    assert told.value.id == "no-browser" and "open by hand" in say(told.value).action
+
+
+def test_what_a_browser_is_given_tells_nothing_of_the_sign_in(accounts: Accounts, google: Google):
+    """Every user sees the browser's command line."""
+    given: list[str] = []
+
+    def browse(url: str) -> bool:
+        given.append(url)
+        return google.browse(url)
+
+    accounts.sign_in(CLIENT, browse)
+    page = urlsplit(given[0])
+    assert (page.scheme, page.hostname, page.query) == ("http", "127.0.0.1", "")
+    assert re.fullmatch(r"/go/[\w-]{32}", page.path)
+
+
+def test_whoever_is_not_known_as_this_person_is_led_on_once(google: Google, monkeypatch: pytest.MonkeyPatch):
+    """Where the system tells of nobody who he is, two who ask for it show that one of them is somebody else."""
+    with browser._Waiting("s" * 43) as waiting:
+        page = waiting.lead_to("https://accounts.google.com/?state=x")
+
+        def ask(path: str = "", host: str = "") -> int:
+            headers = {"Host": host} if host else {}
+            return requests.get(page + path, headers=headers, allow_redirects=False, timeout=60).status_code
+
+        assert [ask(), ask(), ask("x"), ask(host="evil.example")] == [303, 303, 404, 404]
+        monkeypatch.setattr("tpu_studio.domain.peers.is_ours", lambda *_: None)
+        assert ask() == 404
+        waiting._led = False
+        assert [ask(), ask()] == [303, 404]
+
+
+ANSWERS: list[tuple[int, dict[str, object], bool]] = [
+    (200, {}, True),
+    (400, {"error": "invalid_token", "error_description": "Token expired or revoked"}, True),
+    (400, {"error": "invalid_request"}, False),
+    (403, {"error": "rate_limit"}, False),
+    (404, {}, False),
+    (429, {}, False),
+    (503, {}, False),
+]
+
+
+@pytest.mark.parametrize(("status", "tree", "revoked"), ANSWERS)
+def test_only_what_google_says_is_revoked_counts_as_revoked(
+    accounts: Accounts, google: Google, status: int, tree: dict[str, object], revoked: bool
+):
+    account = accounts.sign_in(CLIENT, google.browse)
+    google.revocation = (status, tree)
+    assert accounts.remove(account.id) is revoked
+    assert accounts.all() == () and google.revoked == [REFRESH]
+
+
+class Refuses(Session):
+    """A keyring that is locked for one kind of secret."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.kind = kind
+
+    def put(self, name: str, secret: str) -> None:
+        if name.startswith(self.kind):
+            raise NotReady("secret-not-kept", where="keyring")
+        super().put(name, secret)
+
+
+@pytest.mark.parametrize("kind", ["refresh:", "client:"])
+def test_what_could_not_be_kept_is_taken_back(google: Google, tmp_path: Path, kind: str):
+    accounts = Accounts(tmp_path, google.endpoints, lambda: Refuses(kind))
+    with pytest.raises(NotReady, match="secret-not-kept"):
+        accounts.sign_in(CLIENT, google.browse)
+    assert google.revoked == [REFRESH] and accounts.all() == ()
+
+
+def test_what_could_not_be_kept_ends_no_earlier_sign_in(google: Google, tmp_path: Path):
+    """Google would end both."""
+    held = Refuses("nothing")
+    accounts = Accounts(tmp_path, google.endpoints, lambda: held)
+    account = accounts.sign_in(CLIENT, google.browse)
+    held.kind, google.more = "refresh:", {"refresh_token": "a-second-one"}
+    with pytest.raises(NotReady, match="secret-not-kept"):
+        accounts.sign_in(CLIENT, google.browse)
+    google.scopes = "openid"
+    with pytest.raises(SignedOut, match="scope-missing"):
+        accounts.sign_in(CLIENT, google.browse)
+    assert google.revoked == [] and held.get(f"refresh:{account.id}") == REFRESH and accounts.active() == account
+
+
+def test_an_account_that_could_not_be_written_down_leaves_all_as_it_was(
+    google: Google, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    held = Session()
+    accounts = Accounts(tmp_path, google.endpoints, lambda: held)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(accounts, "_write", full)
+    with pytest.raises(NotReady, match="secret-not-kept"):
+        accounts.sign_in(CLIENT, google.browse)
+    assert google.revoked == [REFRESH] and held.get("refresh:oauth:ada@example.com") is None
+
+
+@pytest.mark.parametrize(("other", "revoked"), [("99-b.apps", [REFRESH]), ("client-2.apps", [])])
+def test_signing_in_again_ends_the_earlier_token_unless_google_would_end_the_new_one_with_it(
+    accounts: Accounts, google: Google, other: str, revoked: list[str]
+):
+    accounts.sign_in(CLIENT, google.browse)
+    google.more = {"refresh_token": "a-second-one"}
+    accounts.sign_in(Client(other, CLIENT.secret), google.browse)
+    assert google.revoked == revoked and accounts.credentials().refresh_token == "a-second-one"
+
+
+def test_a_damaged_file_of_secrets_is_put_aside_before_it_is_written(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    kept = PrivateFile(tmp_path / "private" / "secrets.json")
+    for damage in (b'{"refresh:a": "1//0a", "ref', b"\xff", b"[1]", b'{"a": {"b": 1}}', b"[" * 100_000):
+        kept.path.parent.mkdir(exist_ok=True)
+        kept.path.write_bytes(damage)
+        assert kept.get("refresh:a") is None and kept.path.read_bytes() == damage
+        kept.put("refresh:b", "1//0b")
+        (aside,) = kept.path.parent.glob("secrets.damaged-*.json")
+        assert aside.read_bytes() == damage and stat.S_IMODE(aside.stat().st_mode) == 0o600
+        assert kept.get("refresh:b") == "1//0b" and "put aside" in caplog.text
+        aside.unlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_in_place_of_the_secrets_is_put_aside_too(tmp_path: Path):
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text('{"refresh:a": "x"}')
+    kept = PrivateFile(tmp_path / "private" / "secrets.json")
+    kept.path.parent.mkdir()
+    kept.path.symlink_to(elsewhere)
+    assert kept.get("refresh:a") is None
+    kept.put("refresh:b", "y")
+    (aside,) = kept.path.parent.glob("secrets.damaged-*.json")
+    assert aside.readlink() == elsewhere and elsewhere.read_text() == '{"refresh:a": "x"}'
+    assert not kept.path.is_symlink() and kept.get("refresh:b") == "y"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file locks here")
+def test_two_programs_that_keep_secrets_at_once_lose_none(tmp_path: Path):
+    path = tmp_path / "private" / "secrets.json"
+    program = (
+        "import sys; from pathlib import Path; from tpu_studio.cloud.signin.secrets import PrivateFile\n"
+        "for n in range(30): PrivateFile(Path(sys.argv[1])).put(f'{sys.argv[2]}{n}', 'x')"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", program, str(path), name]) for name in "ab"]
+    assert [one.wait(PATIENCE_S) for one in both] == [0, 0]
+    assert len(json.loads(path.read_text())) == 60
 
 
 def test_secrets_do_not_show_in_a_repr(accounts: Accounts, google: Google):
