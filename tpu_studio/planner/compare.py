@@ -17,6 +17,7 @@ from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.checks import refused_at
 from tpu_studio.planner.estimate import Estimate, plus
+from tpu_studio.planner.installing import environment_s
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire.job import Job
@@ -229,7 +230,7 @@ def _gpu(cloud: Drawn) -> Way | None:
         expected = work.flops * resolved.batch / (peak * 1e12 * share)
         around, start = assumed.GPU_AROUND, assumed.GPU_STEP_S
         step = plus(Range(expected / around.low, expected, expected / around.high), start)
-        setup = plus(plus(rented.BOOT_S, rented.ENVIRONMENT_S), rented.COMPILE_S)
+        setup = plus(plus(rented.BOOT_S, environment_s("jax")), rented.COMPILE_S)
         time = plus(setup, plus(step.scaled(resolved.steps), rented.SAVE_S))
         ways.append(Way("gpu", str(gpu["id"]), "on-demand", time, time.scaled(usd / 3600), f"one {gpu['name']}"))
     return min(ways, key=lambda way: way.burden_usd, default=None)

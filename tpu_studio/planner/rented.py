@@ -31,6 +31,7 @@ from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, learned, plus
+from tpu_studio.planner.installing import environment_s
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.throughput import Throughput, Workload
@@ -44,7 +45,6 @@ HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody kn
 # What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
 COMPILER_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
 BOOT_S = Range(90.0, 180.0, 420.0)  # from the node's creation to the guardian's first word
-ENVIRONMENT_S = Range(30.0, 90.0, 240.0)  # framework installed on the machine
 COMPILE_S = Range(10.0, 30.0, 120.0)
 SAVE_S = Range(5.0, 15.0, 60.0)
 PRACTICE_SETUP_S = Range(4.0, 10.0, 40.0)  # a practice machine is a process on this computer
@@ -213,7 +213,8 @@ def estimate(
     workload = workload_of(resolved, work, rented)
     answer = _throughput(workload)
     assert answer.step_time_s is not None
-    modelled = {"step_s": answer.step_time_s, "setup_s": ENVIRONMENT_S, "compile_s": COMPILE_S}
+    installing = environment_s(str(resolved.values["training.framework"]))
+    modelled = {"step_s": answer.step_time_s, "setup_s": installing, "compile_s": COMPILE_S}
     traits = traits_of(resolved, work, rented.devices, workload, mine)
     lesson = mine.runs.correct("step_s", traits, answer.step_time_s)
     if lesson:
@@ -312,7 +313,7 @@ def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload |
 
 def start_s(place: str) -> float:
     """Seconds from a machine's creation to its first step, at best."""
-    return PRACTICE_SETUP_S.low if place == "practice" else BOOT_S.low + ENVIRONMENT_S.low + COMPILE_S.low
+    return PRACTICE_SETUP_S.low if place == "practice" else BOOT_S.low + environment_s("jax").low + COMPILE_S.low
 
 
 def usd_of(hours: float, usd_per_hour: float) -> float:
