@@ -67,6 +67,8 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "task-name-reuse": ({}, {"verb": "extend"}),
     "task-actas": ({}, _HUNG),
     "stopper-permissions": ({}, _HUNG),
+    "queue-policy": ({}, _HUNG, {"verb": "extend"}),
+    "compute-condition": (_COMPUTE,),
     "provisioning-delete": (
         {"hours": 0.2, "wait_hours": 0.3, "speed": 240.0, "faults": (("submit", "provisioning-stalls:seconds=14400"),)},
     ),

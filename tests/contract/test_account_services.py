@@ -69,8 +69,9 @@ def test_a_missing_permission_is_missing_in_the_test_and_in_the_call(start_pract
 def test_a_policy_is_changed_only_from_its_latest_reading(practice: Practice):
     binding = {"role": "roles/viewer", "members": ["user:new@practice.example"]}
     with google_client(practice, "cloudresourcemanager.v3") as api:
-        read = api.projects().getIamPolicy(resource=PROJECT, body={}).execute()
-        policy = {"bindings": [*read["bindings"], binding], "etag": read["etag"]}
+        asked = {"options": {"requestedPolicyVersion": 3}}  # a ready account's has a grant with a condition
+        read = api.projects().getIamPolicy(resource=PROJECT, body=asked).execute()
+        policy = {"version": 3, "bindings": [*read["bindings"], binding], "etag": read["etag"]}
         written = api.projects().setIamPolicy(resource=PROJECT, body={"policy": policy}).execute()
         with pytest.raises(HttpError) as late:
             api.projects().setIamPolicy(resource=PROJECT, body={"policy": policy}).execute()

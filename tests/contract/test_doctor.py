@@ -204,7 +204,8 @@ def test_the_request_to_the_owner_has_the_accounts_that_the_person_may_not_make(
     text = doctor_of(practice).request_text(Choices(settings.project, settings.region), ["tpu.nodes.create"])
     for account in ("tpu-studio-runner", "tpu-studio-stopper"):
         assert f"gcloud iam service-accounts create {account} --project=practice-project" in text
-    assert "--permissions=tpu.nodes.delete,tpu.nodes.get,compute.instances.delete" in text
+    assert "--permissions=tpu.nodes.delete,tpu.nodes.get\n" in text
+    assert text.count("gcloud iam roles create tpuStudioMachines") == 1
     assert f"{settings.stopper} --project=practice-project --member=serviceAccount:{settings.runner}" in text
     queue = "gcloud tasks queues create tpu-studio --project=practice-project --location=us-west4"
     assert f"{queue} --max-attempts=5 --min-backoff=30s --max-backoff=300s" in text.splitlines()

@@ -174,7 +174,8 @@ def test_the_predefined_roles_are_google_s(call: Call):
 
 def test_the_roles_of_an_account_that_is_ready_are_those_that_the_program_makes(practice: Practice):
     for name, permissions in (
-        ("tpuStudioRunner", names.RUNNER_PERMISSIONS), ("tpuStudioStopper", names.STOPPER_PERMISSIONS)
+        (names.RUNNER_ROLE, names.RUNNER_PERMISSIONS), (names.STOPPER_ROLE, names.STOPPER_PERMISSIONS),
+        (names.MACHINES_ROLE, names.MACHINES_PERMISSIONS), (names.QUEUE_ROLE, names.QUEUE_PERMISSIONS),
     ):  # fmt: skip
         role = practice.cloud.db.get("role", f"projects/{PROJECT}/roles/{name}") or {}
         assert role["includedPermissions"] == list(permissions)

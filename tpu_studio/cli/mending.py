@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 KNOWN = (
     "enable-services", "make-network", "make-bucket", "make-runner", "make-queue", "use-area", "link-billing",
-    "make-alert",
+    "make-alert", "narrow-runner", "narrow-stops",
 )  # fmt: skip
 
 

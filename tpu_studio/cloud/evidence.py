@@ -10,11 +10,12 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tpu_studio.cloud.doctor import policies
+from tpu_studio.cloud.doctor import names, policies
 from tpu_studio.cloud.doctor.names import NOBODY
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.cloud.stops import TaskStops
+from tpu_studio.domain.grants import is_own_machines
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.gate import GONE, Account, Evidence
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -50,6 +51,8 @@ class CloudStopRights:
         except CloudRefused as error:
             queue, why, facts = "", error.id, dict(error.facts)
         policy = self._policy()
+        if queue:
+            self._admit(queue, policy)
         runner = self._account(self._runner, policy, NEEDED[ref.backend])
         stopper = self._account(self._stopper, policy, NEEDED[ref.backend]) if self._stopper else None
         return Evidence(queue, runner, stopper, why, facts)
@@ -136,12 +139,30 @@ class CloudStopRights:
         if policy is None:
             return Account(email, "unknown", "unreadable")
         conditional = False
-        for role, condition in _roles(policy, f"serviceAccount:{email}"):
+        for role, condition in policies.held_by(policy, f"serviceAccount:{email}"):
             if permission in self._permissions(role):
-                if not condition:
+                if not condition or (permission == NEEDED["compute"] and is_own_machines(condition)):
                     return Account(email, "yes")
                 conditional = True
         return Account(email, "no", "conditional") if conditional else Account(email, "unknown", "no-grant")
+
+    def _admit(self, queue: str, policy: policies.Policy | None) -> None:
+        """Let the machines' account move its stops in *queue*, which may have been made for this launch, unless it may
+        by the project's policy. Where that is refused, the stops of before the create stand: the machine says that it
+        could not move them (notice `outside-stops-kept`)."""
+        member = f"serviceAccount:{self._runner}"
+        held = {one for role in _plain(policy or {}, member) for one in self._permissions(role)}
+        if held.issuperset(names.QUEUE_PERMISSIONS):
+            return
+        role = f"projects/{self._project}/roles/{names.QUEUE_ROLE}"
+        try:
+            there = policies.of_queue(self._tasks, queue)
+            if policies.added(there, {role: member}):
+                self._tasks.post(f"/v2/{queue}:setIamPolicy", {"policy": {**there, "version": policies.VERSION}})
+        except CloudRefused as error:
+            if error.id in ("permission-missing", "not-found", "bad-request", "precondition", "exists"):
+                return
+            raise
 
     def _permissions(self, role: str) -> frozenset[str]:
         """Of a role; none where it may not be looked into, is switched off or deleted."""
@@ -155,8 +176,6 @@ class CloudStopRights:
         return frozenset() if off else frozenset(seen.get("includedPermissions") or ())
 
 
-def _roles(policy: policies.Policy, member: str) -> Iterator[tuple[str, bool]]:
-    """Roles that *member* was granted by name, each with whether there is a condition to it."""
-    for binding in policy.get("bindings") or ():
-        if member in (binding.get("members") or ()):
-            yield str(binding.get("role", "")), bool(binding.get("condition"))
+def _plain(policy: Mapping[str, Any], member: str) -> Iterator[str]:
+    """Roles that *member* was granted by name and without a condition."""
+    return (role for role, condition in policies.held_by(policy, member) if not condition)

@@ -20,6 +20,7 @@ from tpu_studio.practice.compute_operations import HOME, ComputeOperations
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.partial import part_of
 from tpu_studio.practice.routing import Request, Router
+from tpu_studio.practice.server import about
 
 Record = dict[str, Any]
 
@@ -33,13 +34,6 @@ _PAGE = 500
 _TERM = re.compile(
     r"\(?\s*(?P<field>[\w.-]+)\s*(?P<op>!=|=|:|\beq\b|\bne\b)\s*(?P<value>\"[^\"]*\"|'[^']*'|[^\s()]+)\s*\)?"
 )
-
-
-def prepare(cloud: Cloud) -> None:
-    """The runner may delete its own machine here, too."""
-    if cloud.settings.ready:
-        runner = f"serviceAccount:{cloud.settings.runner}"
-        cloud.principals.grant(f"projects/{cloud.settings.project}", "roles/compute.instanceAdmin.v1", runner)
 
 
 def install(router: Router, cloud: Cloud) -> None:
@@ -180,7 +174,8 @@ def install(router: Router, cloud: Cloud) -> None:
             text = "Required 'compute.instances.testIamPermissions' permission for the instance"
             raise GoogleError(403, "PERMISSION_DENIED", text, reason="forbidden")
         asked = request.json().get("permissions", [])
-        granted = [one for one in asked if cloud.principals.may(request.principal, one, on)]
+        seen = about(cloud, request)
+        granted = [one for one in asked if cloud.principals.may(request.principal, one, on, about=seen)]
         return {"permissions": granted} if granted else {}
 
     @router.route(

@@ -8,6 +8,7 @@ import re
 import secrets
 from typing import Any
 
+from tpu_studio.domain.grants import OWN_MACHINES
 from tpu_studio.practice import jwt, orgpolicy, policies, roles
 from tpu_studio.practice.clock import parse_duration
 from tpu_studio.practice.cloud import Cloud
@@ -20,12 +21,13 @@ from tpu_studio.practice.server import require
 
 _IAM = "iam.googleapis.com"
 _MANAGED = "iam.managed.disableServiceAccountCreation"
-_OF_RUNNER = (
-    "tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "cloudtasks.queues.get", "cloudtasks.tasks.create",
-    "cloudtasks.tasks.get", "cloudtasks.tasks.list", "cloudtasks.tasks.delete", "compute.instances.get",
-    "compute.instances.list", "compute.instances.delete",
+_OF_RUNNER = ("tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "compute.instances.list")
+_OF_STOPS = ("tpu.nodes.delete", "tpu.nodes.get")
+_OF_MACHINES = ("compute.instances.get", "compute.instances.delete")
+_OF_QUEUE = (
+    "cloudtasks.queues.get", "cloudtasks.tasks.create", "cloudtasks.tasks.get", "cloudtasks.tasks.list",
+    "cloudtasks.tasks.delete",
 )  # fmt: skip
-_OF_STOPS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
 
 
 def install(router: Router, cloud: Cloud) -> None:
@@ -262,22 +264,32 @@ def prepare(cloud: Cloud) -> None:
         make_account(cloud, settings.project, settings.runner, displayName="TPU Studio runner")
         runner = f"serviceAccount:{settings.runner}"  # which sets the later outside stops as itself
         cloud.principals.grant(f"serviceAccounts/{settings.runner}", "roles/iam.serviceAccountUser", runner)
-        _make_role(cloud, "tpuStudioRunner", "TPU Studio runner", _OF_RUNNER, settings.runner)
+        project = f"projects/{settings.project}"
+        cloud.principals.grant(project, _role(cloud, "tpuStudioRunner", "TPU Studio runner", _OF_RUNNER), runner)
+        cloud.principals.grant(project, _of_machines(cloud), runner, OWN_MACHINES)
+        queue = f"queues/{project}/locations/{settings.region}/queues/{settings.queue}"
+        cloud.principals.grant(queue, _role(cloud, "tpuStudioQueue", "TPU Studio queue", _OF_QUEUE), runner)
         _prepare_stopper(cloud)
 
 
-def _make_role(cloud: Cloud, id: str, title: str, permissions: tuple[str, ...], email: str) -> None:
+def _role(cloud: Cloud, id: str, title: str, permissions: tuple[str, ...]) -> str:
     name = f"projects/{cloud.settings.project}/roles/{id}"
     role = {"name": name, "title": title, "stage": "GA", "etag": "BwYAAAAAAAE=",
             "includedPermissions": list(permissions)}  # fmt: skip
     cloud.db.put("role", name, role)
-    cloud.principals.grant(f"projects/{cloud.settings.project}", name, f"serviceAccount:{email}")
+    return name
+
+
+def _of_machines(cloud: Cloud) -> str:
+    return _role(cloud, "tpuStudioMachines", "TPU Studio machines", _OF_MACHINES)
 
 
 def _prepare_stopper(cloud: Cloud) -> None:
     settings = cloud.settings
     make_account(cloud, settings.project, settings.stopper, displayName="TPU Studio stops")
-    _make_role(cloud, "tpuStudioStopper", "TPU Studio stops", _OF_STOPS, settings.stopper)
+    project, member = f"projects/{settings.project}", f"serviceAccount:{settings.stopper}"
+    cloud.principals.grant(project, _role(cloud, "tpuStudioStopper", "TPU Studio stops", _OF_STOPS), member)
+    cloud.principals.grant(project, _of_machines(cloud), member, OWN_MACHINES)
     user = f"serviceAccount:{settings.runner}"
     cloud.principals.grant(f"serviceAccounts/{settings.stopper}", "roles/iam.serviceAccountUser", user)
     cloud.db.put("practice", "stopper", {"at": cloud.clock.now()})

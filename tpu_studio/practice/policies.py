@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.practice.clock import parse_rfc3339
+from tpu_studio.practice.conditions import NOTHING, NotUnderstood, Target, holds
 from tpu_studio.practice.errors import GoogleError
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ Policy = dict[str, Any]
 
 CONDITIONAL = 3  # the version that policies with conditions need
 _CUT = "_withcond_"
-_TIME = re.compile(r"""\s*request\.time\s*(<|>)=?\s*timestamp\(\s*["']([^"']+)["']\s*\)\s*""")
 _SLOW = {"minutes": 420.0, "at-once": 0.0}  # the doubt iam-lag
 
 
@@ -80,17 +78,15 @@ def key(binding: Policy, member: str) -> str:
     return f"{binding.get('role')} {member} {condition}"
 
 
-def satisfied(binding: Policy, now: float) -> bool:
-    """Whether the condition of *binding* holds at *now* (practice time). Times are understood, nothing else."""
+def satisfied(binding: Policy, now: float, about: Target = NOTHING) -> bool:
+    """Whether the condition of *binding* holds for *about* at *now* (practice time); one that is not understood here
+    (`conditions`) never does."""
     if not (condition := binding.get("condition")):
         return True
-    if (told := _TIME.fullmatch(str(condition.get("expression", "")))) is None:
-        return False
     try:
-        at = parse_rfc3339(told[2])
-    except ValueError:
+        return holds(str(condition.get("expression", "")), about, now)
+    except NotUnderstood:
         return False
-    return now < at if told[1] == "<" else now > at
 
 
 def _cut(binding: Policy) -> Policy:

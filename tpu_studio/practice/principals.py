@@ -8,12 +8,13 @@ an owner of a project is no exception.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tpu_studio.practice import policies
 from tpu_studio.practice.clock import Clock
+from tpu_studio.practice.conditions import NOTHING, Target
 from tpu_studio.practice.faults import Faults
 from tpu_studio.practice.roles import ROLES
 from tpu_studio.practice.state import Database
@@ -47,7 +48,7 @@ class Principal:
 
 class Principals:
     """Policies are stored under the resource's name: ``projects/P``, ``buckets/B``, ``serviceAccounts/EMAIL``,
-    ``billingAccounts/A``.
+    ``billingAccounts/A``, ``queues/`` and a queue's full name.
 
     Attributes:
         owner_token: New at each start: who has read an old one, at a port that was the server's once, gains nothing.
@@ -116,13 +117,15 @@ class Principals:
         self._db.put("policy", resource, stored)
         return stored
 
-    def grant(self, resource: str, role: str, member: str) -> None:
+    def grant(self, resource: str, role: str, member: str, condition: Mapping[str, str] | None = None) -> None:
+        under = {"condition": dict(condition)} if condition else {}
         with self._db.transaction():
             policy = self.policy(resource)
-            plain = (one for one in policy["bindings"] if one["role"] == role and not one.get("condition"))
-            binding = next(plain, None)
+            same = (one for one in policy["bindings"] if one["role"] == role and one.get("condition") == condition)
+            binding = next(same, None)
             if binding is None:
-                policy["bindings"].append({"role": role, "members": [member]})
+                policy["bindings"].append({"role": role, "members": [member], **under})
+                policy |= {"version": policies.CONDITIONAL} if under else {}
             elif member not in binding["members"]:
                 binding["members"].append(member)
             self.set_policy(resource, policy)
@@ -142,8 +145,9 @@ class Principals:
         rests = own.get("deleted") or own.get("stage") == "DISABLED"
         return frozenset(() if rests else own.get("includedPermissions", ()))
 
-    def may(self, who: Principal, permission: str, *resources: str) -> bool:
-        """Whether a policy of one of *resources* grants it, and no fault takes it away."""
+    def may(self, who: Principal, permission: str, *resources: str, about: Target = NOTHING) -> bool:
+        """Whether a policy of one of *resources* grants it, and no fault takes it away. *about*: what grants with a
+        condition are held against."""
         if who.kind == "user":
             missing = self._faults.armed("permission-missing")
             if missing is not None and missing["permission"] == permission:
@@ -156,7 +160,7 @@ class Principals:
             return False
         return any(
             permission in self.permissions(binding["role"])
-            and policies.satisfied(binding, self._clock.now())
+            and policies.satisfied(binding, self._clock.now(), about)
             and self._is_of(who, self._known(resource, binding))
             for resource in resources
             for binding in self.policy(resource).get("bindings", [])

@@ -134,10 +134,11 @@ _TERMS: dict[str, Any] = {
 """Words: udx/wp-stateless#190."""
 
 
-def need_project(cloud: Cloud, request: Request, permission: str = "") -> dict[str, Any]:
-    """The record of the project in the path. Raises GoogleError 403: the caller lacks *permission* there."""
+def need_project(cloud: Cloud, request: Request, permission: str = "", *more: str) -> dict[str, Any]:
+    """The record of the project in the path. Raises GoogleError 403: the caller lacks *permission* there and on each of
+    *more*."""
     if permission:
-        require(cloud, request, permission)
+        require(cloud, request, permission, *more)
     return cloud.db.get("project", request.match["project"]) or {}
 
 

@@ -29,6 +29,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.practice import consumers
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.conditions import NOTHING, Target, target
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
 from tpu_studio.practice.routing import Reply, Request, Route, Router
@@ -279,7 +280,7 @@ def require(cloud: Cloud, request: Request, permission: str, *more: str) -> None
     resources = [f"projects/{request.match.get('project', request.match.get('home', ''))}", *more]
     if "bucket" in request.match:
         resources.append(f"buckets/{request.match['bucket']}")
-    if cloud.principals.may(request.principal, permission, *resources):
+    if cloud.principals.may(request.principal, permission, *resources, about=about(cloud, request)):
         return
     scopes = request.principal.scopes
     if "https://www.googleapis.com/auth/cloud-platform" not in scopes and not permission.startswith("storage."):
@@ -296,6 +297,12 @@ def require(cloud: Cloud, request: Request, permission: str, *more: str) -> None
     info = error_info("IAM_PERMISSION_DENIED", "iam.googleapis.com", permission=permission, resource=target)
     message = f"Permission '{permission}' denied on '{target}' (or it may not exist)."
     raise GoogleError(403, "PERMISSION_DENIED", message, [info])
+
+
+def about(cloud: Cloud, request: Request) -> Target:
+    """What conditions of grants see of what *request* is about."""
+    seen = target(request.match)
+    return NOTHING if seen.name and cloud.doubts.way("compute-condition") else seen
 
 
 class _Body(io.RawIOBase):

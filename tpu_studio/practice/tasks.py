@@ -15,13 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from tpu_studio.domain.regions import with_cloud_tasks
-from tpu_studio.practice import iam
+from tpu_studio.practice import iam, policies
 from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, bad_request, error_info
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.principals import CLOUD_PLATFORM
-from tpu_studio.practice.resourcemanager import need_project
+from tpu_studio.practice.resourcemanager import change_policy, need_project
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.practice.server import require
 from tpu_studio.practice.task_sender import OVER, RETRY, Sender, end
@@ -98,6 +98,7 @@ def install(router: Router, cloud: Cloud) -> None:
         name = _queue(cloud, request, "cloudtasks.queues.delete")["name"]
         with cloud.db.transaction():
             cloud.db.delete("queue", name)
+            cloud.db.delete("policy", f"queues/{name}")
             cloud.db.put("queue-gone", name, {"at": cloud.clock.now()})
             for task_name, _ in cloud.db.list("task", f"{name}/tasks/"):
                 cloud.db.delete("task", task_name)
@@ -117,6 +118,29 @@ def install(router: Router, cloud: Cloud) -> None:
                 record["state"] = "PAUSED" if verb == "pause" else "RUNNING"
             cloud.db.put("queue", record["name"], record)
         return record
+
+    @router.route("POST", rf"{queue}:getIamPolicy", schema="cloudtasks.v2:GetIamPolicyRequest", service=service)
+    def get_policy(request: Request) -> dict[str, Any]:
+        name = _queue(cloud, request, "cloudtasks.queues.getIamPolicy")["name"]
+        asked = request.json().get("options", {}).get("requestedPolicyVersion")
+        return policies.shown(cloud.principals.policy(f"queues/{name}"), asked)
+
+    @router.route("POST", rf"{queue}:setIamPolicy", schema="cloudtasks.v2:SetIamPolicyRequest", service=service)
+    def set_policy(request: Request) -> dict[str, Any]:
+        """Without conditions: queues are not among what accepts them (iam/docs/resource-types-with-policies)."""
+        name = _queue(cloud, request, "cloudtasks.queues.setIamPolicy")["name"]
+        wanted = request.json().get("policy", {})
+        if policies.has_conditions(wanted):
+            raise GoogleError(400, "INVALID_ARGUMENT", "Conditions are not supported on this resource.")
+        return change_policy(cloud, f"queues/{name}", wanted)
+
+    @router.route("POST", rf"{queue}:testIamPermissions", schema="cloudtasks.v2:TestIamPermissionsRequest",
+                  service=service)  # fmt: skip
+    def test_permissions(request: Request) -> dict[str, Any]:
+        on = (f"projects/{request.match['project']}", *_policy_of(cloud, request))
+        asked = request.json().get("permissions", [])
+        granted = [one for one in asked if cloud.principals.may(request.principal, one, *on)]
+        return {"permissions": granted} if granted else {}
 
     @router.route("GET", rf"{queue}/tasks", service=service)
     def list_tasks(request: Request) -> dict[str, Any]:
@@ -273,11 +297,20 @@ def _location(project: dict[str, Any], region: str) -> dict[str, Any]:
 
 
 def _parent(cloud: Cloud, request: Request, permission: str) -> str:
-    project = need_project(cloud, request, permission)
+    """Granted on the project, or on the queue that is meant by its own policy."""
+    project = need_project(cloud, request, permission, *_policy_of(cloud, request))
     if request.match["location"] not in REGIONS:
         raise GoogleError(400, "INVALID_ARGUMENT", f"'{request.match['location']}' is not a valid location for Cloud "
                           "Tasks. Use ListLocations to list valid locations.")
     return f"projects/{project['projectId']}/locations/{request.match['location']}"
+
+
+def _policy_of(cloud: Cloud, request: Request) -> tuple[str, ...]:
+    """Under which the policy of the queue is kept that a request is about; none where the doubt says it is ignored."""
+    if "queue" not in request.match or cloud.doubts.way("queue-policy"):
+        return ()
+    place = f"projects/{request.match['project']}/locations/{request.match['location']}"
+    return (f"queues/{_name(cloud, place + '/')}queues/{request.match['queue']}",)
 
 
 def _name(cloud: Cloud, name: str) -> str:
@@ -310,7 +343,7 @@ def _full(cloud: Cloud, request: Request, view: str) -> bool:
     if view != "FULL":
         return False
     if not cloud.doubts.way("task-fullview"):
-        require(cloud, request, "cloudtasks.tasks.fullView")
+        require(cloud, request, "cloudtasks.tasks.fullView", *_policy_of(cloud, request))
     return True
 
 

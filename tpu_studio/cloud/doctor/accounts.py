@@ -26,8 +26,10 @@ def runner(apis: Apis, choices: Choices) -> Result:
     if there.get("disabled"):
         missing.append("the account is switched off")
     all_too = all(has(of_project, one, member) for one in names.RUNNER_ROLES_TOO)
-    if not (all_too or _has_role(apis, of_project, choices, names.RUNNER_ROLE, names.RUNNER_PERMISSIONS, member)):
-        missing.append(names.RUNNER_ROLE)
+    held = _Held(apis, of_project, choices, member)
+    if not all_too:
+        missing += held.lacks(names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
+        missing += held.lacks_machines(names.RUNNER_ROLE)
     if choices.bucket:
         of_bucket = policies.of_bucket(apis.storage, choices.bucket)
         if not any(has(of_bucket, one, member) for one in (names.BUCKET_ROLE, *names.BUCKET_ROLES_TOO)):
@@ -36,6 +38,8 @@ def runner(apis: Apis, choices: Choices) -> Result:
         missing.append(names.ACT_AS_ROLE)
     if missing:
         return Result("runner", "fail", {"runner": address, "missing": missing}, fix="make-runner")
+    if held.more_than(names.RUNNER_ROLE, names.RUNNER_PERMISSIONS):  # made by an earlier version: it works
+        return Result("runner", "optional", {"runner": address, "wide": True}, fix="narrow-runner")
     return Result("runner", "pass", {"runner": address})
 
 
@@ -55,23 +59,50 @@ def outside_stop(apis: Apis, choices: Choices) -> Result:
         return Result("outside-stop", "fail", {**facts, "state": seen.get("state")}, fix="make-queue")
     if not choices.stopper:  # set up before it had an account of its own, or on another computer: it works
         return Result("outside-stop", "optional", facts, fix="make-queue", undo=True)
-    if missing := _stopper_lacks(apis, choices):
+    of_project = policies.of_project(apis.resources, choices.project)
+    held = _Held(apis, of_project, choices, f"serviceAccount:{stopper_address(choices)}")
+    missing = _stopper_lacks(apis, choices, held) + _runner_lacks_queue(apis, choices, of_project, queue)
+    if missing:
         return Result("outside-stop", "fail", {**facts, "missing": missing}, fix="make-queue")
+    if held.more_than(names.STOPPER_ROLE, names.STOPPER_PERMISSIONS):
+        return Result("outside-stop", "optional", {**facts, "wide": True}, fix="narrow-stops")
     return Result("outside-stop", "pass", facts)
 
 
-def _stopper_lacks(apis: Apis, choices: Choices) -> list[str]:
+def _runner_lacks_queue(apis: Apis, choices: Choices, of_project: Policy, queue: str) -> list[str]:
+    """Whether the machines' account may not move its stops in *queue*. Nothing while it is not there (its own row says
+    that), nor where the queue's policy may not be read."""
+    address = runner_address(choices)
+    if _account(apis, account_path(choices, address)) is None:
+        return []
+    member = f"serviceAccount:{address}"
+    of_all = _Held(apis, of_project, choices, member)
+    if any(has(of_project, one, member) for one in names.QUEUE_ROLES_TOO) or not of_all.lacks(
+        names.RUNNER_ROLE, names.QUEUE_PERMISSIONS
+    ):
+        return []
+    try:
+        of_queue = policies.of_queue(apis.tasks, queue)
+    except CloudRefused as error:
+        if error.id != "permission-missing":
+            raise
+        return []
+    if any(has(of_queue, one, member) for one in names.QUEUE_ROLES_TOO):
+        return []
+    return _Held(apis, of_queue, choices, member).lacks(names.QUEUE_ROLE, names.QUEUE_PERMISSIONS)
+
+
+def _stopper_lacks(apis: Apis, choices: Choices, held: _Held) -> list[str]:
     """What the account of the outside stops needs and has not; its name where it is not there at all."""
-    address = stopper_address(choices)
-    path, member = account_path(choices, address), f"serviceAccount:{address}"
+    path = account_path(choices, stopper_address(choices))
     there = _account(apis, path)
     if there is None:
         return [names.STOPPER]
     missing = ["the account is switched off"] if there.get("disabled") else []
-    of_project = policies.of_project(apis.resources, choices.project)
-    too = all(has(of_project, one, member) for one in names.STOPPER_ROLES_TOO)
-    if not (too or _has_role(apis, of_project, choices, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS, member)):
-        missing.append(names.STOPPER_ROLE)
+    of_project = held.policy
+    if not all(has(of_project, one, held.member) for one in names.STOPPER_ROLES_TOO):
+        missing += held.lacks(names.STOPPER_ROLE, names.STOPPER_PERMISSIONS)
+        missing += held.lacks_machines(names.STOPPER_ROLE)
     mine = refused(apis.iam, path, [names.ACT_AS])
     member_runner = f"serviceAccount:{runner_address(choices)}"
     if mine or not _acts(policies.of_account(apis.iam, path), of_project, member_runner):
@@ -92,17 +123,52 @@ def _acts(of_account: Policy, of_project: Policy, member: str) -> bool:
     return has(of_account, names.ACT_AS_ROLE, member) or has(of_project, names.ACT_AS_ROLE, member)
 
 
-def _has_role(
-    apis: Apis, of_project: Policy, choices: Choices, role: str, permissions: Sequence[str], member: str
-) -> bool:
-    """Whether *member* has our custom role, and that role is whole: somebody may have edited or deleted it."""
-    name = f"projects/{choices.project}/roles/{role}"
-    if not has(of_project, name, member):
-        return False
-    try:
-        seen = apis.iam.get(f"/v1/{name}")
-    except CloudRefused as error:
-        return error.id != "not-found"  # one that may not be looked into: the launch's own proof will tell
-    if seen.get("deleted") or seen.get("stage") == "DISABLED":
-        return False
-    return set(permissions) <= set(seen.get("includedPermissions") or ())
+class _Held:
+    """Which of our custom roles *member* holds by *policy*, and whether they are whole: somebody may have edited or
+    deleted one."""
+
+    def __init__(self, apis: Apis, policy: Policy, choices: Choices, member: str) -> None:
+        self.policy, self.member = policy, member
+        self._apis, self._project = apis, choices.project
+        self._seen: dict[str, frozenset[str] | None] = {}
+
+    def lacks(self, role: str, permissions: Sequence[str]) -> list[str]:
+        """[*role*] where it is not held, or holds less than *permissions*."""
+        if not has(self.policy, self._name(role), self.member):
+            return [role]
+        return [role] if not self._holds(role, permissions) else []
+
+    def lacks_machines(self, wide: str) -> list[str]:
+        """Whether it may not delete our machines of Compute Engine, be it by *wide*, the role of an earlier version."""
+        if not self.lacks(wide, names.MACHINES_PERMISSIONS[-1:]):
+            return []
+        role = names.MACHINES_ROLE
+        granted = policies.has_for_own_machines(self.policy, self._name(role), self.member)
+        return [] if granted and self._holds(role, names.MACHINES_PERMISSIONS) else [role]
+
+    def more_than(self, role: str, permissions: Sequence[str]) -> bool:
+        """Whether *role* is held and gives more than *permissions*."""
+        held = self._permissions(role) if has(self.policy, self._name(role), self.member) else None
+        return held is not None and not held <= set(permissions)
+
+    def _name(self, role: str) -> str:
+        return f"projects/{self._project}/roles/{role}"
+
+    def _holds(self, role: str, permissions: Sequence[str]) -> bool:
+        """Also where it may not be looked into: the launch's own proof will tell."""
+        held = self._permissions(role)
+        return held is None or set(permissions) <= held
+
+    def _permissions(self, role: str) -> frozenset[str] | None:
+        if role not in self._seen:
+            self._seen[role] = self._look(role)
+        return self._seen[role]
+
+    def _look(self, role: str) -> frozenset[str] | None:
+        """Empty where it was deleted or switched off; None where it may not be looked into."""
+        try:
+            seen = self._apis.iam.get(f"/v1/{self._name(role)}")
+        except CloudRefused as error:
+            return frozenset() if error.id == "not-found" else None
+        off = seen.get("deleted") or seen.get("stage") == "DISABLED"
+        return frozenset(() if off else seen.get("includedPermissions") or ())

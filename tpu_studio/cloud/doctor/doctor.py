@@ -267,6 +267,8 @@ class GoogleDoctor:
             "make-bucket": lambda now: self._new_bucket(repairs, now),
             "make-runner": repairs.make_runner,
             "make-queue": repairs.make_stops,
+            "narrow-runner": repairs.make_runner,
+            "narrow-stops": repairs.make_stops,
             "use-area": self._with_area,
         }
         what = "a service that was switched on just now does not work everywhere yet"
@@ -306,7 +308,7 @@ class GoogleDoctor:
 
     def request_text(self, choices: Choices, missing: Sequence[str]) -> str:
         seen = [self._checked(id, choices) for id in ("runner", "outside-stop")]
-        lacking = [one.id for one in seen if one.state in ("fail", "optional")]
+        lacking = [one.id for one in seen if one.state in ("fail", "optional") and not one.facts.get("wide")]
         return request(choices, self._who() or "me", missing, lacking, str(seen[1].facts.get("queue", "")))
 
     # ------------------------------------------------------------------------------------------ projects, money, quota

@@ -73,7 +73,14 @@ SET_UP = {
     ),
     "make-bucket": ("storage.buckets.create", "storage.buckets.list"),
     "make-runner": _ACCOUNT,
-    "make-queue": ("cloudtasks.queues.create", "cloudtasks.queues.get", "cloudtasks.queues.update", *_ACCOUNT),
+    "make-queue": (
+        "cloudtasks.queues.create",
+        "cloudtasks.queues.get",
+        "cloudtasks.queues.update",
+        "cloudtasks.queues.getIamPolicy",
+        "cloudtasks.queues.setIamPolicy",
+        *_ACCOUNT,
+    ),
 }
 """Needed on the project by each repair, and only while it has something to do."""
 
@@ -93,26 +100,29 @@ ROLE_FOR = {
 """The role that a missing permission is asked for with, by its beginning; the first that fits counts."""
 
 RUNNER_ROLE = "tpuStudioRunner"
-RUNNER_PERMISSIONS = (
-    "tpu.nodes.get",
-    "tpu.nodes.delete",
-    "tpu.operations.get",
+RUNNER_PERMISSIONS = ("tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "compute.instances.list")
+"""What the machine may do in the whole project, for TPUs give conditions nothing to go by: look at TPUs and delete
+them. To ask what it may do to its own instance takes ``compute.instances.list`` (iam-methods.json)."""
+
+MACHINES_ROLE = "tpuStudioMachines"
+MACHINES_PERMISSIONS = ("compute.instances.get", "compute.instances.delete")
+"""What the machine and the stops may do to machines of Compute Engine, under `grants.OWN_MACHINES`: to ours only."""
+
+QUEUE_ROLE = "tpuStudioQueue"
+QUEUE_PERMISSIONS = (
     "cloudtasks.queues.get",
     "cloudtasks.tasks.create",
     "cloudtasks.tasks.get",
     "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
-    "compute.instances.get",
-    "compute.instances.list",
-    "compute.instances.delete",
 )
-"""What the machine may do: look at itself, delete itself, and move its own outside stops. Nothing else. To ask what it
-may do to its own instance takes ``compute.instances.list`` (iam-methods.json); of its project, nothing."""
+"""What moving its own outside stops takes: granted on our queue, by its own policy, and nowhere else."""
 
 STOPPER_ROLE = "tpuStudioStopper"
-STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get", "compute.instances.delete")
-"""What a stop from outside may do. Its account is not the machines', so that a grant that one of them loses, or never
-had, leaves the other net whole."""
+STOPPER_PERMISSIONS = ("tpu.nodes.delete", "tpu.nodes.get")
+"""What a stop from outside may do in the whole project. Its account is not the machines', so that a grant that one of
+them loses, or never had, leaves the other net whole."""
+QUEUE_ROLES_TOO = ("roles/cloudtasks.admin", "roles/cloudtasks.editor")
 STOPPER_ROLES_TOO = ("roles/tpu.admin", "roles/compute.instanceAdmin.v1")
 RUNNER_ROLES_TOO = ("roles/tpu.admin", "roles/cloudtasks.admin", "roles/compute.instanceAdmin.v1")
 """Together they hold all of that and more: good as well, where somebody else granted them."""

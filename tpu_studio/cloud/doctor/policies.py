@@ -6,17 +6,19 @@ that was lost (409, 412: two people at once) is read and tried again; what was g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from tpu_studio.cloud.doctor.waiting import Waiting, not_known_yet
 from tpu_studio.cloud.session import Api, segment
+from tpu_studio.domain.grants import OWN_MACHINES, is_own_machines
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 
 VERSION = 3
 _RACES = 8
 Policy = dict[str, Any]
 Grants = Mapping[str, Any]
+Condition = Mapping[str, str] | None
 
 
 def of_project(api: Api, project: str) -> Policy:
@@ -34,12 +36,26 @@ def of_bucket(api: Api, bucket: str) -> Policy:
     return api.get(f"/storage/v1/b/{segment(bucket)}/iam", {"optionsRequestedPolicyVersion": VERSION})
 
 
+def of_queue(api: Api, queue: str) -> Policy:
+    """*api*: Cloud Tasks; *queue*: its full name."""
+    return api.post(f"/v2/{queue}:getIamPolicy", {"options": {"requestedPolicyVersion": VERSION}}, again=True)
+
+
 def has(policy: Mapping[str, Any], role: str, member: str) -> bool:
     """Whether *member* holds *role* without a condition: one with a condition may fail at the moment it is needed."""
-    return any(
-        binding.get("role") == role and not binding.get("condition") and member in (binding.get("members") or ())
-        for binding in policy.get("bindings") or ()
-    )
+    return any(role == held and condition is None for held, condition in held_by(policy, member))
+
+
+def has_for_own_machines(policy: Mapping[str, Any], role: str, member: str) -> bool:
+    """Whether *member* holds *role* for our machines, or for all."""
+    return any(role == held and (not said or is_own_machines(said)) for held, said in held_by(policy, member))
+
+
+def held_by(policy: Mapping[str, Any], member: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    """Roles that *member* was granted by name, each with its condition."""
+    for binding in policy.get("bindings") or ():
+        if member in (binding.get("members") or ()):
+            yield str(binding.get("role", "")), binding.get("condition") or None
 
 
 def hidden(policy: Mapping[str, Any]) -> bool:
@@ -61,6 +77,21 @@ class Granting:
         path = f"/v3/projects/{segment(project)}:setIamPolicy"
         self._grant(lambda: of_project(api, project), lambda policy: api.post(path, {"policy": policy}), grants)
 
+    def on_own_machines(self, api: Api, project: str, grants: Grants) -> None:
+        """On the project, for machines of Compute Engine that are ours."""
+        path = f"/v3/projects/{segment(project)}:setIamPolicy"
+
+        def write(policy: Policy) -> Any:
+            return api.post(path, {"policy": policy})
+
+        self._grant(lambda: of_project(api, project), write, grants, OWN_MACHINES)
+
+    def on_queue(self, api: Api, queue: str, grants: Grants) -> None:
+        def write(policy: Policy) -> Any:
+            return api.post(f"/v2/{queue}:setIamPolicy", {"policy": policy})
+
+        self._grant(lambda: of_queue(api, queue), write, grants)
+
     def on_account(self, api: Api, path: str, grants: Grants) -> None:
         def write(policy: Policy) -> Any:
             return api.post(f"{path}:setIamPolicy", {"policy": policy})
@@ -71,17 +102,25 @@ class Granting:
         path = f"/storage/v1/b/{segment(bucket)}/iam"
         self._grant(lambda: of_bucket(api, bucket), lambda policy: api.put(path, policy, again=False), grants)
 
-    def _grant(self, read: Callable[[], Policy], write: Callable[[Policy], Any], grants: Grants) -> None:
+    def _grant(
+        self,
+        read: Callable[[], Policy],
+        write: Callable[[Policy], Any],
+        grants: Grants,
+        under: Condition = None,
+    ) -> None:
         what = "the account or role that was made just now is not known everywhere yet"
-        self._waiting.until(lambda: self._written(read, write, grants), not_known_yet, what)
-        held = self._waiting.till(lambda: not added(read(), grants), "what was granted is not shown yet")
+        self._waiting.until(lambda: self._written(read, write, grants, under), not_known_yet, what)
+        held = self._waiting.till(lambda: not added(read(), grants, under), "what was granted is not shown yet")
         if not held:
             raise CloudUnclear("grant-not-seen", roles=sorted(grants))
 
-    def _written(self, read: Callable[[], Policy], write: Callable[[Policy], Any], grants: Grants) -> None:
+    def _written(
+        self, read: Callable[[], Policy], write: Callable[[Policy], Any], grants: Grants, under: Condition
+    ) -> None:
         for tried in range(1, _RACES + 1):
             policy = read()
-            if not added(policy, grants):
+            if not added(policy, grants, under):
                 return
             try:
                 write({**policy, "version": VERSION})
@@ -92,19 +131,24 @@ class Granting:
             self._waiting.pause(0.2 * tried, "somebody else changed the rights at the same moment: trying again")
 
 
+def _same(condition: Any, under: Condition) -> bool:
+    return is_own_machines(condition) if under else not condition
+
+
 def _lost_race(error: StudioError) -> bool:
     return error.facts.get("code") in (409, 412) or error.id in ("exists", "precondition")
 
 
-def added(policy: Policy, grants: Grants) -> bool:
-    """Put what is missing into *policy*; whether anything was."""
+def added(policy: Policy, grants: Grants, under: Condition = None) -> bool:
+    """Put what is missing into *policy*, under that condition; whether anything was."""
     bindings = policy.setdefault("bindings", [])
     changed = False
     for role, members in grants.items():
         wanted = [members] if isinstance(members, str) else list(members)
-        binding = next((one for one in bindings if one.get("role") == role and not one.get("condition")), None)
+        alike = (one for one in bindings if one.get("role") == role and _same(one.get("condition"), under))
+        binding = next(alike, None)
         if binding is None:
-            bindings.append({"role": role, "members": wanted})
+            bindings.append({"role": role, "members": wanted, **({"condition": dict(under)} if under else {})})
             changed = True
             continue
         missing = [one for one in wanted if one not in binding.get("members", [])]

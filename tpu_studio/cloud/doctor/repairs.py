@@ -142,7 +142,13 @@ class Repairs:
         """The account that machines run as, with the least that it needs: delete itself, move its stops, its bucket."""
         address = runner_address(choices)
         member = f"serviceAccount:{address}"
-        self._make_account(choices, names.RUNNER, "TPU Studio runner", names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
+        self._make_account(choices, names.RUNNER, "TPU Studio runner")
+        self._let_machines(choices, member)
+        self._make_role(choices, names.QUEUE_ROLE, "TPU Studio queue", names.QUEUE_PERMISSIONS)
+        for queue in self._queues_there(choices):
+            self._let_queue(choices, queue, member)
+        # Last, for it takes away what the role of an earlier version held in the whole project.
+        self._let_role(choices, names.RUNNER_ROLE, "TPU Studio runner", names.RUNNER_PERMISSIONS, member)
         self._let_act(choices, address, [member, *self._my_member])
         if choices.bucket:
             self._granting.on_bucket(self._apis.storage, choices.bucket, {names.BUCKET_ROLE: member})
@@ -154,10 +160,15 @@ class Repairs:
         """The queue of the outside stops, as near as Cloud Tasks is, and the account as which they delete."""
         self._make_queue(choices)
         address = stopper_address(choices)
-        title, may = "TPU Studio stops", names.STOPPER_PERMISSIONS
-        self._make_account(choices, names.STOPPER, title, names.STOPPER_ROLE, may)
+        title, member = "TPU Studio stops", f"serviceAccount:{address}"
+        self._make_account(choices, names.STOPPER, title)
+        self._let_machines(choices, member)
+        self._let_role(choices, names.STOPPER_ROLE, title, names.STOPPER_PERMISSIONS, member)
         runner = runner_address(choices)
         runs = [f"serviceAccount:{runner}"] if self._is_there(choices, runner) else []
+        for one in runs:
+            self._make_role(choices, names.QUEUE_ROLE, "TPU Studio queue", names.QUEUE_PERMISSIONS)
+            self._let_queue(choices, self._apis.queue(choices), one)
         self._let_act(choices, address, [*runs, *self._my_member])
         self._make_nobody(choices)
         return replace(choices, stopper=address)
@@ -175,8 +186,8 @@ class Repairs:
     def _my_member(self) -> list[str]:
         return [_person(self._me)] if self._me else []
 
-    def _make_account(self, choices: Choices, id: str, title: str, role_id: str, permissions: Sequence[str]) -> None:
-        """A service account *id* with a role of its own in the project; one that was switched off is switched on."""
+    def _make_account(self, choices: Choices, id: str, title: str) -> None:
+        """A service account *id*; one that was switched off is switched on."""
         iam, project = self._apis.iam, segment(choices.project)
         address = f"{id}@{choices.project}.iam.gserviceaccount.com"
         account = {"accountId": id, "serviceAccount": {"displayName": title}}
@@ -187,22 +198,67 @@ class Repairs:
             path = account_path(choices, address)
             if iam.get(path).get("disabled"):
                 iam.post(f"{path}:enable", {}, again=True)
-        role = f"projects/{choices.project}/roles/{role_id}"
-        self._make_role(role, {"title": title, "includedPermissions": list(permissions), "stage": "GA"})
-        self._granting.on_project(self._apis.resources, choices.project, {role: f"serviceAccount:{address}"})
 
-    def _make_role(self, name: str, wanted: Mapping[str, Any]) -> None:
-        """As *wanted*, also where somebody has changed it, switched it off or deleted it (it rests for days then)."""
-        iam, (parent, _, id) = self._apis.iam, f"/v1/{name}".rpartition("/")
+    def _let_role(self, choices: Choices, id: str, title: str, permissions: Sequence[str], member: str) -> None:
+        """*member* gets a role of ours in the whole project."""
+        role = self._make_role(choices, id, title, permissions)
+        self._granting.on_project(self._apis.resources, choices.project, {role: member})
+
+    def _let_machines(self, choices: Choices, member: str) -> None:
+        """*member* may delete our machines of Compute Engine, and no others."""
+        role = self._make_role(choices, names.MACHINES_ROLE, "TPU Studio machines", names.MACHINES_PERMISSIONS)
+        self._granting.on_own_machines(self._apis.resources, choices.project, {role: member})
+
+    def _let_queue(self, choices: Choices, queue: str, member: str) -> None:
+        """*member* may move stops in *queue*."""
+        role = f"projects/{choices.project}/roles/{names.QUEUE_ROLE}"
+        self._granting.on_queue(self._apis.tasks, queue, {role: member})
+
+    def _queues_there(self, choices: Choices) -> list[str]:
+        """Ours: of this area, and of all where a role of an earlier version, which counted everywhere, is narrowed."""
+        regions = self._apis.regions
+        every = [regions.queue(one) for one in regions.all()] if self._counts_everywhere(choices) else []
         try:
-            iam.post(parent, {"roleId": id, "role": dict(wanted)})
-            return
+            near = [self._apis.queue(choices)]
+        except CloudRefused as error:
+            if error.id != "org-policy":
+                raise
+            near = []  # no queue can be had: the row of the outside stop says so
+        return [one for one in dict.fromkeys((*near, *every)) if self._queue_there(one)]
+
+    def _queue_there(self, queue: str) -> bool:
+        try:
+            self._apis.tasks.get(f"/v2/{queue}")
+        except CloudRefused as error:
+            if error.id != "not-found":
+                raise
+            return False
+        return True
+
+    def _counts_everywhere(self, choices: Choices) -> bool:
+        """Whether the runner's role is that of an earlier version."""
+        try:
+            role = self._apis.iam.get(f"/v1/projects/{segment(choices.project)}/roles/{names.RUNNER_ROLE}")
+        except CloudRefused as error:
+            if error.id != "not-found":
+                raise
+            return False
+        return bool(set(names.QUEUE_PERMISSIONS) & set(role.get("includedPermissions") or ()))
+
+    def _make_role(self, choices: Choices, id: str, title: str, permissions: Sequence[str]) -> str:
+        """So, also where somebody has changed it, switched it off or deleted it (it rests for days then); its name."""
+        iam, name = self._apis.iam, f"projects/{choices.project}/roles/{id}"
+        wanted = {"title": title, "includedPermissions": list(permissions), "stage": "GA"}
+        try:
+            iam.post(f"/v1/{name}".rpartition("/")[0], {"roleId": id, "role": wanted})
+            return name
         except CloudRefused as error:
             if error.id not in ("exists", "precondition"):
                 raise
         if iam.get(f"/v1/{name}").get("deleted"):
             iam.post(f"/v1/{name}:undelete", {}, again=True)
-        iam.patch(f"/v1/{name}", dict(wanted), {"updateMask": "includedPermissions,stage"}, again=True)
+        iam.patch(f"/v1/{name}", wanted, {"updateMask": "includedPermissions,stage"}, again=True)
+        return name
 
     def _let_act(self, choices: Choices, address: str, members: list[str]) -> None:
         """*members* may start things that run as *address*, which may have been made a moment ago."""

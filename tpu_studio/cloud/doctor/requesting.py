@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from tpu_studio.cloud.doctor import names
 from tpu_studio.cloud.doctor.repairs import runner_address, stopper_address
 from tpu_studio.cloud.queues import RETRIES
+from tpu_studio.domain.grants import OWN_MACHINES
+from tpu_studio.domain.regions import nearest, with_cloud_tasks
 from tpu_studio.workflow.account.ports import Choices
 
 
@@ -42,7 +44,7 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
             "at a deadline (Cloud Tasks). That deletion needs a second service account, which may delete machines and "
             "nothing else: if the first one loses its rights, the second still ends the bill. If I may not make it, or "
             "the queue in which these stops stand, please run",
-            "\n".join([*_stopper(choices, person), *_queue(queue)]),
+            "\n".join([*_stopper(choices, person, "runner" not in lacking), *_queue(choices, queue)]),
         ]
     return "\n\n".join([*parts, "Thank you."])
 
@@ -50,6 +52,7 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
 def _runner(choices: Choices, person: str) -> list[str]:
     address = runner_address(choices)
     made = _account(choices.project, names.RUNNER, names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
+    made += _machines(choices.project, names.RUNNER)
     made += [_acting(choices.project, address, member) for member in (f"serviceAccount:{address}", person)]
     if choices.bucket:
         words = ["gcloud", "storage", "buckets", "add-iam-policy-binding", f"gs://{choices.bucket}"]
@@ -57,35 +60,52 @@ def _runner(choices: Choices, person: str) -> list[str]:
     return made
 
 
-def _stopper(choices: Choices, person: str) -> list[str]:
+def _stopper(choices: Choices, person: str, with_role: bool) -> list[str]:
     address = stopper_address(choices)
     members = (f"serviceAccount:{runner_address(choices)}", person)
     made = _account(choices.project, names.STOPPER, names.STOPPER_ROLE, names.STOPPER_PERMISSIONS)
+    made += [*_machines(choices.project, names.STOPPER)[0 if with_role else 1 :]]
     made += [_acting(choices.project, address, member) for member in members]
     nobody = f"{names.NOBODY}@{choices.project}.iam.gserviceaccount.com"  # has no role: what proofs are held against
     create = ["gcloud", "iam", "service-accounts", "create", names.NOBODY, f"--project={choices.project}"]
     return [*made, shlex.join(create), _acting(choices.project, nobody, person)]
 
 
-def _queue(queue: str) -> list[str]:
-    """The command that makes it, with the retries of `queues.RETRIES`."""
-    if not queue:
-        return []
-    _, project, _, region, _, name = queue.split("/")
-    retries = [f"--max-attempts={RETRIES['maxAttempts']}", f"--min-backoff={RETRIES['minBackoff']}",
-               f"--max-backoff={RETRIES['maxBackoff']}"]  # fmt: skip
-    create = ["gcloud", "tasks", "queues", "create", name, f"--project={project}", f"--location={region}"]
-    return [shlex.join([*create, *retries])]
-
-
 def _account(project: str, id: str, role: str, permissions: Sequence[str]) -> list[str]:
     member = f"serviceAccount:{id}@{project}.iam.gserviceaccount.com"
-    held = ",".join(permissions)
     return [
         shlex.join(["gcloud", "iam", "service-accounts", "create", id, f"--project={project}"]),
-        shlex.join(["gcloud", "iam", "roles", "create", role, f"--project={project}", f"--permissions={held}"]),
+        _role(project, role, permissions),
         _binding(project, member, f"projects/{project}/roles/{role}"),
     ]
+
+
+def _role(project: str, role: str, permissions: Sequence[str]) -> str:
+    held = ",".join(permissions)
+    return shlex.join(["gcloud", "iam", "roles", "create", role, f"--project={project}", f"--permissions={held}"])
+
+
+def _machines(project: str, id: str) -> list[str]:
+    """The right to delete our machines of Compute Engine, and no others. Both accounts have it by one role."""
+    member, role = f"serviceAccount:{id}@{project}.iam.gserviceaccount.com", names.MACHINES_ROLE
+    words = ["gcloud", "projects", "add-iam-policy-binding", project, f"--member={member}"]
+    under = f"expression={OWN_MACHINES['expression']},title={OWN_MACHINES['title']}"
+    granted = shlex.join([*words, f"--role=projects/{project}/roles/{role}", f"--condition={under}"])
+    return [_role(project, role, names.MACHINES_PERMISSIONS), granted]
+
+
+def _queue(choices: Choices, absent: str) -> list[str]:
+    """The machines' right to move their stops in the queue, and the queue itself (with the retries of `queues.RETRIES`)
+    where it is *absent*: its full name."""
+    project = choices.project
+    region = absent.split("/")[3] if absent else nearest(choices.region, with_cloud_tasks())
+    at = [names.QUEUE, f"--project={project}", f"--location={region}"]
+    retries = [f"--max-attempts={RETRIES['maxAttempts']}", f"--min-backoff={RETRIES['minBackoff']}",
+               f"--max-backoff={RETRIES['maxBackoff']}"]  # fmt: skip
+    member, role = f"serviceAccount:{runner_address(choices)}", f"projects/{project}/roles/{names.QUEUE_ROLE}"
+    granted = ["gcloud", "tasks", "queues", "add-iam-policy-binding", *at, f"--member={member}", f"--role={role}"]
+    create = [shlex.join(["gcloud", "tasks", "queues", "create", *at, *retries])] if absent else []
+    return [*create, _role(project, names.QUEUE_ROLE, names.QUEUE_PERMISSIONS), shlex.join(granted)]
 
 
 def _binding(project: str, member: str, role: str) -> str:

@@ -70,6 +70,8 @@ FIXES = {
     "make-bucket": "Make the bucket",
     "make-runner": "Make the machine's account",
     "make-queue": "Set up the outside stop",
+    "narrow-runner": "Narrow the machine's account",
+    "narrow-stops": "Narrow the stop's account",
     "ask-quota": "Ask for more quota",
     "use-area": "Use another area",
     "make-alert": "Add an alert",
@@ -108,7 +110,11 @@ _PASS: dict[str, Entry] = {
     "org-policy": lambda f: Sentence("", "No rule stands against a TPU in this area.", ""),
     "network": lambda f: Sentence("", f"The network “{f.text('network')}”.", ""),
     "bucket": lambda f: Sentence("", f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU.", ""),
-    "runner": lambda f: Sentence("", "It may delete its own machine and write to the bucket, and nothing else.", ""),
+    "runner": lambda f: Sentence(
+        "",
+        "It may delete TPUs and machines of TPU Studio, move their stops and write to the bucket, and nothing else.",
+        "",
+    ),
     "outside-stop": lambda f: Sentence(
         "",
         "Google itself deletes the TPU at its deadline, also when your computer is off, as an account of its own.",
@@ -155,7 +161,7 @@ _FAIL: dict[str, Entry] = {
         f"Missing for it: {_some(f.raw('missing'))}."
         if f.raw("missing")
         else "The TPU's machine needs an account of its own, to delete itself when it is done.",
-        "We make one that can do that, write to the bucket, and nothing else. It costs nothing.",
+        "We make one that can do that, move its stops, write to the bucket, and nothing else. It costs nothing.",
     ),
     "outside-stop": lambda f: Sentence(
         "",
@@ -190,7 +196,21 @@ _OPTIONAL: dict[str, Entry] = {
     ),
     "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),
     "network": lambda f: _closed(f),
+    "runner": lambda f: Sentence(
+        "The machine's account may do more than it needs",
+        "An earlier version let it delete every machine of the project at Compute Engine, and every task of every queue: so "
+        "may the code of a model that runs as it.",
+        "Narrow it: that costs nothing, and runs that go on keep what they need. Best while none goes on: Google "
+        "needs some minutes.",
+    ),
     "outside-stop": lambda f: Sentence(
+        "The outside stop may do more than it needs",
+        "An earlier version let its account delete every machine of the project at Compute Engine, not only those of TPU "
+        "Studio.",
+        "Narrow it: that costs nothing, and stops that stand go on to work.",
+    )
+    if f.raw("wide")
+    else Sentence(
         "The outside stop has no account of its own yet",
         "It works, as the machine's own account. Should that account lose the right to delete, neither could end the "
         "bill with your computer off.",

@@ -302,6 +302,8 @@ class AccountPage(QWidget):
                 self.test_loan(model.state.value.place)
             case "make-bucket" | "make-runner" | "make-network" | "make-queue" | "enable-services" | "use-area":
                 model.fix(row.fix)
+            case "narrow-runner" | "narrow-stops":
+                model.fix(row.fix)
 
     def _ask_quota(self, row: QuotaRow) -> None:
         sheets.ask_quota(self, self.model, row)

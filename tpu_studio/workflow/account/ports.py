@@ -25,7 +25,8 @@ class Result:
             needs was switched on a moment ago, look again; ``page``: Google's own page where it is put right.
         fix: Id of the repair that one press does: sign-in, choose-project, link-billing, enable-services,
             request-permissions (a text to send to the owner), make-network, make-bucket, make-runner, make-queue,
-            use-area, ask-quota, make-alert, test-loan; "" where there is none. An ``unknown`` one has the repair that
+            narrow-runner, narrow-stops (what an earlier version granted and is not needed is taken away), use-area,
+            ask-quota, make-alert, test-loan; "" where there is none. An ``unknown`` one has the repair that
             would let it be looked at.
         cost_usd: What the step itself costs, if anything.
         undo: The repair can be taken back.

@@ -1,0 +1,185 @@
+"""What the machines' account may do, and no more: its queue, our machines; and an account of an earlier version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.contract.conftest import Start, caller
+from tests.contract.test_account_setup import as_somebody, row, words
+from tests.contract.test_cloud_clients import side_of
+from tests.contract.test_doctor import doctor_of, ready
+from tests.fakes.waiting import eventually
+from tpu_studio.cloud.doctor import names
+from tpu_studio.domain.grants import OWN_MACHINES
+from tpu_studio.practice.main import Practice
+from tpu_studio.workflow.account.ports import Choices
+from tpu_studio.workflow.cloudruns.ports import Ref
+
+ZONE, COMPUTE = Ref("", "us-west4-a"), Ref("", "us-east5-a", "compute")
+WIDE = {
+    names.RUNNER_ROLE: (*names.RUNNER_PERMISSIONS, *names.QUEUE_PERMISSIONS, *names.MACHINES_PERMISSIONS),
+    names.STOPPER_ROLE: (*names.STOPPER_PERMISSIONS, "compute.instances.delete"),
+}
+"""As versions before this one granted them, on the project."""
+
+
+def earlier(practice: Practice) -> Choices:
+    """An account that a version before this one set up."""
+    cloud, choices = practice.cloud, ready(practice)
+    project = f"projects/{choices.project}"
+    for id, permissions in WIDE.items():
+        record = cloud.db.get("role", f"{project}/roles/{id}") or {}
+        cloud.db.put("role", f"{project}/roles/{id}", {**record, "includedPermissions": list(permissions)})
+    for id in (names.MACHINES_ROLE, names.QUEUE_ROLE):
+        cloud.db.delete("role", f"{project}/roles/{id}")
+    kept = [one for one in cloud.principals.policy(project)["bindings"] if not one.get("condition")]
+    cloud.principals.set_policy(project, {"bindings": kept})
+    cloud.db.delete("policy", f"queues/{project}/locations/us-west4/queues/tpu-studio")
+    return choices
+
+
+def deletes(practice: Practice, account: str, instance: str) -> bool:
+    """Whether Compute Engine would carry the deletion out: 404, for there is no such machine."""
+    token = practice.cloud.principals.issue(account, kind="serviceAccount")
+    project = practice.cloud.settings.project
+    path = f"/compute/v1/projects/{project}/zones/us-east5-a/instances/{instance}"
+    status = caller(practice)("DELETE", path, token=token).status
+    assert status in (403, 404)
+    return status == 404
+
+
+@pytest.mark.parametrize("which", ["runner", "stopper"])
+def test_a_machine_deletes_machines_of_ours_at_compute_engine_and_no_others(practice: Practice, which: str) -> None:
+    account = getattr(practice.cloud.settings, which)
+    assert deletes(practice, account, "ts-digits-k3f7-a1-t1")
+    assert not deletes(practice, account, "database")
+    assert not deletes(practice, account, "not-ts-x")
+
+
+def test_a_machine_moves_tasks_in_our_queue_and_in_no_other(practice: Practice) -> None:
+    call, settings = caller(practice), practice.cloud.settings
+    there = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues"
+    other = {"name": f"{there.removeprefix('/cloudtasks/v2/')}/mail"}
+    assert call("POST", there, other).status == 200
+    token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
+    assert call("GET", f"{there}/tpu-studio/tasks", token=token).status == 200
+    assert call("GET", f"{there}/mail/tasks", token=token).status == 403
+    assert call("POST", f"{there}/tpu-studio:pause", {}, token=token).status == 403
+    asked = {"permissions": ["cloudtasks.tasks.create", "cloudtasks.queues.pause"]}
+    told = call("POST", f"{there}/tpu-studio:testIamPermissions", asked, token=token).body
+    assert told == {"permissions": ["cloudtasks.tasks.create"]}
+
+
+def test_a_queue_takes_no_conditions_and_is_read_and_changed_by_etag(practice: Practice) -> None:
+    call, settings = caller(practice), practice.cloud.settings
+    queue = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio"
+    policy = call("POST", f"{queue}:getIamPolicy", {"options": {"requestedPolicyVersion": 3}}).body
+    (binding,) = policy["bindings"]
+    assert binding["members"] == [f"serviceAccount:{settings.runner}"] and binding["role"].endswith(names.QUEUE_ROLE)
+    wanted = {"version": 3, "bindings": [{**binding, "condition": dict(OWN_MACHINES)}]}
+    assert call("POST", f"{queue}:setIamPolicy", {"policy": wanted}).status == 400
+    assert call("POST", f"{queue}:setIamPolicy", {"policy": {**policy, "etag": "old"}}).status == 409
+
+
+def test_our_own_condition_says_yes_at_compute_engine_and_any_other_says_no(practice: Practice) -> None:
+    found = side_of(practice).rights.evidence(COMPUTE)
+    assert found.stopper is not None
+    assert [(one.says, one.why) for one in (found.runner, found.stopper)] == [("yes", ""), ("yes", "")]
+    cloud, project = practice.cloud, f"projects/{practice.cloud.settings.project}"
+    for changed in ({"expression": OWN_MACHINES["expression"].replace("ts-", "x-")}, {"title": "somebody's"}):
+        policy = cloud.principals.policy(project)
+        bindings = [
+            {**one, "condition": {**OWN_MACHINES, **changed}} if one.get("condition") else one
+            for one in policy["bindings"]
+        ]
+        cloud.principals.set_policy(project, {**policy, "bindings": bindings})
+        found = side_of(practice).rights.evidence(COMPUTE)
+        assert found.stopper is not None
+        told = [(one.says, one.why) for one in (found.runner, found.stopper)]
+        assert told == [("no", "conditional"), ("no", "conditional")]
+        assert row(doctor_of(practice).check(ready(practice)), "runner").facts["missing"] == [names.MACHINES_ROLE]
+
+
+def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_narrowing(practice: Practice) -> None:
+    choices, doctor = earlier(practice), doctor_of(practice)
+    for ref in (ZONE, COMPUTE):
+        found = side_of(practice).rights.evidence(ref)
+        assert found.stopper is not None and (found.runner.says, found.stopper.says) == ("yes", "yes")
+    assert not (practice.cloud.db.get("policy", f"queues/{found.queue}") or {}).get("bindings")  # nothing is forced
+    results = doctor.check(choices)
+    for id, fix in (("runner", "narrow-runner"), ("outside-stop", "narrow-stops")):
+        offered = row(results, id)
+        assert (offered.state, offered.fix, offered.facts["wide"]) == ("optional", fix, True)
+        assert "more than it needs" in words(offered)
+    assert "gcloud iam roles create" not in doctor.request_text(choices, [])
+    assert deletes(practice, practice.cloud.settings.runner, "database")
+    for fix in ("narrow-runner", "narrow-stops"):
+        doctor.fix(fix, choices)
+    assert [row(doctor.check(choices), id).state for id in ("runner", "outside-stop")] == ["pass", "pass"]
+    eventually(lambda: deletes(practice, practice.cloud.settings.runner, "ts-digits-k3f7-a1-t1"))
+    assert not deletes(practice, practice.cloud.settings.runner, "database")
+
+
+def test_stops_that_stand_in_another_area_stay_the_machines_to_move_when_an_account_is_narrowed(
+    practice: Practice,
+) -> None:
+    choices, call = earlier(practice), caller(practice)
+    far = f"/cloudtasks/v2/projects/{choices.project}/locations/europe-west3/queues"
+    assert call("POST", far, {"name": f"{far.removeprefix('/cloudtasks/v2/')}/tpu-studio"}).status == 200
+    token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
+    assert call("GET", f"{far}/tpu-studio/tasks", token=token).status == 200
+    doctor_of(practice).fix("narrow-runner", choices)
+    eventually(lambda: call("GET", f"{far}/tpu-studio/tasks", token=token).status == 200)
+
+
+def test_a_launch_in_another_area_lets_the_machine_into_the_queue_that_it_makes(practice: Practice) -> None:
+    queue = side_of(practice).rights.evidence(Ref("", "europe-west4-b")).queue
+    assert "/europe-west3/" in queue
+    token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
+    eventually(lambda: caller(practice)("GET", f"/cloudtasks/v2/{queue}/tasks", token=token).status == 200)
+
+
+def test_a_queue_that_the_machine_may_not_use_fails_the_row_and_is_mended(practice: Practice) -> None:
+    choices, doctor = ready(practice), doctor_of(practice)
+    practice.cloud.db.delete("policy", f"queues/projects/{choices.project}/locations/us-west4/queues/tpu-studio")
+    broken = row(doctor.check(choices), "outside-stop")
+    assert (broken.state, broken.fix, broken.facts["missing"]) == ("fail", "make-queue", [names.QUEUE_ROLE])
+    doctor.fix("make-queue", choices)
+    assert row(doctor.check(choices), "outside-stop").state == "pass"
+
+
+def test_who_may_not_read_the_queue_s_policy_may_launch_all_the_same(practice: Practice) -> None:
+    """An Editor holds no ``cloudtasks.queues.getIamPolicy`` (Google's own list)."""
+    editor = as_somebody(practice, "roles/editor")
+    assert row(editor.check(ready(practice)), "outside-stop").state == "pass"
+
+
+@pytest.mark.parametrize("doubt", ["compute-condition", "queue-policy"])
+def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
+    start_practice: Start, doubt: str
+) -> None:
+    practice = start_practice()
+    practice.cloud.doubts.arm(doubt)
+    settings, call = practice.cloud.settings, caller(practice)
+    token = practice.cloud.principals.issue(settings.runner, kind="serviceAccount")
+    tasks = f"/cloudtasks/v2/projects/{settings.project}/locations/us-west4/queues/tpu-studio/tasks"
+    refused: dict[str, Any] = {
+        "compute-condition": not deletes(practice, settings.runner, "ts-digits-k3f7-a1-t1"),
+        "queue-policy": call("GET", tasks, token=token).status == 403,
+    }
+    assert [name for name, held in refused.items() if held] == [doubt]
+
+
+def test_the_letter_asks_for_the_narrow_grants(practice: Practice) -> None:
+    choices = ready(practice)
+    practice.cloud.db.delete("account", practice.cloud.settings.runner)
+    practice.cloud.db.delete("account", choices.stopper)
+    lines = doctor_of(practice).request_text(choices, []).splitlines()
+    (queue,) = {line for line in lines if line.startswith("gcloud tasks queues add-iam-policy-binding")}
+    assert "--location=us-west4" in queue and names.QUEUE_ROLE in queue
+    machines = [line for line in lines if "--condition=expression=" in line]
+    assert len(machines) == 2 and all(OWN_MACHINES["expression"] in line for line in machines)
+    created = [line for line in lines if line.startswith("gcloud iam roles create tpuStudioRunner")]
+    assert len(created) == 1 and "cloudtasks" not in created[0] and "instances.delete" not in created[0]
