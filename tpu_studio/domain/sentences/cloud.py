@@ -431,6 +431,12 @@ NOTICES: dict[str, Entry] = {
         "The earlier ones stand; the machine also ends by itself.",
         "",
     ),
+    "limits-not-believed": Sentence(
+        "The bucket holds other limits, which nobody set here",
+        "They may come from code on the machine: this computer goes on by the limits that you agreed to, and rents nothing "
+        "beyond them.",
+        "If you raised them on another computer, extend the run here too; if nobody did, stop it and look at its model file.",
+    ),
     "outside-stops-shared": lambda f: Sentence(
         "The stops at Google act as the machine's own account",
         f"Should {f.text('account', 'that account')} lose the right to delete, neither the machine nor the stops could "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -228,6 +228,11 @@ class Acts:
     def _tell_shared(self, run: Watched) -> None:
         """Once a run: two of the nets hang on one account."""
         self._tell_once(run, "outside-stops-shared", "warning", account=run.side.runner)
+
+    def tell_strange(self, run: Watched, control: Mapping[str, Any]) -> None:
+        """Once a run: limits in the bucket that nobody asked for here, and that count for nothing."""
+        wanted = {name: control[name] for name in ("hours", "money_usd") if name in control}
+        self._tell_once(run, "limits-not-believed", "warning", **wanted)
 
     def _tell_once(self, run: Watched, id: str, level: str, **facts: Any) -> None:
         told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")

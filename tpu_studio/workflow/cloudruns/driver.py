@@ -19,12 +19,12 @@ from typing import Any
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
-from tpu_studio.wire.limits import Limits, limits_of
+from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking, decide, recovering
+from tpu_studio.workflow.cloudruns import asking, believed, decide, recovering
 from tpu_studio.workflow.cloudruns.acts import Acts
 from tpu_studio.workflow.cloudruns.closing import Closing
 from tpu_studio.workflow.cloudruns.decide import Action, Seen
@@ -217,6 +217,7 @@ class Driver:
             side = replace(side, mailbox=CountedMailbox(side.mailbox, usage))
             mirror = Mirror(folder, self._records.install, side.mailbox)
             known = Watched(folder, plan, frozen, side, mirror, Words(folder), usage)
+            believed.begin(folder)  # before anything comes out of the bucket
             self._runs[folder.name] = known
             if (before := self._before.pop(folder.name, None)) is not None:  # what was seen stays seen
                 known.looked_at, known.unlooked, known.alive_at = before.looked_at, before.unlooked, before.alive_at
@@ -425,7 +426,9 @@ class Driver:
             run.stop = ("keep" if mine[-1].get("keep", True) else "discard", at)
 
     def _limits(self, run: Watched) -> Limits:
-        return limits_of(run.plan, Controls(run.folder).read())
+        for one in believed.strange(run.folder):
+            self._acts.tell_strange(run, one)
+        return believed.limits(run.folder, run.plan)
 
     def _rules(self, run: Watched, limits: Limits) -> Rules:
         return asking.rules_of(run.plan, limits)

@@ -18,7 +18,7 @@ from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
-from tpu_studio.workflow.cloudruns import asking
+from tpu_studio.workflow.cloudruns import asking, believed
 from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.plans import put
@@ -84,7 +84,7 @@ class CloudVerbs:
                     raise RunError("stops-not-moved", run=run, raw=error.facts.get("raw", error.id)) from error
             self._move_stops(folder, plan, state, machine, records)
         for record in records:
-            controls.send(folder, record)
+            believed.ask(folder, record)
 
     def again(self, folder: Path, action: NewAttempt) -> None:
         """A new attempt of a run that is over, from its last copy.
@@ -106,7 +106,7 @@ class CloudVerbs:
             if not alone:
                 raise RunError("run-busy", run=folder.name)
             for record in action.controls:
-                controls.send(folder, record)
+                believed.ask(folder, record)
             install = desk.install_id(self._home)
             desk.write_owner(folder, install, t=now)
             number = state.attempt + 1
@@ -117,7 +117,7 @@ class CloudVerbs:
         """What the decisions about verbs need to know."""
         run = folder.name
         state, plan = self.driver.state(run), plans.read(folder)
-        limits, plain = limits_of(plan, controls.Controls(folder).read()), limits_of(plan)
+        limits, plain = believed.limits(folder, plan), limits_of(plan)
         end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0
         return Seen(
             run=run,
@@ -173,6 +173,7 @@ class CloudVerbs:
                     folder, install, "opened", t=now, bucket=side.mailbox.bucket, project=side.project
                 )  # else a run that is stopped now would end here only, and go on for ever there
             mirror.pull_controls()
+            believed.believe(folder, controls.Controls(folder).read())  # what was agreed to on the other computer
         except OSError as error:
             self._journal.close(number, "failed", side.clock.now())
             raise desk.disk_error(error, folder) from error
@@ -210,7 +211,7 @@ class CloudVerbs:
         side = self.driver.side_of(folder.name, plan)
         if str(plan.job["where.tier"]) == "flex-start" or machine.ref.backend == "compute":
             raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
-        limits = limits_of(plan, [*controls.Controls(folder).read(), *records])
+        limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
         try:
             old = list(side.stops.of(machine.ref))

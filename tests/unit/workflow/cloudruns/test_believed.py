@@ -1,0 +1,82 @@
+"""Limits in the bucket are believed only where they were asked for here, or taken over: a machine writes there too."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.fakes.clouddesk import RUN, CloudDesk, trains
+from tests.fakes.skies import Sky, cloud_plan
+from tests.unit.workflow.cloudruns.test_driver import extension, verbs
+from tests.unit.workflow.cloudruns.test_take_over import second
+from tpu_studio.wire.controls import send
+from tpu_studio.workflow.cloudruns import believed
+from tpu_studio.workflow.cloudruns.driver import Driver
+
+RAISED = {"verb": "limits", "hours": 600.0, "money_usd": 90000.0}
+
+
+def written_by_the_machine(sky: Sky, number: int = 1) -> None:
+    sky._put(f"runs/{RUN}/control/{number:06d}.json", json.dumps(RAISED).encode())
+
+
+def begun_again(desk: CloudDesk, sky: Sky) -> None:
+    """The program is started again, and reads the bucket from the start."""
+    desk.driver = Driver(desk.home, places={"practice": sky.place()}, journal=desk.journal)
+    for _ in range(3):
+        desk.turn()
+
+
+def test_limits_that_a_machine_writes_into_the_bucket_raise_nothing_and_are_told_once(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    trains(desk)
+    plain = believed.limits(desk.folder, cloud_plan())
+    written_by_the_machine(sky)
+    begun_again(desk, sky)
+    assert (desk.folder / "control" / "000001.json").exists()
+    assert believed.limits(desk.folder, cloud_plan()) == plain
+    assert verbs(desk).seen(desk.folder, False, 0.0).limit_usd == plain.money_usd
+    begun_again(desk, sky)
+    (told,) = [one for one in desk.said("notice") if one.get("id") == "limits-not-believed"]
+    assert told.get("facts") == {"hours": 600.0, "money_usd": 90000.0}
+
+
+def test_what_was_asked_for_here_holds_also_where_a_machine_has_taken_its_number(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    written_by_the_machine(sky)
+    verbs(desk).extend(desk.folder, extension())
+    begun_again(desk, sky)
+    found = believed.limits(desk.folder, cloud_plan())
+    assert (found.hours, found.money_usd) == (5.0, 100.0)
+
+
+def test_a_stop_is_obeyed_whoever_asks(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    sky._put(f"runs/{RUN}/control/000001.json", b'{"verb":"stop","keep":true,"attempt":1}')
+    begun_again(desk, sky)
+    desk.until()
+    assert sky.nodes == {}
+
+
+def test_who_takes_a_run_over_takes_its_limits_over_and_none_that_come_later(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    trains(desk)
+    verbs(desk).extend(desk.folder, extension())
+    desk.turn()
+    others, _, journal = second(tmp_path, sky)
+    folder = others.take_over(cloud_plan(), RUN)
+    assert believed.limits(folder, cloud_plan()).money_usd == 100.0
+    written_by_the_machine(sky, 9)
+    send(folder, RAISED)
+    assert believed.limits(folder, cloud_plan()).money_usd == 100.0
+    journal.disconnect()
+
+
+def test_what_an_earlier_version_asked_for_here_is_believed(desk: CloudDesk, sky: Sky) -> None:
+    trains(desk)
+    (desk.folder / believed.FILE).unlink()
+    send(desk.folder, {"verb": "limits", "hours": 7.0})
+    begun_again(desk, sky)
+    assert believed.limits(desk.folder, cloud_plan()).hours == 7.0
