@@ -23,7 +23,9 @@ _MARK = {"pass": "✓", "fail": "✗", "unknown": "?", "waiting": "·", "optiona
 def doctor(arguments: Arguments, output: Output) -> int:
     """Exit code 4 while something that a launch needs is missing."""
     from tpu_studio.places import accounts
+    from tpu_studio.places.livechecking import in_use
     from tpu_studio.places.reaching import PRACTICE_OWNER, practice_owner
+    from tpu_studio.viewmodels.livecheck import used_words
 
     home = home_folder()
     side = accounts.practice_side(home) if arguments.on == "practice" else accounts.cloud_side(home)
@@ -55,6 +57,7 @@ def doctor(arguments: Arguments, output: Output) -> int:
     rows = list(seen.allowances(choices.project)) if {"project", "services"} <= passed else []
     ready = all(one.state in ("pass", "optional") for one in results if one.id not in ("alert", "test-loan"))
     email = next((str(one.facts.get("email", "")) for one in results if one.id == "signed-in"), "")
+    used = in_use(arguments.on, home)
     output.answer(
         {
             "place": arguments.on,
@@ -66,8 +69,9 @@ def doctor(arguments: Arguments, output: Output) -> int:
             "left": left,
             "checks": [_as_json(one) for one in results],
             "quota": [_quota_json(row) for row in rows],
+            "observed": [{"doubt": one.doubt, "way": one.way, "at": one.at, "words": one.words} for one in used],
         },
-        "\n".join([_as_text(results, rows, choices, arguments.on), *left]),
+        "\n".join([_as_text(results, rows, choices, arguments.on), *map(used_words, used), *left]),
     )
     return 0 if ready else NOT_READY
 

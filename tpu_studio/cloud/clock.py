@@ -42,7 +42,7 @@ class DateClock:
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self._sessions = [http] if signed_in is None else [http, signed_in]
+        self._sessions, self._signed_in = [http] if signed_in is None else [http, signed_in], signed_in
         self._url, self._patience = url, patience
         self._monotonic, self._wall = monotonic, wall
         self._lock = threading.Lock()
@@ -60,6 +60,10 @@ class DateClock:
         if self._date is None:
             self.now()
         return self._speed
+
+    def ask_signed_in_first(self) -> None:
+        """A live check has seen that a refusal has no Date here."""
+        self._sessions.sort(key=lambda one: one is not self._signed_in)
 
     def heard(self, reply: Any, *_: Any, **__: Any) -> None:
         """Of each reply of a session, as its hook: a practice cloud that was started anew at another speed is asked

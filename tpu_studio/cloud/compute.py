@@ -16,6 +16,7 @@ from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, Catalogue, catalogue
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
+from tpu_studio.workflow.livecheck.ways import USUAL, Ways
 
 IMAGES = {
     "v5p": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204-amd64-tpu-v5e-v5p-v6e",
@@ -36,15 +37,17 @@ class ComputeMachines:
     """Args:
     http: What `session.session` made.
     endpoint: Base URL of Compute Engine.
+    ways: What a live check has seen.
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, known: Catalogue | None = None
-    ) -> None:
+        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, known: Catalogue | None = None,
+        ways: Ways = USUAL,
+    ) -> None:  # fmt: skip
         self._api = Api(endpoint, http, patience=patience)
         self._project, self._known = project, known or catalogue()
         self._operations: dict[Ref, str] = {}
-        self._whole = False  # a part of an instance cannot be asked for
+        self._whole = ways.whole  # a part of an instance cannot be asked for
         self._lock = threading.Lock()
 
     def check(self, wanted: Wanted) -> None:

@@ -18,6 +18,7 @@ from tpu_studio.cloud.session import PATIENT, Patience, plain_session, session
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.tpu import TpuMachines
 from tpu_studio.workflow.cloudruns.ports import CloudSide
+from tpu_studio.workflow.livecheck.ways import USUAL, Ways
 
 RUNNER = "tpu-studio-runner"
 STOPPER = "tpu-studio-stopper"
@@ -34,6 +35,7 @@ def connect(
     endpoints: Endpoints | None = None,
     place: str = "cloud",
     patience: Patience = PATIENT,
+    ways: Callable[[float], Ways] = lambda now: USUAL,
 ) -> CloudSide:
     """A side of *place*. Asks the cloud for its time and nothing else.
 
@@ -41,6 +43,7 @@ def connect(
         credentials: google-auth's; their quota project becomes *project*.
         runner: The machines' service account; default: ours in *project*.
         stopper: The service account of the stops from outside; "": the runner's.
+        ways: What a live check has seen, at a time of the cloud's.
 
     Raises:
         CloudUnclear: The cloud could not be reached.
@@ -48,7 +51,9 @@ def connect(
     ends = endpoints or Endpoints()
     http = session(credentials, project if place == "cloud" else "")
     clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", http, patience=patience)
-    clock.now()
+    first = ways(clock.now())
+    if first.signed_in:
+        clock.ask_signed_in_first()
     http.hooks["response"].append(clock.heard)
     runner = runner or runner_account(project)
     targets = {"tpu": ends.tpu, "compute": ends.compute}
@@ -59,8 +64,8 @@ def connect(
         runner=runner,
         stopper=stopper,
         machines={
-            "tpu": TpuMachines(http, ends.tpu, project, patience=patience, compute=ends.compute),
-            "compute": ComputeMachines(http, ends.compute, project, patience=patience),
+            "tpu": TpuMachines(http, ends.tpu, project, patience=patience, compute=ends.compute, ways=first),
+            "compute": ComputeMachines(http, ends.compute, project, patience=patience, ways=first),
         },
         stops=stops,
         rights=CloudStopRights(http, ends, project, runner, stopper, stops, patience=patience),
@@ -72,7 +77,7 @@ def connect(
 
 def practice_side(
     url: str, token: str, project: str, bucket: str, *, patience: Patience = PATIENT, shared_account: bool = False,
-    renewed: Callable[[], str] | None = None,
+    renewed: Callable[[], str] | None = None, ways: Callable[[float], Ways] = lambda now: USUAL,
 ) -> CloudSide:  # fmt: skip
     """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer.
 
@@ -83,7 +88,7 @@ def practice_side(
     stopper = "" if shared_account else stopper_account(project)
     return connect(
         bearer(token, renewed), project, bucket, stopper=stopper, endpoints=Endpoints.at(url), place="practice",
-        patience=patience,
+        patience=patience, ways=ways,
     )  # fmt: skip
 
 

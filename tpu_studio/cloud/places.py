@@ -25,7 +25,7 @@ StartPractice = Callable[[], Mapping[str, Any]]
 
 def rented_places(home: Path, start_practice: StartPractice) -> dict[str, CloudPlace]:
     preparing = Preparation()
-    practice, google = _Practice(start_practice), _Google(home)
+    practice, google = _Practice(home, start_practice), _Google(home)
     return {
         "practice": CloudPlace(practice, preparing, practice.at),
         "cloud": CloudPlace(google, preparing, google.at),
@@ -35,18 +35,20 @@ def rented_places(home: Path, start_practice: StartPractice) -> dict[str, CloudP
 class _Practice:
     """One side for as long as the practice cloud keeps its port; a new one after it was started anew."""
 
-    def __init__(self, start: StartPractice) -> None:
-        self._start, self._lock = start, threading.Lock()
+    def __init__(self, home: Path, start: StartPractice) -> None:
+        self._home, self._start, self._lock = home, start, threading.Lock()
         self._known: tuple[tuple[str, ...], CloudSide] | None = None
 
     def __call__(self, plan: Plan) -> CloudSide:
+        from tpu_studio.cloud.observing import stamp
+
         with self._lock:
             found = self._start()
             if not found["project"]:  # a new account
                 raise NotReady("cloud-not-ready", place="practice", raw="No project is chosen")
             if not found["bucket"]:
                 raise NotReady("cloud-not-ready", place="practice", raw="No place for results is made")
-            key = (str(found["url"]), str(found["token"]), str(found["project"]), str(found["bucket"]))
+            key = (*(str(found[name]) for name in ("url", "token", "project", "bucket")), str(stamp(self._home)))
             if self._known is None or self._known[0] != key:
                 self._known = (key, self._connect(found, str(found["project"]), str(found["bucket"])))
             return self._known[1]
@@ -60,10 +62,12 @@ class _Practice:
 
     def _connect(self, found: Mapping[str, Any], project: str, bucket: str) -> CloudSide:
         from tpu_studio.cloud.connection import practice_side
+        from tpu_studio.cloud.observing import ways_at
 
         return practice_side(
-            str(found["url"]), str(found["token"]), project, bucket, renewed=lambda: str(self._start()["token"])
-        )
+            str(found["url"]), str(found["token"]), project, bucket, renewed=lambda: str(self._start()["token"]),
+            ways=ways_at(self._home, None, "practice", project),
+        )  # fmt: skip
 
 
 class _Google:
@@ -110,14 +114,16 @@ class _Google:
     ) -> CloudSide:
         from tpu_studio.cloud.connection import connect
         from tpu_studio.cloud.endpoints import Endpoints
+        from tpu_studio.cloud.observing import stamp, ways_at
 
         ours = project == choices.project
         stopper = choices.stopper if ours else ""  # it must be of the queue's own project
-        key = (account.id, accounts.stamp(account), project, bucket, stopper)
+        key = (account.id, accounts.stamp(account), project, bucket, stopper, str(stamp(self._home)))
         with self._lock:
             if key not in self._known:
+                credentials = accounts.credentials(account)
                 self._known[key] = connect(
-                    accounts.credentials(account), project, bucket, runner=choices.runner if ours else "",
-                    stopper=stopper, endpoints=Endpoints(),
+                    credentials, project, bucket, runner=choices.runner if ours else "", stopper=stopper,
+                    endpoints=Endpoints(), ways=ways_at(self._home, credentials, "cloud", project),
                 )  # fmt: skip
             return self._known[key]

@@ -22,6 +22,7 @@ from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.domain.catalogue import Catalogue, catalogue
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Machines, Ref
+from tpu_studio.workflow.livecheck.ways import USUAL, Ways
 
 HOURS_PER_MONTH = 730.0
 LABEL = "tpu-studio"
@@ -91,6 +92,7 @@ class Sweep:
     machines: By backend, of `connection`.
     now: The cloud's time, in seconds since 1970.
     known: Prices; default: the dated table.
+    ways: What a live check has seen.
     """
 
     def __init__(
@@ -105,9 +107,10 @@ class Sweep:
         known: Catalogue | None = None,
         patience: Patience = PATIENT,
         sleep: Callable[[float], None] = time.sleep,
+        ways: Ways = USUAL,
     ) -> None:
         self._project, self._machines, self._stops = project, machines, stops
-        self._now = now
+        self._now, self._by_zone = now, ways.by_zone
         self._known, self._sleep = known or catalogue(), sleep
         self._tpu = Api(endpoints.tpu, http, patience=patience)
         self._compute = Api(endpoints.compute, http, patience=patience)
@@ -268,7 +271,7 @@ class Sweep:
     def _everywhere(self, kind: str) -> Iterator[tuple[bool, dict[str, Any]]]:
         from tpu_studio.cloud.tpu import in_both
 
-        return in_both(self._tpu, self._project, kind)
+        return in_both(self._tpu, self._project, kind, by_zone=self._by_zone)
 
     # --------------------------------------------------------------------------------------------------- prices
 

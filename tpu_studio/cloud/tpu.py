@@ -21,6 +21,7 @@ from tpu_studio.cloud.session import PATIENT, READ_S, SCOPES, Api, Patience, onc
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
+from tpu_studio.workflow.livecheck.ways import USUAL, Ways
 
 _CREATE_S = 60.0
 _WAITING = ("CREATING", "ACCEPTED", "WAITING_FOR_RESOURCES")
@@ -38,17 +39,19 @@ class TpuMachines:
     http: What `session.session` made.
     endpoint: Base URL of the TPU API.
     compute: That of Compute Engine, which counts the addresses of hosts; "": they are not looked at.
+    ways: What a live check has seen.
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, compute: str = ""
-    ) -> None:
+        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, compute: str = "",
+        ways: Ways = USUAL,
+    ) -> None:  # fmt: skip
         self._http, self._endpoint, self._project = http, endpoint.rstrip("/"), project
         self._patience = patience
         self._api = Api(endpoint, http, patience=patience)
         self._compute = Api(compute, http, patience=patience) if compute else None
         self._operations: dict[Ref, str] = {}  # of creates of this process
-        self._whole = False  # a part of a resource cannot be asked for
+        self._whole, self._by_zone = ways.whole, ways.by_zone  # a part of a resource cannot be asked for
         self._lock = threading.Lock()
 
     def check(self, wanted: Wanted) -> None:
@@ -257,7 +260,7 @@ class TpuMachines:
 
     def _listed(self, kind: str) -> dict[Ref, dict[str, Any]]:
         """All of *kind* in all zones. Raises CloudUnclear when a zone did not answer."""
-        found = in_both(self._api, self._project, kind, "" if self._whole else _FIELDS[kind])
+        found = in_both(self._api, self._project, kind, "" if self._whole else _FIELDS[kind], by_zone=self._by_zone)
         return {_ref(str(one.get("name", "")), alpha): one for alpha, one in found}
 
     def _parent(self, zone: str) -> str:
@@ -267,7 +270,9 @@ class TpuMachines:
 _OPEN = object()
 
 
-def in_both(api: Api, project: str, kind: str, fields: str = "") -> Iterator[tuple[bool, dict[str, Any]]]:
+def in_both(
+    api: Api, project: str, kind: str, fields: str = "", *, by_zone: bool = False
+) -> Iterator[tuple[bool, dict[str, Any]]]:
     """`everywhere`, through v2 and then what only v2alpha1 shows (True with it): a flex-start may be seen there alone
     (doubt ``flex-list-v2``). Who is refused v2alpha1 has asked for nothing through it.
 
@@ -276,7 +281,7 @@ def in_both(api: Api, project: str, kind: str, fields: str = "") -> Iterator[tup
     known, silent = set[str](), list[CloudUnclear]()
     for version in ("v2", "v2alpha1"):
         try:
-            for one in everywhere(api, project, kind, fields, version):
+            for one in everywhere(api, project, kind, fields, version, by_zone=by_zone):
                 if (name := str(one.get("name", ""))) not in known:
                     known.add(name)
                     yield version != "v2", one
@@ -290,28 +295,31 @@ def in_both(api: Api, project: str, kind: str, fields: str = "") -> Iterator[tup
 
 
 def everywhere(
-    api: Api, project: str, kind: str, fields: str = "", version: str = "v2"
+    api: Api, project: str, kind: str, fields: str = "", version: str = "v2", *, by_zone: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """All ``nodes`` or ``queuedResources`` of a project; zone by zone where the list over all is refused.
-    *fields*: of each, in Google's notation; "": all of them.
+    """All ``nodes`` or ``queuedResources`` of a project; zone by zone where the list over all is refused, or
+    *by_zone*: at once. *fields*: of each, in Google's notation; "": all of them.
 
     Raises CloudUnclear, last, when a zone did not answer.
     """
-    try:
-        yield from _over_all(api, project, kind, fields, version)
-    except CloudRefused as error:
-        if error.id != "bad-request":
-            raise
-    else:
-        return
+    if not by_zone:
+        try:
+            yield from _over_all(api, project, kind, fields, version)
+        except CloudRefused as error:
+            if error.id != "bad-request":
+                raise
+        else:
+            return
     missing = []
     places = f"/{version}/projects/{segment(project)}/locations"
-    for one in api.pages(places, "locations", {"pageSize": 500}):
-        zone = str(one.get("locationId", ""))
+    told = [str(one.get("locationId", "")) for one in api.pages(places, "locations", {"pageSize": 500})]
+    ours = [zone.zone for one in catalogue().offered() if one.control_plane == "cloud-tpu" for zone in one.zones]
+    for zone in dict.fromkeys((*told, *ours)):  # that the list names every zone is a doubt (``tpu-locations``)
         try:
             yield from api.pages(f"{places}/{segment(zone)}/{kind}", kind)
-        except (CloudRefused, CloudUnclear):
-            missing.append(zone)
+        except (CloudRefused, CloudUnclear) as error:
+            if zone in told or isinstance(error, CloudUnclear):
+                missing.append(zone)
     if missing:
         raise errors.make("server-error", {"raw": "some zones did not answer", "unreachable": sorted(missing)})
 

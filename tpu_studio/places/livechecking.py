@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tpu_studio
-from tpu_studio.wire.errors import NotReady
+from tpu_studio.wire.errors import NotReady, StudioError
 
 if TYPE_CHECKING:
     from tpu_studio.cloud.livecheck.prober import GoogleProber
     from tpu_studio.workflow.livecheck.checking import Outcome
     from tpu_studio.workflow.livecheck.ports import Seen, Step
+    from tpu_studio.workflow.livecheck.ways import Use
 
 DEFAULT_USD = 1.0
 VERSION = tpu_studio.__version__
@@ -27,6 +28,7 @@ def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[
     from tpu_studio.cloud.clock import DateClock
     from tpu_studio.cloud.livecheck.asking import Side
     from tpu_studio.cloud.livecheck.prober import GoogleProber
+    from tpu_studio.cloud.observing import account_of
     from tpu_studio.cloud.session import plain_session, session
     from tpu_studio.cloud.stops import TaskStops
     from tpu_studio.domain.catalogue import catalogue
@@ -47,7 +49,7 @@ def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[
         )  # fmt: skip
         side = Side(
             http, plain, ends, who.project, zone, who.region, who.bucket, who.runner, who.stopper,
-            account=getattr(who.credentials, "service_account_email", "") or place,
+            account=account_of(who.credentials, place),
             left=Left(home, f"{place}|{who.project}"),
             now=clock.now, speed=clock.speed, secret=(who.runner, who.stopper),
         )  # fmt: skip
@@ -66,6 +68,25 @@ def live_check(
         outcome = check(prober, agreed, max_usd, told=told, cancelled=cancelled)
         Observations(home).keep(prober.account, prober.project, VERSION, now(), outcome.seen)
     return outcome
+
+
+def in_use(place: str, home: Path) -> list[Use]:
+    """What of earlier observations chooses a way now; none where the place cannot be reached."""
+    from tpu_studio.cloud.clock import DateClock
+    from tpu_studio.cloud.observing import known, stamp
+    from tpu_studio.cloud.session import plain_session
+    from tpu_studio.places.reaching import reach
+    from tpu_studio.workflow.livecheck.ways import uses
+
+    if not stamp(home):
+        return []
+    try:
+        who = reach(place, home)
+        with plain_session() as plain:
+            now = DateClock(plain, f"{who.endpoints.tpu}/v2/projects/{who.project}/locations").now()
+        return uses(known(home, who.credentials, place, who.project, now))
+    except StudioError:
+        return []
 
 
 def not_taken_away(home: Path) -> list[str]:
@@ -89,6 +110,9 @@ class LiveChecking:
         self, place: str, agreed: bool, max_usd: float, told: Callable[[Step], None], cancelled: Callable[[], bool]
     ) -> Outcome:
         return live_check(place, self._home, agreed, max_usd, told=told, cancelled=cancelled)
+
+    def in_use(self, place: str) -> Sequence[Use]:
+        return in_use(place, self._home)
 
     def save(self, place: str, seen: Sequence[Seen], path: str) -> None:
         """Raises OSError."""

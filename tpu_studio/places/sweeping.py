@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.errors import CloudUnclear, StudioError
 
 if TYPE_CHECKING:
     from tpu_studio.cloud.endpoints import Endpoints
@@ -22,23 +22,29 @@ def sweep_of(place: str, home: Path) -> Iterator[Sweep]:
     """The sweep of *place*, with Google's prices of now where they can be had. Raises as `reach`."""
     from tpu_studio.cloud.clock import DateClock
     from tpu_studio.cloud.compute import ComputeMachines
+    from tpu_studio.cloud.observing import ways_at
     from tpu_studio.cloud.session import plain_session, session
     from tpu_studio.cloud.stops import TaskStops
     from tpu_studio.cloud.sweep import Sweep
     from tpu_studio.cloud.tpu import TpuMachines
     from tpu_studio.places.reaching import reach
+    from tpu_studio.workflow.livecheck.ways import USUAL
 
     who = reach(place, home)
     ends = who.endpoints
     with session(who.credentials, who.project if place == "cloud" else "") as http:
         targets = {"tpu": ends.tpu, "compute": ends.compute}
+        clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)
+        try:
+            ways = ways_at(home, who.credentials, place, who.project)(clock.now())
+        except CloudUnclear:  # each part of the sweep says so
+            ways = USUAL
         machines: dict[str, Machines] = {
-            "tpu": TpuMachines(http, ends.tpu, who.project),
-            "compute": ComputeMachines(http, ends.compute, who.project),
+            "tpu": TpuMachines(http, ends.tpu, who.project, ways=ways),
+            "compute": ComputeMachines(http, ends.compute, who.project, ways=ways),
         }
         stops = TaskStops(http, ends.tasks, ends.orgpolicy, who.project, who.stopper or who.runner, targets)
-        clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)
-        yield Sweep(http, ends, who.project, machines, stops, clock.now, known=_priced(http, ends))
+        yield Sweep(http, ends, who.project, machines, stops, clock.now, known=_priced(http, ends), ways=ways)
 
 
 def _priced(http: Any, ends: Endpoints) -> Catalogue:

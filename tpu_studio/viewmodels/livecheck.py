@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +14,7 @@ from tpu_studio.viewmodels.problem import Problem, problem_of
 if TYPE_CHECKING:
     from tpu_studio.workflow.livecheck.checking import Outcome
     from tpu_studio.workflow.livecheck.ports import Seen, Step
+    from tpu_studio.workflow.livecheck.ways import Use
     from tpu_studio.workflow.ports import Tasks
 
 DEFAULT_USD, MOST_USD = 1.0, 20.0
@@ -26,6 +28,7 @@ class LiveCheckPort(Protocol):
     def check(
         self, place: str, agreed: bool, max_usd: float, told: Callable[[Step], None], cancelled: Callable[[], bool]
     ) -> Outcome: ...
+    def in_use(self, place: str) -> Sequence[Use]: ...
     def save(self, place: str, seen: Sequence[Seen], path: str) -> None: ...
 
 
@@ -40,7 +43,8 @@ class Line:
 
 @dataclass(frozen=True)
 class LiveCheckView:
-    """*calls*: before; *outcome*: after. *left*: what could not be taken away, a sentence."""
+    """*calls*: before; *outcome*: after. *left*: what could not be taken away, a sentence. *in_use*: what is done
+    because of earlier checks, a sentence each."""
 
     place: str = "cloud"
     calls: tuple[Line, ...] = ()
@@ -50,6 +54,7 @@ class LiveCheckView:
     outcome: tuple[Line, ...] = ()
     ended: str = ""
     left: str = ""
+    in_use: tuple[str, ...] = ()
     problem: Problem | None = None
     max_usd: float = DEFAULT_USD
 
@@ -71,6 +76,15 @@ class LiveCheckViewModel:
         if not self.state.value.busy:
             self.state.set(LiveCheckView(place))
             self._tasks.submit(lambda: self._port.steps(place), done=self._known, failed=self._failed)
+            self._look_in_use()
+
+    def _look_in_use(self) -> None:
+        place = self.state.value.place
+
+        def done(found: Sequence[Use]) -> None:
+            self._change(in_use=tuple(used_words(one) for one in found))
+
+        self._tasks.submit(lambda: self._port.in_use(place), done=done, failed=self._failed)
 
     def limit(self, usd: float) -> None:
         self._change(max_usd=min(max(usd, 0.0), MOST_USD))
@@ -129,12 +143,19 @@ class LiveCheckViewModel:
             )
         ended = f"It cost ${outcome.usd:.3f} at most. What was seen counts here for 30 days."
         self._change(busy=False, asking="", outcome=tuple(lines), left=left, ended=ended)
+        self._look_in_use()
 
     def _failed(self, error: Exception) -> None:
         self._change(busy=False, asking="", problem=problem_of(error))
 
     def _change(self, **changes: Any) -> None:
         self.state.set(replace(self.state.value, **changes))
+
+
+def used_words(one: Use) -> str:
+    """`Machines are read whole at once: … Seen on 23 Nov (partial-answers).`"""
+    day = time.strftime("%d %b", time.localtime(one.at)).lstrip("0")
+    return f"{one.words} Seen by a live check on {day} ({one.doubt})."
 
 
 def _plain(text: str) -> str:

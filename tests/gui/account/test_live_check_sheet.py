@@ -14,7 +14,9 @@ from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.livecheck import LiveCheckViewModel
 from tpu_studio.workflow.livecheck.checking import Outcome
+from tpu_studio.workflow.livecheck.observed import Observation
 from tpu_studio.workflow.livecheck.ports import READ, RENT, Seen, Step
+from tpu_studio.workflow.livecheck.ways import Use, uses
 
 STEPS = (
     Step("list of all zones", READ, ("list-all-zones",), ("GET tpu queuedResources of all zones",)),
@@ -27,6 +29,7 @@ class Account:
         self.asked: list[tuple[str, bool, float]] = []
         self.saved: list[str] = []
         self.left = left
+        self.used: Sequence[Use] = ()
 
     def steps(self, place: str) -> Sequence[Step]:
         return STEPS
@@ -38,6 +41,9 @@ class Account:
         told(STEPS[0])
         seen = [Seen("list-all-zones", "refused"), Seen("second-delete", "" if agreed else None)]
         return Outcome(seen, 0.22, self.left)
+
+    def in_use(self, place: str) -> Sequence[Use]:
+        return self.used
 
     def save(self, place: str, seen: Sequence[Seen], path: str) -> None:
         self.saved.append(path)
@@ -96,4 +102,19 @@ def test_what_is_left_is_said_with_what_it_means_and_what_to_do(window: QWidget)
     tasks.finish_all()
     panel = sheet.findChildren(LiveCheckPanel)[0]
     assert panel.left.isVisibleTo(panel) and "goes on costing" in panel.left.text.text()
+    sheet.close()
+
+
+def test_what_earlier_checks_have_chosen_is_shown(window: QWidget) -> None:
+    account = Account()
+    sheet, _, _ = opened(window, account)
+    panel = sheet.findChildren(LiveCheckPanel)[0]
+    assert not panel.in_use.isVisibleTo(panel)
+    sheet.close()
+    one = Observation("me", "p", "0.1.0", 1_795_000_000.0, "partial-answers", "refused", "400")
+    account.used = uses({one.doubt: one})
+    sheet, _, _ = opened(window, account)
+    panel = sheet.findChildren(LiveCheckPanel)[0]
+    assert panel.in_use.isVisibleTo(panel) and "read whole at once" in panel.in_use.text.text()
+    assert "partial-answers" in panel.in_use.text.text()
     sheet.close()

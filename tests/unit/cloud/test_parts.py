@@ -165,6 +165,13 @@ def test_time_is_the_clouds_carried_on_at_its_speed_and_never_runs_back() -> Non
     assert clock.now() == 1795291800.0 and sun.asked == 2
 
 
+def test_the_time_is_asked_for_signed_in_first_where_a_live_check_has_seen_no_date_otherwise() -> None:
+    dark, signed_in = Sun(""), Sun("Sat, 21 Nov 2026 20:00:00 GMT")
+    clock = DateClock(dark, "https://x", signed_in)
+    clock.ask_signed_in_first()
+    assert clock.now() >= 1795291200.0 and (dark.asked, signed_in.asked) == (0, 1)
+
+
 def test_a_practice_cloud_that_is_started_anew_at_another_speed_is_heard_by_any_reply() -> None:
     """It was believed to run on at the old one for ten minutes."""
     sun, monotonic, wall = Sun("Sat, 21 Nov 2026 20:00:00 GMT", "60"), Hands(), Hands()

@@ -30,6 +30,7 @@ class LiveCheckPanel(QWidget):
         super().__init__(parent)
         self.problem = Note("", "", "bad")
         self.left = Note("Something is left", "", "bad")
+        self.in_use = Note("In use from earlier checks", "", "accent")
         self.price = Text("", "label-strong", numbers=True)
         self.cap = DecimalBox(DEFAULT_USD, 0.0, MOST_USD, step=0.5, decimals=2, name="At most, in dollars", suffix="$")
         self.cap.valueChanged.connect(model.limit)
@@ -49,7 +50,7 @@ class LiveCheckPanel(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.m)
-        for widget in (self.problem, self.left, self.price):
+        for widget in (self.problem, self.left, self.in_use, self.price):
             column.addWidget(widget)
         column.addWidget(self._room, 1)
         column.addWidget(self.field)
@@ -63,6 +64,8 @@ class LiveCheckPanel(QWidget):
             self.problem.set_words(view.problem.title, view.problem.text)
         self.left.setVisible(bool(view.left))
         self.left.set_words("Something is left", view.left)
+        self.in_use.setVisible(bool(view.in_use))
+        self.in_use.set_words("In use from earlier checks", " ".join(view.in_use))
         self.price.setText(view.ended or view.price)
         self.field.setVisible(not view.outcome)
         self.asking.setVisible(view.busy)
