@@ -1,13 +1,17 @@
-"""Run in the engine with 8 processors that stand for chips: what the compiler says of a step that is cut into parts.
+"""Run in the engine with 8 processors that stand for chips: programs as they would be traced on a TPU.
 
-Prints FLOPs (of one part: a loop's inside is counted once), temporary bytes of a device, and what the steps gave.
+Prints, for steps cut into parts, FLOPs (of one part: a loop's inside is counted once), temporary bytes of a device and
+what the steps gave; how wide evaluation and training are; what attention layers come to.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
@@ -17,7 +21,14 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 
-from tpu_studio.trainer import recipe, state
+sys.path.insert(0, str(Path(__file__).parent / "models"))
+from programs_plans import PICTURES, ROWS, TEXT, plan
+
+from tpu_studio.trainer import backend, recipe, state
+from tpu_studio.trainer.check.programs import inner, trips
+from tpu_studio.trainer.check.standing_in import as_on_a_tpu
+from tpu_studio.trainer.models import attention, build
+from tpu_studio.trainer.models.widest import widest
 from tpu_studio.trainer.step_jax import JaxSteps
 
 BATCH, INPUTS, WIDTH, STEPS = 2048, 32, 64, 3
@@ -69,7 +80,100 @@ def same(one: state.Arrays, other: state.Arrays) -> bool:
     return all(np.array_equal(one[name], other[name]) for name in one)
 
 
+TOKENS, ANSWERS, EXAMPLES, LABELS = 64, 50_000, 5000, 10
+GPT = {"layers": 2, "width": 64, "heads": 4, "vocabulary": ANSWERS}
+
+
+def unseen() -> dict[str, Any]:
+    """Bytes of the widest array that is made in training and in evaluation of a GPT; what models say of themselves."""
+    text = {**TEXT, "outputs": ANSWERS}
+    planned = plan("gpt-nano", text, options=GPT, global_batch=8, accumulate=2)
+    model = build(planned, text)
+    constants = recipe.Recipe("language-model", accumulate=2)
+    steps = JaxSteps(model, constants, state.layout(model, constants), devices=1)
+    found = {}
+    for name, count in (("train", 8), ("evaluate", backend.evaluation_batch(planned, model, EXAMPLES))):
+        batch = {"x": np.zeros((count, TOKENS), np.int32), "y": np.zeros((count, TOKENS), np.int32)}
+        if name == "train":
+            jaxpr = jax.make_jaxpr(steps._one)(steps._state, batch, 1e-3, 1.0)
+        else:
+            held = steps._state[: -2 * len(model.trainable_variables)]
+            jaxpr = jax.make_jaxpr(steps.run_evaluate)(held, batch | {"weight": np.ones(count, np.float32)})
+        found[name] = max(math.prod(one.aval.shape) * 4 for one in made_by(jaxpr.jaxpr))
+    seen = {"gpt-nano": widest(model)}
+    for named, description in (("small-cnn", PICTURES), ("mlp", ROWS)):
+        seen[named] = widest(build(plan(named, description), description))
+    return {"bytes": found, "widest": seen | {"own": widest(attending({}, {}))}}
+
+
+def made_by(jaxpr: Any) -> Iterator[Any]:
+    for equation in jaxpr.eqns:
+        yield from equation.outvars
+        for one in inner(equation):
+            yield from made_by(one)
+
+
+WORDS, POSITIONS = 16, 128
+VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "plain": ({}, {}),
+    "causal": ({}, {"use_causal_mask": True}),
+    "masked": ({"mask_zero": True}, {}),
+    "masked and causal": ({"mask_zero": True}, {"use_causal_mask": True}),
+    "asks for the kernel": ({}, {"flash_attention": True}),
+}
+
+
+def attending(embedding: dict[str, Any], calling: dict[str, Any]) -> keras.Model:
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(1)
+    ids = keras.Input((POSITIONS,), dtype="int32")
+    x = keras.layers.Embedding(WORDS, 128, embeddings_initializer="normal", **embedding)(ids)
+    kernel = {name: calling[name] for name in calling if name == "flash_attention"}
+    rest = {name: calling[name] for name in calling if name not in kernel}
+    x = keras.layers.MultiHeadAttention(2, 64, **kernel)(x, x, **rest)
+    return keras.Model(ids, keras.layers.Dense(LABELS)(x[:, 0]))
+
+
+def attended() -> dict[str, Any]:
+    """Each variant on a processor as Keras has it, then as it is traced on a TPU, on one device and on eight."""
+    ids = np.random.default_rng(2).integers(0, WORDS, (8, POSITIONS)).astype(np.int32)
+    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("batch",))
+    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
+    found: dict[str, Any] = {}
+    wanted = {}
+    for name, (embedding, calling) in VARIANTS.items():
+        plain = {key: value for key, value in calling.items() if key != "flash_attention"}
+        wanted[name] = np.asarray(attending(embedding, plain)(ids))
+    with as_on_a_tpu():
+        found["Keras alone"] = {"kernels": kernels(attending({}, {}), ids)}
+    attention.keep_plain()
+    for name, (embedding, calling) in VARIANTS.items():
+        with as_on_a_tpu():
+            model = attending(embedding, calling)  # it clears the session, as a person's file may
+            call = jax.jit(model)
+            one, eight = np.asarray(call(ids)), np.asarray(call(jax.device_put(ids, spread)))
+            found[name] = {
+                "kernels": kernels(model, ids),
+                "one": float(np.abs(one - wanted[name]).max()),
+                "eight": float(np.abs(eight - wanted[name]).max()),
+                "differs": float(np.abs(wanted[name] - wanted["plain"]).max()),
+            }
+    return found
+
+
+def kernels(model: keras.Model, ids: Any) -> int:
+    return str(jax.make_jaxpr(lambda x: model(x))(ids)).count("pallas_call")
+
+
+def looped(x: Any) -> Any:
+    """One product, and one of the same size in a loop of seven."""
+    return jax.lax.scan(lambda carry, _: (carry @ x, None), x @ x, length=7)[0]
+
+
 asked = [(1, 1), (1, 8), (4, 1), (4, 8)]
 assert len(jax.devices()) == 8
-json.dump({f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}, sys.stdout)
+answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
+answer["trips"] = trips(jax.make_jaxpr(looped)(np.ones((4, 4))))
+answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
+json.dump(answer, sys.stdout)
 print()

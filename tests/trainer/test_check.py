@@ -141,6 +141,42 @@ def test_the_compiler_tells_memory_and_limit_of_a_slice(tmp_path: Path) -> None:
     assert told["limit_bytes"] == int(15.75 * 2**30)
     assert told["parts"]["weights"] >= 650 * 4  # 64 × 10 weights and 10 biases; Keras's seeds beside them
     assert 0 < told["device_bytes"] < 64 << 20
+    train, evaluate = (told["programs"][name] for name in ("train", "evaluate"))
+    for program in (train, evaluate):
+        assert program["fits"]
+        assert 0 < program["memory_bytes"] <= told["device_bytes"]
+        assert program["capacity_bytes"] == told["limit_bytes"]
+        assert program["compile_s"] > 0
+        assert program["bytes_accessed"] > 0
+    # 64 × 10 products, forward and for the weights' gradient (the pictures need none), on a quarter of 64 examples.
+    assert train["flops"] == pytest.approx(2 * 2 * 640 * 16, rel=0.9)
+    assert evaluate["flops"] >= 2 * 640 * evaluate["batch"] / 4
+
+
+OUT_OF_SIGHT = """\
+class Scores(keras.layers.Layer):
+    def call(self, x):
+        assert jax.default_backend() == jax.devices()[0].platform == "tpu"
+        return keras.ops.matmul(x, keras.ops.transpose(x, (0, 2, 1)))
+
+    def compute_output_spec(self, x):
+        return keras.KerasTensor((x.shape[0], x.shape[1], x.shape[1]), x.dtype)
+
+
+def build_model(job):
+    inputs = keras.Input((8, 8, 1))
+    x = keras.ops.reshape(keras.ops.cast(inputs, "float32"), (-1, 64, 1))
+    x = keras.layers.Flatten()(Scores()(x))
+    return keras.Model(inputs, keras.layers.Dense(10)(x))
+"""
+
+
+@pytest.mark.engine
+def test_a_model_is_traced_as_on_a_tpu(engine_python: Path, tmp_path: Path) -> None:
+    body = OUT_OF_SIGHT.replace('        assert', '        if isinstance(x, jax.core.Tracer):\n            assert')
+    traced = check(engine_python, tmp_path, body)["traced"]
+    assert traced["problems"] == []
+    assert traced["programs"] == 2
 
 
 ROTATES = """\

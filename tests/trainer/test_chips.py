@@ -1,4 +1,4 @@
-"""Steps over several chips, by the compiler's own count: 8 processors stand for the chips."""
+"""Programs as they are traced on a TPU, and over several chips, by the compiler's own count: 8 processors stand in."""
 
 from __future__ import annotations
 
@@ -8,15 +8,21 @@ from typing import Any
 import pytest
 
 from tests.trainer.in_engine import run_in_engine
+from tpu_studio.planner import work
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.engine
 
 
 @pytest.fixture(scope="module")
-def chips() -> dict[str, Any]:
+def told() -> dict[str, Any]:
     told: dict[str, Any] = run_in_engine(HERE / "program_chips.py", backend="jax")
     return told
+
+
+@pytest.fixture
+def chips(told: dict[str, Any]) -> dict[str, Any]:
+    return dict(told["parts"])
 
 
 def test_parts_over_several_chips_cost_the_same_work(chips: dict[str, Any]) -> None:
@@ -37,3 +43,36 @@ def test_parts_and_chips_together_learn_as_one_step_on_one_chip(chips: dict[str,
 
 def test_parts_and_chips_together_resume_bit_for_bit(chips: dict[str, Any]) -> None:
     assert all(told["same_when_resumed"] for told in chips.values())
+
+
+def test_evaluation_makes_nothing_wider_than_training_does(told: dict[str, Any]) -> None:
+    widest = told["unseen"]["bytes"]
+    assert widest["evaluate"] <= widest["train"]
+
+
+def test_the_plan_counts_the_same_widest_array_as_the_trainer(told: dict[str, Any]) -> None:
+    cnn = work.small_cnn({"width": 32, "blocks": 4}, size=32, channels=3, answers=3)
+    counted = {
+        "gpt-nano": work.gpt({"layers": 2, "width": 64, "heads": 4, "vocabulary": 50_000}, tokens=64).widest,
+        "small-cnn": cnn.widest,
+        "mlp": work.mlp({"layers": 3, "width": 256}, inputs=26, answers=1).widest,
+        "own": None,  # attention layers hide how wide they are
+    }
+    assert told["unseen"]["widest"] == counted
+
+
+def test_keras_alone_puts_its_kernel_in_on_a_tpu(told: dict[str, Any]) -> None:
+    assert told["attention"]["Keras alone"]["kernels"] > 0  # else `models/attention.py` is not needed any more
+
+
+@pytest.mark.parametrize("variant", ["plain", "causal", "masked", "masked and causal", "asks for the kernel"])
+def test_attention_is_on_a_tpu_what_it_is_on_a_processor(told: dict[str, Any], variant: str) -> None:
+    found = told["attention"][variant]
+    assert found["kernels"] == 0
+    assert found["one"] < 1e-5
+    assert found["eight"] < 1e-5
+    assert (found["differs"] > 1e-3) == (variant not in ("plain", "asks for the kernel"))
+
+
+def test_work_in_loops_counts_by_their_trips(told: dict[str, Any]) -> None:
+    assert told["trips"] == (1 + 7) / 2  # the compiler counts one product outside and one inside

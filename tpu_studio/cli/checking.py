@@ -88,6 +88,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
             for one in made.checks
         ],
         "largest_batch": largest,
+        "programs": compiled.get("programs") or {},
         "compile_s": compiled.get("seconds"),
         "flops": compiled.get("flops"),
         "bytes_accessed": compiled.get("bytes_accessed"),

@@ -382,6 +382,7 @@ class _Draft:
             data_bytes=in_memory,
             framework=str(values["training.framework"]),
             chip=self.job["where.place"] != "computer",
+            unseen=self.resolved.validation,
         )
 
     def _rematerialize(self) -> None:
@@ -421,6 +422,7 @@ class _Draft:
             return memory.parts_on_device(self.devices, self._limit_bytes)
         named = ("weights", "gradients", "optimizer", "activations", "data", "framework")
         parts = {name: int(getattr(memory, name)) for name in named}
+        parts["activations"] += memory.total - sum(parts.values())  # evaluation's, where they are more
         parts["framework"] += self._needed_bytes - memory.total  # measured: more than was counted
         return parts
 

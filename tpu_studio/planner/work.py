@@ -7,8 +7,10 @@ counted by the trainer's `inspect` instead. B examples a step, T tokens, W width
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from tpu_studio.wire import evaluating
 
 FLOAT, HALF = 4, 2  # bytes of a float32, of a bfloat16
 LANES = 128  # a TPU fills the last side of an array up to this
@@ -21,6 +23,7 @@ LOGITS, HALF_LOGITS = 1, 2  # copies of the scores over the vocabulary, float32 
 # What the compiler does without, by itself, where a program would not fit: it works out again what is cheap, and puts
 # each gradient to use before the next one is there. Read off programs that it refused or made to fit.
 SPARED_SHARE, HALF_SPARED_SHARE, GRADIENTS_LEFT = 0.18, 0.26, 0.25
+EVALUATED, EVALUATED_LOGITS = 2, 1.1  # copies that evaluation holds at a time of its widest array, of the logits
 MADE_TO_FIT = 0.95  # of the limit, about what is then left free
 
 
@@ -47,6 +50,8 @@ class Work:
         activation_bytes: Memory of what one example leaves behind for the backward pass.
         convolutions: Whether most of the work is convolution, which XLA does slowly on processors.
         kept: What one example leaves behind on a TPU; None: not known better than *activation_bytes*.
+        widest: Numbers of one example in the widest array that the model makes; None: not known (`wire.evaluating`).
+        seen_bytes: What evaluation holds of one example at its fullest.
     """
 
     params: int
@@ -54,6 +59,8 @@ class Work:
     activation_bytes: int
     convolutions: bool = False
     kept: Kept | None = None
+    widest: int | None = None
+    seen_bytes: int = 0
 
 
 def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
@@ -66,8 +73,10 @@ def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
     matrices = inputs * width + (layers - 1) * width * width + width * answers
     biases = layers * width + answers
     remembered = inputs + 2 * layers * width + answers  # before and after each activation function
-    kept = MLP_SHARE * layers * width  # after each activation function
-    return Work(matrices + biases, 6.0 * matrices, FLOAT * 2 * remembered, kept=Kept(kept * FLOAT, kept * HALF))
+    share = MLP_SHARE * layers * width  # after each activation function
+    kept, widest = Kept(share * FLOAT, share * HALF), max(inputs, width, answers)
+    work = Work(matrices + biases, 6.0 * matrices, FLOAT * 2 * remembered, kept=kept)
+    return replace(work, widest=widest, seen_bytes=EVALUATED * FLOAT * widest)
 
 
 def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: int) -> Work:
@@ -84,7 +93,9 @@ def small_cnn(options: Mapping[str, Any], *, size: int, channels: int, answers: 
     params += incoming * answers + answers
     multiplies += incoming * answers
     kept = Kept(CNN_SHARE * FLOAT * convolved, CNN_SHARE * HALF * convolved)
-    return Work(params, 6.0 * multiplies, FLOAT * 2 * remembered, convolutions=True, kept=kept)
+    widest = size * size * max(channels, width)
+    work = Work(params, 6.0 * multiplies, FLOAT * 2 * remembered, convolutions=True, kept=kept)
+    return replace(work, widest=widest, seen_bytes=EVALUATED * FLOAT * widest)
 
 
 def blocks_that_fit(blocks: int, size: int) -> int:
@@ -123,7 +134,10 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
             FLOAT * stream + max(one.float32, LOGITS * logits),
             HALF * stream + max(one.bfloat16, HALF_LOGITS * logits),
         )
-    return Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
+    widest = tokens * max(vocabulary, heads * tokens, 4 * width)
+    work = Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
+    seen = FLOAT * max(EVALUATED * heads * tokens * _filled(tokens), int(EVALUATED_LOGITS * tokens * vocabulary))
+    return replace(work, widest=widest, seen_bytes=seen)
 
 
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:
@@ -153,13 +167,30 @@ class Memory:
     examples: int = 1  # whose activations they are
     tile: int = 1  # the examples of one device are filled up to a multiple of this
     spared: float = 0.0  # share of the activations that the compiler does without where it must
+    widest: int | None = None
+    seen_bytes: int = 0
+    unseen: int = 0  # examples that evaluation goes through
+
+    def evaluation_on_device(self, devices: int) -> int:
+        """Bytes of one device beside weights and optimizer while a check on unseen data is made."""
+        if self.widest is None or not self.unseen:
+            return 0  # as many examples as in training, and nothing kept for a backward pass: less than training
+        batch = evaluating.batch_of(self.examples, self.widest, devices, self.unseen)
+        return batch // devices * self.seen_bytes
 
     def parts_on_device(self, devices: int, limit: int | None = None) -> dict[str, int]:
         """Bytes of one device in data-parallel training, by what they hold: everything but the batch is there on each.
 
         Gradients come as activations go, so the lesser of the two counts half. What is more than *limit* is what is
-        left after the compiler has done without all that it can.
+        left after the compiler has done without all that it can. Where evaluation takes more, that is what counts.
         """
+        kept = self._training_on_device(devices, limit)
+        evaluated = self.evaluation_on_device(devices)
+        if evaluated > kept["gradients"] + kept["activations"]:
+            kept |= {"gradients": 0, "activations": evaluated}
+        return kept
+
+    def _training_on_device(self, devices: int, limit: int | None) -> dict[str, int]:
         gradients, activations = self.gradients, self.activations // max(1, devices)
         if self.tile > 1:
             share = -(-self.examples // max(1, devices))
@@ -181,7 +212,8 @@ class Memory:
 
     @property
     def total(self) -> int:
-        return self.weights + self.optimizer + self.gradients + self.activations + self.data + self.framework
+        working = max(self.gradients + self.activations, self.evaluation_on_device(1))
+        return self.weights + self.optimizer + working + self.data + self.framework
 
 
 FRAMEWORK_BYTES = {"tensorflow": 900 << 20, "jax": 500 << 20}  # resident after import and a first small step, measured
@@ -197,11 +229,13 @@ def memory(
     data_bytes: int,
     framework: str,
     chip: bool = False,
+    unseen: int = 0,
 ) -> Memory:
     """Memory of training: weights and gradients, the optimizer's moments, one part's activations, data, the framework.
 
     AdamW keeps two moments a weight, SGD with momentum one. bfloat16 halves the activations only: weights, gradients
-    and moments stay float32. On a TPU (*chip*) what XLA keeps is known better for our own models.
+    and moments stay float32. On a TPU (*chip*) what XLA keeps is known better for our own models. Evaluation goes
+    through *unseen* examples.
     """
     moments = 2 if optimizer == "adamw" else 1
     narrow = 2 if precision == "bfloat16" else 1
@@ -218,6 +252,9 @@ def memory(
             examples=part,
             tile=LANES if work.convolutions else 1,  # there the examples lie along the last side
             spared=work.kept.spared[narrow - 1],
+            widest=work.widest,
+            seen_bytes=work.seen_bytes,
+            unseen=unseen,
         )
     return Memory(
         weights=work.params * FLOAT * 2,
@@ -225,4 +262,8 @@ def memory(
         activations=work.activation_bytes * part // narrow,
         data=data_bytes,
         framework=FRAMEWORK_BYTES[framework],
+        examples=part,
+        widest=work.widest,
+        seen_bytes=work.seen_bytes,
+        unseen=unseen,
     )

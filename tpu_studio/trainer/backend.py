@@ -14,6 +14,7 @@ from typing import Any
 
 from tpu_studio.trainer.recipe import LANGUAGE, Recipe
 from tpu_studio.trainer.state import Layout
+from tpu_studio.wire import evaluating
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 
@@ -22,7 +23,6 @@ RENTED = "cloud"
 OPENING_S = 300.0
 """For so long a rented TPU may take to be opened: it takes some seconds, and a libtpu that waits is charged."""
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # malloc.h
-EVALUATION_NUMBERS = 4_000_000  # numbers of input in one evaluation batch at most
 
 
 def begin(plan: Plan, workers: int = 1) -> None:
@@ -118,10 +118,12 @@ def has_convolutions(model: Any) -> bool:
     return any("conv" in type(layer).__name__.lower() for layer in model._flatten_layers())
 
 
-def evaluation_batch(batch: int, numbers: int, devices: int) -> int:
-    """Examples in one evaluation batch: more than in training, as no gradients need room; a multiple of *devices*."""
-    most = max(batch, min(1024, EVALUATION_NUMBERS // max(1, numbers)))
-    return max(devices, most // devices * devices)
+def evaluation_batch(plan: Plan, model: Any, examples: int) -> int:
+    """Of *examples* unseen ones, how many are evaluated at once: `wire.evaluating` has the rule."""
+    from tpu_studio.trainer.models.widest import widest
+
+    part = int(plan.job["training.global_batch"]) // int(plan.job["training.accumulate"])
+    return evaluating.batch_of(part, widest(model), plan.devices, examples)
 
 
 def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way, workers: int = 1) -> Any:

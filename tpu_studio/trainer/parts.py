@@ -100,8 +100,7 @@ class Parts:
 
     @property
     def evaluation_batch(self) -> int:
-        numbers = int(np.prod(self.opened.train.spec["x"][0])) or 1
-        return backend.evaluation_batch(self.batch, numbers, self.plan.devices)
+        return backend.evaluation_batch(self.plan, self.model, len(self.opened.validation))
 
     def write_result(
         self, run: Path, loop: Loop, reason: Reason, tell: Callable[[str, Mapping[str, Any]], None]

@@ -1,4 +1,4 @@
-"""The real training step, compiled for a TPU slice by libtpu on this computer: no TPU, no account, no network.
+"""The programs of a run, compiled for a TPU slice by libtpu on this computer: no TPU, no account, no network.
 
 One process compiles for one generation: libtpu keeps what it was first told. What it says about memory is the
 compiler's own plan and changes with its version, so the version is that of the VM (resources/catalogue/vm.json).
@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+
+from tpu_studio.trainer.check.standing_in import as_on_a_tpu
 
 # What libtpu reads when it is loaded: no metadata server to ask, no lock file shared with others on this computer.
 ENVIRONMENT = {
@@ -60,13 +62,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Compiled:
-    """What the compiler said of one step; all bytes of one device.
+    """What the compiler said of one program; all figures of one device.
 
     Attributes:
         fits: Whether it accepted the program.
+        batch: Examples at once, over all devices.
         device_bytes: What the program needs; from the compiler's refusal when it does not fit.
         parts: weights, optimizer, data, activations, temporaries; empty when it was refused.
         words: The compiler's own refusal.
+        flops, bytes_accessed: Of one optimizer step or one call of the evaluation; the inside of a loop counts once.
         effort: ``full``: as it is compiled for training; ``least``: see `QUICK`.
     """
 
@@ -144,7 +148,7 @@ def limit_bytes(devices: list[Any]) -> int:
 
 
 class StepCompiler:
-    """Compiles the training step of one model for one slice, at any batch.
+    """Compiles the training step of one model, and its evaluation, for one slice, at any batch.
 
     Args:
         formulas: `step_jax.JaxFormulas` of the model.
@@ -170,8 +174,11 @@ class StepCompiler:
 
         mesh = Mesh(np.array(devices), ("batch",))
         self._everywhere = NamedSharding(mesh, PartitionSpec())
-        self._by_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
+        self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
+        self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
+        self._devices = devices
         self._step = jax.jit(formulas.run_many, donate_argnums=0)
+        self._evaluation = jax.jit(formulas.run_evaluate)
         self._state, self._slots_from, self._example = state, slots_from, example
         self._per_call, self._count, self._remembered = per_call, len(devices), remembered_bytes
 
@@ -202,18 +209,44 @@ class StepCompiler:
         import jax
         import jax.numpy as jnp
 
-        def whole(shape: tuple[int, ...], dtype: Any) -> Any:
-            return jax.ShapeDtypeStruct(shape, dtype, sharding=self._everywhere)
-
-        state = [whole(shape, dtype) for shape, dtype in self._state]
         stack = {
-            name: jax.ShapeDtypeStruct((self._per_call, batch, *shape), dtype, sharding=self._by_example)
+            name: jax.ShapeDtypeStruct((self._per_call, batch, *shape), dtype, sharding=self._by_stacked_example)
             for name, (shape, dtype) in self._example.items()
         }
-        begun = time.monotonic()
-        lowered = self._step.lower(
-            state, stack, whole((self._per_call,), jnp.float32), whole((), jnp.int32), whole((), jnp.int32)
-        )
+        rates, number = self._whole((self._per_call,), jnp.float32), self._whole((), jnp.int32)
+        arguments = (self._whole_state(len(self._state)), stack, rates, number, number)
+        remembered = self._remembered(max(1, batch // self._count))
+        return self._compiled(self._step, arguments, batch, remembered, full)
+
+    def evaluation(
+        self, batch: int, example: Mapping[str, tuple[tuple[int, ...], Any]], limit: int, *, full: bool = False
+    ) -> Compiled:
+        """The program of a check on unseen data, *batch* examples a call; the optimizer waits beside it in memory."""
+        import jax
+
+        placed = {
+            name: jax.ShapeDtypeStruct((batch, *shape), dtype, sharding=self._by_example)
+            for name, (shape, dtype) in example.items()
+        }
+        beside = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
+        found = self._compiled(self._evaluation, (self._whole_state(self._slots_from), placed), batch, 0, full, beside)
+        return replace(found, fits=found.fits and found.device_bytes <= limit)
+
+    def _whole(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        import jax
+
+        return jax.ShapeDtypeStruct(shape, dtype, sharding=self._everywhere)
+
+    def _whole_state(self, count: int) -> list[Any]:
+        return [self._whole(shape, dtype) for shape, dtype in self._state[:count]]
+
+    def _compiled(
+        self, program: Any, arguments: tuple[Any, ...], batch: int, remembered: int, full: bool, beside: int = 0
+    ) -> Compiled:
+        """*beside*: bytes of the state that are in memory and no argument."""
+        begun, effort = time.monotonic(), "full" if full else "least"
+        with as_on_a_tpu(self._devices):
+            lowered = program.lower(*arguments)
         try:
             compiled = lowered.compile(compiler_options=None if full else QUICK)
         except Exception as error:
@@ -221,19 +254,19 @@ class StepCompiler:
             told = amounts(words)
             if told is None:
                 raise RuntimeError(words[:WORDS]) from error
-            refused = Compiled(False, batch, told[0], time.monotonic() - begun, {}, words=words[:WORDS])
-            return replace(refused, effort="full" if full else "least")
-        accepted = self._accepted(compiled, batch, time.monotonic() - begun)
-        return replace(accepted, effort="full" if full else "least")
+            seconds = time.monotonic() - begun
+            return Compiled(False, batch, told[0] + beside, seconds, {}, words=words[:WORDS], effort=effort)
+        return replace(self._accepted(compiled, batch, remembered, beside, time.monotonic() - begun), effort=effort)
 
-    def _accepted(self, compiled: Any, batch: int, seconds: float) -> Compiled:
+    def _accepted(self, compiled: Any, batch: int, remembered: int, beside: int, seconds: float) -> Compiled:
         told = compiled.memory_analysis()
         weights = sum(_bytes(shape, dtype) for shape, dtype in self._state[: self._slots_from])
         optimizer = sum(_bytes(shape, dtype) for shape, dtype in self._state[self._slots_from :])
-        data = max(0, int(told.argument_size_in_bytes) - weights - optimizer)
+        arguments = int(told.argument_size_in_bytes) + beside
+        data = max(0, arguments - weights - optimizer)
         new_outputs = max(0, int(told.output_size_in_bytes) - int(told.alias_size_in_bytes))
         temporary = int(told.temp_size_in_bytes) + new_outputs
-        remembered = min(temporary, self._remembered(max(1, batch // self._count)))
+        remembered = min(temporary, remembered)
         parts = {
             "weights": weights,
             "optimizer": optimizer,
@@ -241,12 +274,11 @@ class StepCompiler:
             "activations": remembered,
             "temporaries": temporary - remembered,
         }
-        needs = int(told.argument_size_in_bytes) + temporary + int(told.generated_code_size_in_bytes)
+        needs = arguments + temporary + int(told.generated_code_size_in_bytes)
         peak = int(getattr(told, "peak_memory_in_bytes", 0) or 0)
         cost = first_cost(compiled.cost_analysis())
-        return Compiled(
-            True, batch, peak or needs, seconds, parts, cost.get("flops"), cost.get("bytes accessed")
-        )
+        needed = peak + beside if peak else needs
+        return Compiled(True, batch, needed, seconds, parts, cost.get("flops"), cost.get("bytes accessed"))
 
 
 def amounts(words: str) -> tuple[int, int] | None:

@@ -6,7 +6,8 @@ of the environment that compiles what this one lowers. Lines:
 
     {"stage": "model"}                      what begins now, for whoever shows progress
     {"answer": "traced", …}                 problems and operations; always before the compiler is begun
-    {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts …; or {"problem": …}
+    {"answer": "compiled", …}               fits, device_bytes, limit_bytes, parts … of the program that needs most,
+                                            and ``programs``: each by name; or {"problem": …}
     {"answer": "compiled-also", …}          one for each of ``batches``, when the question has that key
     {"answer": "largest-batch", …}          first a guess in proportion, then what was compiled
 
@@ -18,17 +19,21 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import resource
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
 from tpu_studio.trainer.check import compiling, lowered, lowering
+from tpu_studio.trainer.check import programs as programs_of
+from tpu_studio.trainer.check.standing_in import as_on_a_tpu
 from tpu_studio.trainer.words import take_stdout
 from tpu_studio.wire import owncode
 from tpu_studio.wire import plan as plans
@@ -110,7 +115,7 @@ class _Check:
         except (ValueError, RuntimeError) as error:
             self._cannot(error)
             return
-        self._judge(traced.compiler(devices), limit)
+        self._judge(traced.compiler(devices), limit, traced)
 
     def _tensorflow(self, model: Any, spec: Mapping[str, Any], begun: float) -> None:
         """By the TPU lowering where this TensorFlow has it, else by the table of what it has."""
@@ -150,8 +155,13 @@ class _Check:
             told |= {"problem": "compiler-damaged", "missing": [what], "status": "broken"}
         self._say(told)
 
-    def _judge(self, compiler: Any, limit: int) -> None:
-        """Whether the plan's batch fits, and the largest that does. *compiler*: as `compiling.StepCompiler`."""
+    def _judge(self, compiler: Any, limit: int, traced: _Traced | None = None) -> None:
+        """Whether the plan's batch fits, in training and evaluation, and the largest that does.
+
+        Args:
+            compiler: As `compiling.StepCompiler`.
+            traced: Of JAX. TensorFlow's evaluation is lowered, and not compiled.
+        """
         assert self.target is not None
         try:
             for batch in self.also:
@@ -160,11 +170,16 @@ class _Check:
             if self.also:
                 return
             first = compiler.verdict(self.batch, limit)
+            programs, hardest = {"train": programs_of.told(first, limit)}, first
+            if traced is not None:
+                evaluated = compiler.evaluation(*traced.evaluation, limit)
+                programs = traced.programs(first, evaluated, limit)
+                hardest = max(first, evaluated, key=lambda one: (not one.fits, one.device_bytes))
         except (ValueError, RuntimeError) as error:
             self._cannot(error)
             return
-        told = first.to_json() | {"answer": "compiled", "limit_bytes": limit}
-        self._say(told)
+        self._say(hardest.to_json() | {"answer": "compiled", "limit_bytes": limit, "programs": programs})
+        first = first if hardest.fits else replace(first, fits=False, device_bytes=hardest.device_bytes)
         if not first.fits or self.largest:
             self._say({"stage": "largest-batch"})
             unit = self.target.devices * int(self.plan.job["training.accumulate"])
@@ -197,6 +212,7 @@ class _Check:
         order = Order(len(opened.train), min(self.batch, len(opened.train)), seed)
         batch = opened.train.batch(order.indices(0)[:count], rng=generator(seed, 0, 0))
         self.description = opened.description
+        self.unseen = len(opened.validation), dict(opened.validation.spec)
         return batch, {name: (tuple(array.shape[1:]), np.dtype(array.dtype)) for name, array in batch.items()}
 
     def _build(self) -> tuple[Any, dict[str, Any]]:
@@ -253,19 +269,48 @@ class _Traced:
 
         told: dict[str, Any] = {"answer": "traced", "problems": [], "operations": [], "params": _params(self.model)}
         try:
-            with tracing.whole_tracebacks():
+            with tracing.whole_tracebacks(), as_on_a_tpu():
                 jaxpr = jax.make_jaxpr(self._step)(*self._arguments(self.check.batch))
+                evaluation = jax.make_jaxpr(self.formulas.run_evaluate)(*self._unseen_arguments())
         except Exception as error:  # noqa: BLE001  a person's own layers may raise anything; it becomes an answer
             told["problems"] = [tracing.problem_of(error, self.check.file)]
             return told
+        self.trips = {"train": programs_of.trips(jaxpr), "evaluate": programs_of.trips(evaluation)}
         told["operations"] = operations.findings(jaxpr, self.check.file, matrix_unit=self.check.matrix_unit)
-        told["programs"] = 2  # the step, and the check on unseen data: partial batches are filled to the one shape
+        told["programs"] = len(self.trips)  # partial batches are filled to the one shape
         return told
 
     def compiler(self, devices: list[Any]) -> compiling.StepCompiler:
         return compiling.StepCompiler(
             self.formulas, self.state, self.slots_from, self.spec, self.per_call, devices, self._remembered
         )
+
+    @property
+    def evaluation(self) -> tuple[int, dict[str, tuple[tuple[int, ...], Any]]]:
+        """Examples of one call of the evaluation, and shape and type of one."""
+        import numpy as np
+
+        count, spec = self.check.unseen
+        example = {name: (tuple(size), np.dtype(kind)) for name, (size, kind) in spec.items()}
+        weight = {"weight": (example["weight"][0] if "weight" in example else (), np.dtype(np.float32))}
+        plan, target = self.check.plan, self.check.target
+        devices = target.devices if target else plan.devices
+        return backend.evaluation_batch(replace(plan, devices=devices), self.model, count), example | weight
+
+    def programs(self, train: compiling.Compiled, evaluate: compiling.Compiled, limit: int) -> dict[str, Any]:
+        weights = sum(math.prod(one.shape) for one in self.model.trainable_variables)
+        update = programs_of.update_bytes(weights, len(self.formulas._shape.slots))
+        return {
+            "train": programs_of.told(train, limit, self.trips["train"], update),
+            "evaluate": programs_of.told(evaluate, limit, self.trips["evaluate"]),
+        }
+
+    def _unseen_arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        import jax
+
+        batch, example = self.evaluation
+        state = [jax.ShapeDtypeStruct(size, kind) for size, kind in self.state[: self.slots_from]]
+        return state, {name: jax.ShapeDtypeStruct((batch, *size), kind) for name, (size, kind) in example.items()}
 
     def _step(self, state: Any, batch: Any) -> Any:
         import jax.numpy as jnp

@@ -9,7 +9,7 @@ from typing import Any
 
 import keras
 
-from tpu_studio.trainer.models import convolution, dense, gpt
+from tpu_studio.trainer.models import attention, convolution, dense, gpt
 from tpu_studio.trainer.models.shapes import options, shapes
 from tpu_studio.wire import models as catalogue
 from tpu_studio.wire.plan import Plan
@@ -28,6 +28,7 @@ def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
         ModelError: The user's own file was refused (see ``own``), or the data's shapes are not known.
     """
     sizes, seed = shapes(plan, description), int(plan.job["training.seed"])
+    attention.keep_plain()
     if plan.job.model == "file":
         from tpu_studio.trainer.models import own  # reads and runs a person's file: only when asked to
 
