@@ -12,6 +12,8 @@
 #                is played again alone; out/chaos.json, and in out/chaos/ what the failures left
 #   make doubts  what is assumed of Google, answered otherwise: each alone and in random pairs, judged as by make chaos
 #                (ARGS="--sample 20 --seed 1"; all of it without); out/doubts.json, and in out/doubts/ what failures left
+#   make fuzz    damaged files, zips, databases, bucket objects and requests for all that reads them, from a seed
+#                (ARGS="--seconds 600 --seed 1", an hour without); exit 1 on a crash, a hang or 1 GB, the input in out/fuzz/
 #   make pictures  docs/pictures, from the real window
 #   make golden  what the TPU compiler says of our catalogue's memory, for the tests (needs engine --with tpu-compiler)
 #   make package   dist/tpu-studio_*.deb, the program for Debian and Ubuntu, with its bill of materials (CycloneDX)
@@ -25,7 +27,7 @@ TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 3
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
-.PHONY: env help engine demo app practice test quick lint pytest bench golden chaos doubts pictures package clean
+.PHONY: env help engine demo app practice test quick lint pytest bench golden chaos doubts fuzz pictures package clean
 
 env: .venv/.made
 
@@ -79,6 +81,9 @@ chaos: env
 
 doubts: env
 	$(BIN)/python tools/doubts.py $(ARGS)
+
+fuzz: env
+	$(BIN)/python tools/fuzz.py $(ARGS)
 
 pictures: env engine
 	$(BIN)/python tools/pictures.py

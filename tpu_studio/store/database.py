@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import sqlite3
 import threading
@@ -165,7 +166,7 @@ class Database:
 
         Raises RunError of the disk.
         """
-        if not is_damage(error):
+        if not is_damage(error) and not is_locked_by_its_bytes(error, self._path):
             return False
         with self._lock:
             self._db.close()
@@ -180,7 +181,7 @@ class Database:
         try:
             return self._connect()
         except (sqlite3.DatabaseError, ValueError) as error:
-            if not is_damage(error):
+            if not is_damage(error) and not is_locked_by_its_bytes(error, self._path):
                 raise  # the disk's fault, not the index's
             self._throw_away()
             return self._connect()
@@ -222,6 +223,15 @@ def is_damage(error: Exception) -> bool:
     code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
     damaged = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)  # the last: see `journal`
     return code in damaged or type(error) is sqlite3.DatabaseError
+
+
+def is_locked_by_its_bytes(error: Exception, path: Path) -> bool:
+    """Whether SQLite may not write to *path* though we may: a damaged header says that a newer SQLite alone can."""
+    code = (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF
+    if code != sqlite3.SQLITE_READONLY or not os.access(path.parent, os.W_OK):
+        return False
+    beside = [path.with_name(path.name + ending) for ending in ("", "-journal", "-wal", "-shm")]
+    return all(os.access(one, os.R_OK | os.W_OK) for one in beside if one.exists())
 
 
 def _cursor(text: object) -> Cursor:

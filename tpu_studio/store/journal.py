@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tpu_studio.store.database import is_locked_by_its_bytes
 from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady
 from tpu_studio.workflow.ports import Intent
@@ -174,6 +175,8 @@ class JournalFile:
             return True
         code = getattr(error, "sqlite_errorcode", 0) or 0
         if code == _MOVED or code & 0xFF in _DAMAGED:
+            return True
+        if is_locked_by_its_bytes(error, self._path):
             return True
         closed = self._path.is_file() and not os.access(self._path, os.R_OK | os.W_OK)
         return code & 0xFF in _CLOSED_TO_US and closed and os.access(self._path.parent, os.W_OK)

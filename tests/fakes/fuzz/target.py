@@ -65,7 +65,7 @@ def dose(target: Base, name: str, seed: int, times: int) -> None:
             try:
                 target.one(chance_of(name, seed, number))
             except BaseException as error:
-                error.add_note(f"make fuzz ARGS='--repeat {name}:{seed}:{number}'")
+                error.add_note(f"python tools/fuzz.py --repeat {name}:{seed}:{number}")
                 raise
     finally:
         target.close()
