@@ -170,7 +170,9 @@ class PlanHolder(Holder):
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
             studio.catalogue.renewed.subscribe(lambda _: self.model.prices_changed(studio.prices.state.value.trouble)),
             studio.home_model.state.subscribe(
-                lambda view: self.model.account_changed(view.account_missing, view.known.region)
+                lambda view: self.model.account_changed(
+                    view.account_missing, view.known.region, view.practice_missing
+                )
             ),
         ):
             self.destroyed.connect(lambda _=None, end=end: end())

@@ -133,6 +133,11 @@ class HomeView:
         return NEEDED["project"] if not self.known.project else NEEDED["bucket"] if not self.known.prepared else ""
 
     @property
+    def practice_missing(self) -> str:
+        """The same of the practice cloud."""
+        return "Set up the practice account first" if self.known.practice_bare else ""
+
+    @property
     def ready_line(self) -> tuple[str, str, str]:
         """Icon, tone and words under "This computer"."""
         engine = self.engine

@@ -276,12 +276,13 @@ class PlanViewModel(Editing, Starting):
         if self.state.value.rented:
             self._plan()
 
-    def account_changed(self, missing: str, bucket_region: str = "") -> None:
-        """What the account at Google still needs before anything is rented, "" when nothing is known to be missing.
+    def account_changed(self, missing: str, bucket_region: str = "", practice_missing: str = "") -> None:
+        """What the account at Google, and that at the practice cloud, still needs before anything is rented, "" when
+        nothing is known to be missing.
 
         *bucket_region*: Where results are kept, "" when not known.
         """
-        self._draw(account_missing=missing)
+        self._draw(account_missing=missing, practice_missing=practice_missing)
         if bucket_region != self._bucket_region:
             self._bucket_region = bucket_region
             if self.state.value.rented:

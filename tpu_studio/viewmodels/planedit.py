@@ -68,8 +68,8 @@ class Editing(PlanBase):
         self.state.set(
             PlanView(
                 engine=view.engine, running=view.running, saved=job if file else None, file=file,
-                price_trouble=view.price_trouble, account_missing=view.account_missing, leaving=leaving,
-                unstoppable=unstoppable,
+                price_trouble=view.price_trouble, account_missing=view.account_missing,
+                practice_missing=view.practice_missing, leaving=leaving, unstoppable=unstoppable,
             )
         )  # fmt: skip
         self._take(job)

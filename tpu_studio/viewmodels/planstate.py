@@ -79,6 +79,7 @@ class PlanView:
     leaving: The run that waits elsewhere for a machine until this one starts.
     unstoppable: Regions where this job's launch was refused: no stop from outside can be had there.
     account_missing: What is known to keep Google from lending a TPU, as a button says it; "" when nothing is.
+        *practice_missing*: the same of the practice cloud.
     """
 
     job: Job = field(default_factory=draft.empty)
@@ -119,6 +120,7 @@ class PlanView:
     check: CheckView = field(default_factory=CheckView)
     asking_notebook: bool = False
     account_missing: str = ""
+    practice_missing: str = ""
     leaving: Leaving | None = None
     unstoppable: tuple[str, ...] = ()
 
@@ -361,8 +363,9 @@ class PlanView:
 
     @property
     def blocked(self) -> str:
-        """What the account at Google still needs before this plan can be rented; "" when nothing is known to be."""
-        return self.account_missing if str(self.job["where.place"]) == "cloud" else ""
+        """What the account there still needs before this plan can be rented; "" when nothing is known to be."""
+        by_place = {"cloud": self.account_missing, "practice": self.practice_missing}
+        return by_place.get(str(self.job["where.place"]), "")
 
     @property
     def start_words(self) -> str:

@@ -140,6 +140,20 @@ def test_signed_out_the_review_leads_to_the_account_and_rents_nothing(qtbot: QtB
     assert len(world.launched) == 1
 
 
+def test_a_new_practice_account_is_led_to_before_the_rehearsal_and_not_after_it(
+    qtbot: QtBot, page: PlanPage, world: World
+):
+    as_wide_as(page, 1400)
+    world.model.account_changed("", practice_missing="Set up the practice account first")
+    rented(page, world, "practice")
+    assert page.card.start.note.text().startswith("Set up the practice account first")
+    asked: list[str] = []
+    world.model.open_account = lambda: asked.append("account")
+    qtbot.mouseClick(page.card.start.button, Qt.MouseButton.LeftButton)
+    press(qtbot, sheet_of(page), "Set up the practice account first")
+    assert asked == ["account"] and world.launched == []
+
+
 ROW = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
        "usd_per_chip_hour": 0.9, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
 

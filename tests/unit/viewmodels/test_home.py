@@ -85,3 +85,4 @@ def test_a_new_practice_account_is_to_be_set_up_before_it_rehearses_a_run():
     assert (ready.practice.words, ready.practice.leads_to) == ("Ready · no sign-in needed", "plan")
     bare = replace(ready, known=CloudKnown(practice_bare=True))
     assert bare.practice.words == "A new account · set it up first" and bare.practice.leads_to == "account"
+    assert (ready.practice_missing, bare.practice_missing) == ("", "Set up the practice account first")

@@ -160,7 +160,8 @@ ERRORS: dict[str, Entry] = {
     "cloud-not-ready": lambda f: Sentence(
         f"{'The practice cloud' if f.raw('place') == 'practice' else 'Google Cloud'} is not ready for a run",
         f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
-        f"Open the account page, or “tpu-studio doctor{' --on practice' if f.raw('place') == 'practice' else ''}”.",
+        "Open the account page, or “tpu-studio doctor "
+        f"{'--on practice --project my-first-tpu' if f.raw('place') == 'practice' else '--project ID'} --fix all”.",
     ),
     "project-taken": lambda f: Sentence(
         f"Somebody else in the world has the project id {f.text('project', 'that you named')}",
