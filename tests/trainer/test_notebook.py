@@ -110,7 +110,8 @@ def test_a_lost_runtime_loses_nothing_and_the_zip_completes_the_very_run_bit_for
     assert (row.status, row.reason, row.step, row.attempt) == ("finished", "completed", 600, 2)
     whole = put(tmp_path / "whole", plan)
     (whole / PLAN).write_bytes((studio.runs.folder(run) / PLAN).read_bytes())
-    with Training(whole, environment={"JAX_PLATFORMS": "cpu"}) as unbroken:  # its model need not be written
+    on_this_computer = {"JAX_PLATFORMS": "cpu", "TPU_STUDIO_COLAB_ENGINE": str(engine)}
+    with Training(whole, environment=on_this_computer) as unbroken:  # its model need not be written
         unbroken.until(lambda event: event.get("phase") == "saving", PATIENCE_S)
     for name in ("loss", "grad_norm", "val_loss", "val_accuracy"):
         assert studio.points(run, name) == sorted(curve(unbroken, name=name).items())

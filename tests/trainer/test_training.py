@@ -368,16 +368,17 @@ def test_a_plan_for_other_devices_than_there_are_is_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("platforms", "said"), [("tpu", "Unable to initialize backend 'tpu'"), ("", "only cpu"), ("cpu", "only cpu")]
+    ("place", "platforms", "said"),
+    [("cloud", "tpu", "Unable to initialize backend 'tpu'"), ("cloud", "", "only cpu"), ("colab", "cpu", "only cpu")],
 )
-def test_a_rented_tpu_that_does_not_open_ends_the_run_before_anything_is_trained(
-    tmp_path: Path, platforms: str, said: str
+def test_a_tpu_that_does_not_open_ends_the_run_before_data_is_read(
+    tmp_path: Path, place: str, platforms: str, said: str
 ) -> None:
-    plan = replace(planned(framework="jax", steps=10), place="cloud")
+    plan = replace(planned(framework="jax", steps=10), place=place)
     done = train(put(tmp_path, plan), **({"JAX_PLATFORMS": platforms} if platforms else {}))
     assert done.events[-1]["reason"] == "tpu-not-opened", done.errors()[-2000:]
     assert said in done.events[-1]["facts"]["raw"]
-    assert not curve(done)
+    assert [event["detail"] for event in done.kinds("phase")] == ["engine"]
 
 
 @pytest.mark.parametrize("framework", ["tensorflow", "jax"])

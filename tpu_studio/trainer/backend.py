@@ -19,7 +19,8 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 
 ON_THIS_COMPUTER = ("computer", "practice")
-RENTED = "cloud"
+COLAB = "colab"
+STANDS_IN = "TPU_STUDIO_COLAB_ENGINE"  # of tests: the notebook trains on this computer (`trainer.notebook`)
 OPENING_S = 300.0
 """For so long a rented TPU may take to be opened: it takes some seconds, and a libtpu that waits is charged."""
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # malloc.h
@@ -57,11 +58,16 @@ def keep_memory() -> None:
         mallopt(name, value)
 
 
+def needs_a_tpu(plan: Plan) -> bool:
+    """Whether a processor must not train: off this computer, a TPU is charged or was given for it."""
+    return plan.place not in ON_THIS_COMPUTER and not (plan.place == COLAB and os.environ.get(STANDS_IN))
+
+
 def check_devices(plan: Plan, workers: int = 1) -> None:
     """The devices that the plan counted on are there: this worker's share, and all of them together.
 
     Raises:
-        StudioError: ``devices-differ``; ``tpu-not-opened``: a rented TPU that JAX cannot open, or does without.
+        StudioError: ``devices-differ``; ``tpu-not-opened``: a TPU that JAX cannot open, or does without.
     """
     if plan.framework == "jax":
         import jax
@@ -69,9 +75,9 @@ def check_devices(plan: Plan, workers: int = 1) -> None:
         try:
             here, found, kind = len(jax.local_devices()), len(jax.devices()), jax.default_backend()
         except RuntimeError as error:  # "Unable to initialize backend 'tpu': …"
-            raise StudioError("tpu-not-opened", raw=str(error)[:1000]) from error
-        if plan.place == RENTED and kind != "tpu":  # where there is no libtpu, JAX goes on without a word
-            raise StudioError("tpu-not-opened", raw=f"JAX found no TPU, only {kind}")
+            raise StudioError("tpu-not-opened", raw=str(error)[:1000], place=plan.place) from error
+        if needs_a_tpu(plan) and kind != "tpu":  # where there is no libtpu, JAX goes on without a word
+            raise StudioError("tpu-not-opened", raw=f"JAX found no TPU, only {kind}", place=plan.place)
         if found == plan.devices and here * workers != found:
             raise StudioError("devices-differ", planned=plan.devices // workers, found=here, device=kind)
     else:

@@ -134,7 +134,7 @@ class Attempt:
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
 
-        with within(backend.OPENING_S, self._not_opened) if plan.place == backend.RENTED else nullcontext():
+        with within(backend.OPENING_S, self._not_opened) if backend.needs_a_tpu(plan) else nullcontext():
             backend.check_devices(plan, self._workers)
         self.events.send("phase", phase="setting-up", detail="data")
         with BuildWatch(self._stuck) as watch:

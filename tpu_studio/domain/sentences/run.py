@@ -332,7 +332,9 @@ ERRORS: dict[str, Entry] = {
     "tpu-not-opened": lambda f: Sentence(
         "The machine is there, but its TPU could not be opened",
         f"Nothing was trained.{f.said()} {_UNCHANGED}",
-        "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
+        "Choose TPU in Colab's menu Runtime, Change runtime type, then run the cells again."
+        if f.text("place", "") == "colab"
+        else "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
     ),
     "devices-differ": lambda f: Sentence(
         "The computer has other devices than the plan expects",

@@ -60,10 +60,10 @@ def python(root: Path, fails: int) -> Path:
 def test_it_is_made_once_from_the_lock(root: Path) -> None:
     log, told = python(root, 0), list[str]()
     ready = prepare(root, WANTED, root.parent, told.append, lambda: None)
-    assert ready == Ready(str(root / "environment" / "bin" / "python"), {})
+    assert ready == Ready(str(root / "environment" / "bin" / "python"), {"JAX_PLATFORMS": "tpu"})
     assert told == ["Python 3.99", "Collecting jax"]
     assert log.read_text().split()[-2:] == ["-r", str(root.parent / LOCKS / "jax.lock.txt")]
-    prepare(root, WANTED, root.parent, told.append, lambda: None)
+    assert prepare(root, WANTED, root.parent, told.append, lambda: None) == ready
     assert len(log.read_text().splitlines()) == 1
     prepare(root, WANTED, bundle(root.parent, LOCK.replace("0.10.2", "0.10.3")), told.append, lambda: None)
     assert len(log.read_text().splitlines()) == 2

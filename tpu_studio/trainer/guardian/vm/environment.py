@@ -45,6 +45,8 @@ class EnvironmentFailed(Exception):
 
 @dataclass(frozen=True)
 class Ready:
+    """*env*: with it JAX fails where there is no TPU, instead of going on with the processor."""
+
     python: str
     env: Mapping[str, str]
 
@@ -78,8 +80,9 @@ def prepare(
         made_of = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode() + lock.read_bytes()).hexdigest()
     except OSError as error:
         raise EnvironmentFailed(f"the list of what to install cannot be read: {error}") from error
+    ready = Ready(str(python), {"JAX_PLATFORMS": "tpu"} if wanted.framework == "jax" else {})
     if mark.exists() and mark.read_text() == made_of and python.exists():
-        return Ready(str(python), {})
+        return ready
     mark.unlink(missing_ok=True)
     for number in range(1, _TRIES + 1):
         try:
@@ -91,7 +94,7 @@ def prepare(
             told(f"failed, trying again ({number + 1} of {_TRIES})")
             _wait(2.0 * number, check)
     mark.write_text(made_of)
-    return Ready(str(python), {})
+    return ready
 
 
 def trainer_environment(ready: Ready, code: Path) -> dict[str, str]:
