@@ -27,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from chaos_cells import PHASES, Cell, matrix, real_cells
 from chaos_judge import Seen, Verdict, judge, steps_of
 from chaos_load import Load
-from doubts_met import watch_doubts
+from doubts_met import ASKED_BY_MACHINES, watch_doubts
 
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
@@ -108,7 +108,8 @@ class Play:
             training = {"epochs": epochs, "framework": "jax", "checkpoint_every": cell.save_every, "seed": 7}
             training["steps_per_call"] = 4
         made = job("mlp", "digits", where=where, training=training, limits=limits)
-        return make_plan(made, DIGITS, now=time.time(), computer=LAPTOP)
+        kept_days = self.practice.cloud.doubts.armed().get("bucket-rules") and 7  # as the account page has noted
+        return make_plan(made, DIGITS, now=time.time(), computer=LAPTOP, kept_days=kept_days or 0)
 
     @property
     def fleet(self) -> Fleet:
@@ -336,7 +337,8 @@ def main() -> int:
         play = Play(cell, arguments.folder, load)
         try:
             play.play()
-            told = play.judge().record() | {"doubts_met": sorted(play.doubts_met)}
+            of_machines = ASKED_BY_MACHINES.intersection(play.practice.cloud.doubts.armed()) if play.had_node else set()
+            told = play.judge().record() | {"doubts_met": sorted(play.doubts_met | of_machines)}
             if told["failures"]:
                 evidence = json.dumps(play.evidence(), indent=1, default=str)
                 (arguments.folder / "evidence.json").write_text(evidence + "\n")

@@ -31,17 +31,23 @@ _NO_ROOM: dict[str, Any] = {"wait_hours": 0.1, "speed": 90.0}
 _HUNG: dict[str, Any] = {"kill": "after say intent-closed/create", "hours": 0.2, "wait_hours": 0.3, "speed": 60.0,
                          "faults": (("submit", "vm-hung:step=12"),), "boot_hang": True, "off": "killed",
                          "ends": ("machine-silent", "machine-never-spoke", "machine-gone", "time-limit")}  # fmt: skip
+_OWN_END: dict[str, Any] = {**_HUNG, "faults": (("submit", "vm-hung:step=12"), (
+    "provisioning", "runner-may-not-delete:account=tpu-studio-stopper"))}  # fmt: skip
+_NO_ADDRESS: dict[str, Any] = {"faults": (("submit", "address-limit"),), "accelerator": "v5p-16",
+                               "zones": ("us-east5-a",), "speed": 60.0}  # fmt: skip
+_UNCOUNTED = "permission-missing:permission=compute.regions.get,times=0"
 _TWICE: dict[str, Any] = {"faults": (("submit", "apply-then-fail:match=^POST .*/queuedResources"),)}
 _PROVED: dict[str, Any] = {"faults": (("submit", UNREADABLE),), "speed": 60.0}
 _STOPPED: dict[str, Any] = {"verb": "stop", "steps": 400, "ends": ("stopped-by-user",)}
 
 SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
-    "request-id-repeated": ({}, _TWICE, {"faults": (("submit", "no-answer:match=^POST .*/queuedResources"),)}),
-    "request-id-other-name": (_SPOT,),
+    "request-id-repeated": (
+        {}, _TWICE, {"faults": (("submit", "no-answer:match=^POST .*/queuedResources"),)}, {"kind": LIVE},
+    ),
     "flex-list-v2": (
         _FLEX, {**_HUNG, "tier": "flex-start"}, {**_FLEX, **_STOPPED}, {"kind": LISTS, "tier": "flex-start"},
     ),
-    "flex-end": ({**_FLEX, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)},),
+    "flex-end": ({**_FLEX, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)}, {**_OWN_END, "tier": "flex-start"}),
     "list-all-zones": ({}, {"kind": LISTS}),
     "stockout-words": (
         {"faults": (("submit", "stockout-in-operation"),), "zones": _TWO, "speed": 60.0},
@@ -57,14 +63,14 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "off-not-charged": (_SPOT,),
     "vanished-not-billed": ({"faults": (("submit", "provisioning-flap"),), "speed": 60.0},),
     "preempted-metadata": (_SPOT,),
-    "second-delete": ({}, _STOPPED),
-    "delete-active-unforced": ({}, _STOPPED),
+    "second-delete": ({}, _STOPPED, {"kind": LIVE}),
+    "delete-active-unforced": ({}, _STOPPED, {"kind": LIVE}),
     "task-oauth-delete": ({}, _HUNG),
     "task-404-retried": ({}, _HUNG, _PROVED),
     "task-last-attempt": (_PROVED,),
     "task-own-retries": ({}, _PROVED),
     "absent-name-permission": ({}, _STOPPED, _PROVED),
-    "task-name-reuse": ({}, {"verb": "extend"}),
+    "task-name-reuse": ({}, {"verb": "extend"}, {"kind": LIVE}),
     "task-actas": ({}, _HUNG),
     "stopper-permissions": ({}, _HUNG),
     "queue-policy": ({}, _HUNG, {"verb": "extend"}),
@@ -76,9 +82,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
         {"faults": (("submit", "not-entitled:zone=us-west4-a"),), "zones": _TWO, "speed": 60.0},
         {"faults": (("submit", "not-entitled"),)},
     ),
-    "address-limit-way": (
-        {"faults": (("submit", "address-limit"),), "accelerator": "v5p-16", "zones": ("us-east5-a",), "speed": 60.0},
-    ),
+    "address-limit-way": (_NO_ADDRESS, {**_NO_ADDRESS, "faults": (*_NO_ADDRESS["faults"], ("submit", _UNCOUNTED))}),
     "shutdown-script": (_SPOT,),
     "iam-lag": ({"kind": ACCOUNT}, {"kind": NEW}, {}),
     "serving-draws": ({},),
@@ -99,7 +103,9 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "install-sources": ({"speed": 10.0},),
     "compute-disk-type": (_COMPUTE,),
     "compute-max-run-tiers": (_COMPUTE, {**_COMPUTE, **_SPOT}),
-    "compute-max-run-from": ({**_COMPUTE, "hours": 0.2, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)},),
+    "compute-max-run-from": (
+        {**_COMPUTE, "hours": 0.2, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)}, {**_COMPUTE, **_OWN_END},
+    ),
     "compute-quota-where": ({**_COMPUTE, "faults": (("submit", "quota-zero"),)},),
     "compute-preempted-operation": ({**_COMPUTE, **_SPOT},),
     "compute-attributes": (_COMPUTE,),
@@ -114,7 +120,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "task-fullview": ({"kind": LISTS}, {}),
     "task-actas-words": ({"faults": (("submit", "act-as-missing"),)},),
     "runtime-versions": ({}, {"kind": LISTS}),
-    "bucket-rules": ({"kind": ACCOUNT},),
+    "bucket-rules": ({"kind": ACCOUNT}, {"kind": LIVE}, {}, _SPOT),
     "quota-ids-old": ({"kind": ACCOUNT}, {"kind": LISTS}),
     "quota-request-state": (
         {"kind": ASKING, "faults": (("submit", "quota-request-denied"),)},

@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from tpu_studio.practice.doubts import Doubts
 
+ASKED_BY_MACHINES = frozenset({"compute-attributes", "preempted-metadata", "shutdown-script"})
+"""Asked for by a practice machine, which is a process of its own: met where one was there."""
+
 
 def watch_doubts() -> set[str]:
     """Ids of those that are armed and were asked for, from now on, in this process."""

@@ -210,6 +210,23 @@ def test_a_sign_in_that_google_ends_for_want_of_two_step_verification_leads_to_i
     assert doubt or found.facts["page"].startswith("https://myaccount.google.com/")
 
 
+@pytest.mark.parametrize("unreadable", [False, True])
+def test_an_organisation_that_wants_soft_delete_gets_its_shortest_and_the_row_says_what_that_means(
+    start_practice: Start, unreadable: bool
+):
+    practice = start_practice(iam_lag_s=0.0)
+    practice.cloud.doubts.arm("bucket-rules")
+    if unreadable:
+        practice.cloud.faults.arm("permission-missing", permission="orgpolicy.policy.get", times=0)
+    doctor, settings = doctor_of(practice), practice.cloud.settings
+    after = doctor.fix("make-bucket", Choices(settings.project, "us-east5"))
+    assert after.bucket != settings.bucket and after.kept_days == 7
+    told = row(list(doctor.check(after, only=("bucket",))), "bucket")
+    assert told.state == "pass" and "for 7 days more, and charge it" in words(told)
+    again = doctor.fix("make-bucket", Choices(settings.project, "us-east5"))
+    assert (again.bucket, again.kept_days) == (after.bucket, 7), "another computer of this person finds it"
+
+
 def test_a_project_that_is_absent_or_hidden_is_told_as_either(practice: Practice):
     found = row(doctor_of(practice).check(Choices("nobodys-project-1", "us-west4")), "project")
     assert (found.state, found.fix) == ("fail", "choose-project")

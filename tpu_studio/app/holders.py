@@ -171,7 +171,7 @@ class PlanHolder(Holder):
             studio.catalogue.renewed.subscribe(lambda _: self.model.prices_changed(studio.prices.state.value.trouble)),
             studio.home_model.state.subscribe(
                 lambda view: self.model.account_changed(
-                    view.account_missing, view.known.region, view.practice_missing
+                    view.account_missing, view.known.region, view.practice_missing, view.known.kept_days
                 )
             ),
         ):

@@ -212,7 +212,7 @@ class _Draft:
         if own.secret_line:
             self.facts["secret_line"] = own.secret_line
         self.here: Mapping[str, Any] | None = None
-        self.bucket_region = ""
+        self.bucket_region, self.kept_days = "", 0
         self.picture_s: float | None = None
         self.taught: OwnRuns | None = None
 
@@ -229,7 +229,9 @@ class _Draft:
         if self.job["where.place"] == "cloud":
             side = cloud_side(services.home)
             active = side.signing.active()
-            self.bucket_region = side.choices.of(active.id).region if active else ""
+            if active:
+                choices = side.choices.of(active.id)
+                self.bucket_region, self.kept_days = choices.region, choices.kept_days
 
     def plan(self, timing: Mapping[str, Any] | None = None) -> Plan:
         from tpu_studio.planner.make import make_plan
@@ -244,6 +246,7 @@ class _Draft:
             consent=self.own.consent,
             here=Timing.from_json(self.here) if self.here else None,
             bucket_region=self.bucket_region,
+            kept_days=self.kept_days,
             picture_s=self.picture_s,
             own=self.taught,
         )

@@ -18,7 +18,7 @@ def cloud_known(home: Path) -> CloudKnown:
     choices = ChoicesFile(home).of(active.id)
     usd = choices.monthly if choices.currency in ("", "USD") else None  # other money is not compared with dollars
     return CloudKnown(True, active.email, choices.project, bool(choices.bucket), usd, choices.region,
-                      active.kind, active.until)  # fmt: skip
+                      active.kind, active.until, kept_days=choices.kept_days)  # fmt: skip
 
 
 def practice_is_bare(home: Path) -> bool:

@@ -52,6 +52,7 @@ class Loan:
     """Attributes:
     zones: All that may be asked, in any order.
     bucket_region: "": that of the first zone.
+    kept_days: So long the bucket keeps what was deleted or overwritten, and Google charges it.
     compute: Compute Engine lends it, with a disk of its own price.
     """
 
@@ -60,6 +61,7 @@ class Loan:
     workers: int
     compute: bool
     bucket_region: str = ""
+    kept_days: int = 0
 
     @property
     def regions(self) -> list[str]:
@@ -98,6 +100,7 @@ def extras_of(
         "hours": round(longest, 4),
         "reserved_usd": _usd(held.usd(hours, money_usd, rate)),
         "bucket_region": loan.bucket,
+        **({"kept_days": loan.kept_days} if loan.kept_days else {}),
         "parts": parts,
     }
 
@@ -174,8 +177,16 @@ def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
         _how(round(size / rates.GB, 4), "GB", "of data, copies, result and events", rate, "a GB a month"),
         _how(30, "days", "kept"),
     ]
-    note = "Then the bucket's own rule deletes it."
-    part = _part("storage", rates.kept_usd(size, loan.bucket), None, how, rates.STORAGE, note)
+    note, usd = "Then the bucket's own rule deletes it.", rates.kept_usd(size, loan.bucket)
+    if loan.kept_days:
+        dropped = moved.copies * moved.state + 2 * EVENTS_BYTES_PER_STEP * moved.steps + EVENTS_BYTES_PER_HOUR * hours
+        usd += rates.kept_usd(size + dropped, loan.bucket, 24.0 * loan.kept_days)
+        how += [
+            _how(round((size + dropped) / rates.GB, 4), "GB", "deleted or overwritten by then", rate, "a GB a month"),
+            _how(loan.kept_days, "days", "more, that your organisation has Google keep what was deleted"),
+        ]
+        note += f" Your organisation's rule keeps what is deleted {loan.kept_days} days more, at the same price."
+    part = _part("storage", usd, None, how, rates.STORAGE, note)
     return _as_published(part, rates.STORAGE, [loan.bucket])
 
 

@@ -51,6 +51,7 @@ def make_plan(
     advise: bool = True,
     here: Timing | None = None,
     bucket_region: str = "",
+    kept_days: int = 0,
     picture_s: float | None = None,
     own: OwnRuns | None = None,
 ) -> Plan:
@@ -65,6 +66,7 @@ def make_plan(
         advise: Also compare places, judge and advise (some milliseconds); without it, checks of the plan itself only.
         here: Timing of the same job on this computer, to compare a rented place with.
         bucket_region: Where results of rented runs are kept; "" when not known.
+        kept_days: So long that bucket keeps what was deleted, at a price.
         picture_s: What one core takes to read a picture of this data (``data.pace``); None: not timed.
         own: This person's runs of before, which correct the estimate (``planner.own``).
 
@@ -72,13 +74,14 @@ def make_plan(
         JobError: A model name or an option of it that does not exist.
     """
     facts = dict(model_facts or {})
-    draft = _Draft(job, look, timing, facts, consent, computer or this_computer(), picture_s, own, bucket_region)
+    where = bucket_region, kept_days
+    draft = _Draft(job, look, timing, facts, consent, computer or this_computer(), picture_s, own, *where)
     made = draft.plan(now)
 
     def at(changes: Mapping[str, Any] | None, timed: bool) -> _Draft:
         changed = set_values(job, {path: _or_default(path, value) for path, value in (changes or {}).items()})
         known = timing if timed else here if changed["where.place"] == "computer" else None
-        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s, own, bucket_region)
+        return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s, own, *where)
 
     return with_outlook(made, draft, at, now, bucket_region) if advise else made
 
@@ -113,8 +116,9 @@ class _Draft:
         picture_s: float | None = None,
         own: OwnRuns | None = None,
         bucket_region: str = "",
+        kept_days: int = 0,
     ) -> None:
-        self.bucket_region = bucket_region
+        self.bucket_region, self.kept_days = bucket_region, kept_days
         self.job, self.look, self.timing, self.picture_s = job, look, timing, picture_s
         self.model_facts, self.consent, self.computer = model_facts, consent, computer
         self.facts = facts_of(look, job)
@@ -280,7 +284,8 @@ class _Draft:
         assert found is not None
         practice = values["where.place"] == "practice"
         home = areas.practice_home(catalogue_at("practice")) if practice else self.bucket_region
-        loan = Loan(tuple(found.zones), found.tier, found.slice.vms, found.backend == "compute-engine", home)
+        compute = found.backend == "compute-engine"
+        loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, self.kept_days)
         state = self.work.params * work.FLOAT
         moved = Moved(
             result=RESULT_TIMES * state + RESULT_BYTES,

@@ -13,7 +13,10 @@ from tpu_studio.practice.routing import Request, Router
 
 LOCATIONS = "gcp.resourceLocations"
 EXTERNAL_IP = "compute.vmExternalIpAccess"
-LISTS = {LOCATIONS: {"allowedValues": ["in:eu-locations"]}, EXTERNAL_IP: {}}
+SOFT_DELETE = "storage.softDeletePolicySeconds"
+LISTS = {
+    LOCATIONS: {"allowedValues": ["in:eu-locations"]}, EXTERNAL_IP: {}, SOFT_DELETE: {"allowedValues": ["604800"]},
+}  # fmt: skip
 """Constraints about values, and what stays allowed under the fault; {}: nothing."""
 SWITCHES = (
     "compute.managed.vmExternalIpAccess", "compute.requireOsLogin", "compute.skipDefaultNetworkCreation",
@@ -40,6 +43,8 @@ def install(router: Router, cloud: Cloud) -> None:
 
 def enforced(cloud: Cloud, constraint: str) -> bool:
     """Whether the organisation forbids something by that constraint now."""
+    if constraint == SOFT_DELETE and cloud.doubts.way("bucket-rules"):
+        return True
     fault = cloud.faults.armed("org-policy")
     return fault is not None and fault.get("constraint", LOCATIONS) == constraint
 

@@ -121,10 +121,9 @@ class _Part:
                     raise exists(target)
                 if same:
                     return self.operation(known["operation"])
-                if not self._cloud.doubts.way("request-id-other-name"):
-                    raise bad(f"The request id {id} was used for another request.")
+                raise bad(f"The request id {id} was used for another request.")
             name = act()
-            if id and known is None:
+            if id:
                 self._cloud.db.put("tpu-request", key, {"call": f"{request.method} {target}", "operation": name})
         return self.operation(name)
 

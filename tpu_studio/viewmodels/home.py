@@ -49,8 +49,9 @@ def this_computer() -> Computer:
 @dataclass(frozen=True)
 class CloudKnown:
     """What this computer remembers of the account at Google. *prepared*: a place for results was made, in *region*.
-    *kind*, *until*: how it is signed in, and when Google ends that by its own word, seconds since 1970; 0: no end.
-    *practice_bare*: the practice cloud is that of a new person, who has set up nothing there."""
+    *kept_days*: so long that place keeps what was deleted. *kind*, *until*: how it is signed in, and when Google ends
+    that by its own word, seconds since 1970; 0: no end. *practice_bare*: the practice cloud is that of a new person,
+    who has set up nothing there."""
 
     signed_in: bool = False
     email: str = ""
@@ -61,6 +62,7 @@ class CloudKnown:
     kind: str = ""
     until: float = 0.0
     practice_bare: bool = False
+    kept_days: int = 0
 
 
 NEEDED = {

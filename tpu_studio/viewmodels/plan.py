@@ -63,7 +63,7 @@ class PlanViewModel(Editing, Starting):
         self._edited_at = clock()
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
         self._may_check = False
-        self._bucket_region = ""
+        self._bucket = ("", 0)  # its region, and how many days it keeps what was deleted
         self._taught: OwnRuns | None = None
         self._ends = [engine.state.subscribe(self._engine_changed), runs.state.subscribe(self._runs_changed)]
         self._choose()
@@ -178,14 +178,15 @@ class PlanViewModel(Editing, Starting):
         consent = own.sha256 if own and str(view.job["where.place"]) in own.agreed else ""
         try:
             known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent, "own": self._taught}
-            bucket = self._bucket_region if view.job["where.place"] == "cloud" else ""
+            region, kept_days = self._bucket if view.job["where.place"] == "cloud" else ("", 0)
+            known |= {"bucket_region": region, "kept_days": kept_days}
             bare = make_plan(view.job, view.look, advise=False, **known)
             timing, picture_s = self._times.of(bare), self._paces.of(bare)
             here = None
             if not view.needs_engine or view.rented:
                 here = self._times.of(make_plan(draft.edited(view.job, HERE), view.look, advise=False, **known))
             plan = make_plan(
-                view.job, view.look, timing=timing, here=here, picture_s=picture_s, bucket_region=bucket, **known
+                view.job, view.look, timing=timing, here=here, picture_s=picture_s, **known
             )
             parts = estimate_of(
                 view.job, view.look, timing=timing, model_facts=facts, picture_s=picture_s, consent=consent,
@@ -276,15 +277,17 @@ class PlanViewModel(Editing, Starting):
         if self.state.value.rented:
             self._plan()
 
-    def account_changed(self, missing: str, bucket_region: str = "", practice_missing: str = "") -> None:
+    def account_changed(
+        self, missing: str, bucket_region: str = "", practice_missing: str = "", kept_days: int = 0
+    ) -> None:
         """What the account at Google, and that at the practice cloud, still needs before anything is rented, "" when
         nothing is known to be missing.
 
-        *bucket_region*: Where results are kept, "" when not known.
+        *bucket_region*: Where results are kept, "" when not known; *kept_days*: so long what was deleted there is, too.
         """
         self._draw(account_missing=missing, practice_missing=practice_missing)
-        if bucket_region != self._bucket_region:
-            self._bucket_region = bucket_region
+        if (bucket := (bucket_region, kept_days)) != self._bucket:
+            self._bucket = bucket
             if self.state.value.rented:
                 self._plan()
 

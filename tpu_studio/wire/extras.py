@@ -6,6 +6,7 @@ reserved from the start is the rest that our own program moves and keeps: operat
 the stops from outside subtract it from the cap. Plans of older versions have none.
 
     extras = {"fixed_usd", "operations_usd_per_hour", "machine_usd_per_hour", "hours", "reserved_usd", "bucket_region",
+              "kept_days": so long the bucket keeps what was deleted, absent: not at all,
               "chips_usd_per_hour": {region: of the chips, where the areas' prices differ}, "parts": [part…]}
     part = {"id": disk | address | operations | storage | traffic | tasks,
             "usd": at most, over `hours`, or null where its price is unknown (then it is in no sum), "usd_expected",

@@ -30,6 +30,17 @@ def planned(job: Job, look: Look) -> Plan:
     return make_plan(job, look, now=NOW, computer=LAPTOP)
 
 
+def test_what_an_organisation_has_google_keep_after_its_deletion_is_reserved_too():
+    # Kept: 100 + 3 x 12 + 16 + 4 MiB, events 2 x (0.4 MB + 2 h x 2 MiB) = 0.1611 GB; dropped by then: 10 copies of
+    # 12 MiB, 2 x 0.4 MB, 4 MiB = 0.1218 GB. All of it 7 days more: 0.2829 GB x 0.023 $ x 168/730 h = $0.001497.
+    usual = extras_of(HERE, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2)
+    kept = extras_of(replace(HERE, kept_days=7), SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2)
+    assert part_of(kept, "storage")["usd"] - part_of(usual, "storage")["usd"] == pytest.approx(0.001497, abs=2e-6)
+    assert kept["reserved_usd"] - usual["reserved_usd"] == pytest.approx(0.001497, abs=2e-6)
+    assert kept["kept_days"] == 7 and "kept_days" not in usual
+    assert "7 days more" in part_of(kept, "storage")["note"]
+
+
 def test_disks_and_addresses_are_charged_by_the_hour_for_each_worker():
     # us-west4: 100 GB x 0.11 $/GB-month / 730 h = 0.0150685 $/h; an address 0.005 $/h; 2 h at most.
     one = extras_of(HERE, SMALL, hours=2.0, money_usd=None, usd_per_hour=1.2)

@@ -15,7 +15,7 @@ from google.auth.transport.requests import Request
 from tpu_studio.cloud import addresses, errors
 from tpu_studio.cloud.doctor import accounts, alert, names, network, org, pages, quota, rights
 from tpu_studio.cloud.doctor.apis import Apis
-from tpu_studio.cloud.doctor.repairs import Repairs
+from tpu_studio.cloud.doctor.repairs import Repairs, kept_days
 from tpu_studio.cloud.doctor.requesting import request
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting
 from tpu_studio.cloud.endpoints import Endpoints
@@ -201,7 +201,7 @@ class GoogleDoctor:
             "enabled"
         ):
             return Result("bucket", "fail", {**facts, "open": True}, fix="make-bucket")
-        return Result("bucket", "pass", facts)
+        return Result("bucket", "pass", {**facts, "kept_days": kept_days(seen)})
 
     def _runner(self, choices: Choices) -> Result:
         return accounts.runner(self._apis(choices.project), choices)

@@ -6,8 +6,9 @@ again. Nothing here deletes what it did not make.
 
 from __future__ import annotations
 
+import math
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,8 @@ from tpu_studio.workflow.account.ports import Choices, ProjectSeen
 
 _OPERATION_S = 300.0
 _RACES = 5
+SOFT_DELETE = "storage.softDeletePolicySeconds"
+WEEK_S = 604_800
 
 
 def runner_address(choices: Choices) -> str:
@@ -104,39 +107,58 @@ class Repairs:
         return choices
 
     def make_bucket(self, choices: Choices) -> Choices:
-        """A bucket of ours in the TPU's region, found or made: private, without soft delete,
-        runs gone after 30 days."""
+        """A bucket of ours in the TPU's region, found or made: private, runs gone after 30 days, and without soft
+        delete, or with the shortest that the organisation allows."""
         if not choices.bucket and (there := self._bucket_there(choices)):
-            return replace(choices, bucket=there)
+            return replace(choices, bucket=str(there["name"]), kept_days=kept_days(there))
         for _ in range(_RACES):
             name = choices.bucket or f"tpu-studio-{secrets.token_hex(6)}"
             try:
-                self._bucket_made(name, choices)
+                made = self._bucket_made(name, choices)
             except CloudRefused as error:
                 if error.id != "exists" or choices.bucket:
                     raise
                 continue  # somebody in the world has this name
-            return replace(choices, bucket=name)
+            return replace(choices, bucket=name, kept_days=kept_days(made))
         raise CloudUnclear("server-error", raw="no free name for a bucket was found")
 
-    def _bucket_made(self, name: str, choices: Choices) -> None:
+    def _bucket_made(self, name: str, choices: Choices) -> dict[str, Any]:
+        """As Google shows it."""
         body, asked = bucket_body(name, choices.region), {"project": choices.project}
-        try:
-            self._apis.storage.post("/storage/v1/b", body, asked)
-        except CloudRefused as error:
-            if error.id != "bad-request" or "softdelete" not in _letters(error.facts.get("raw")):
-                raise
-            del body["softDeletePolicy"]  # then what is deleted is kept, and paid for, a week more
-            self._apis.storage.post("/storage/v1/b", body, asked)
+        refused: CloudRefused | None = None
+        for seconds in self._soft_deletes(choices):
+            body["softDeletePolicy"] = {"retentionDurationSeconds": str(seconds)}
+            try:
+                return self._apis.storage.post("/storage/v1/b", body, asked)
+            except CloudRefused as error:
+                if SOFT_DELETE not in str(error.facts.get("constraint")) and "softdelete" not in _letters(
+                    error.facts.get("raw")
+                ):
+                    raise
+                refused = error
+        assert refused is not None
+        raise refused
 
-    def _bucket_there(self, choices: Choices) -> str:
-        """The name of a bucket that another computer of this person made here; "" when there is none."""
+    def _soft_deletes(self, choices: Choices) -> Iterator[int]:
+        """Seconds to try in turn: none, else what the organisation's rule names, shortest first, else Google's usual
+        week (https://cloud.google.com/storage/docs/org-policy-constraints)."""
+        yield 0
+        path = f"/v2/projects/{segment(choices.project)}/policies/{SOFT_DELETE}:getEffectivePolicy"
+        try:
+            rules = (self._apis.policies.get(path).get("spec") or {}).get("rules") or ()
+        except (CloudRefused, CloudUnclear):
+            rules = ()
+        values = {str(one) for rule in rules for one in (rule.get("values") or {}).get("allowedValues") or ()}
+        yield from sorted(int(one) for one in values if one.isdigit() and one != "0") or [WEEK_S]
+
+    def _bucket_there(self, choices: Choices) -> dict[str, Any] | None:
+        """A bucket that another computer of this person made here; None when there is none."""
         for one in self._apis.storage.pages("/storage/v1/b", "items", {"project": choices.project}):
             ours = (one.get("labels") or {}).get("tpu-studio") == "1"
             closed = (one.get("iamConfiguration") or {}).get("publicAccessPrevention") == "enforced"
             if ours and closed and str(one.get("location", "")).lower() == choices.region:
-                return str(one["name"])
-        return ""
+                return dict(one)
+        return None
 
     def make_runner(self, choices: Choices) -> Choices:
         """The account that machines run as, with the least that it needs: delete itself, move its stops, its bucket."""
@@ -390,6 +412,12 @@ class Repairs:
             if error.id != "service-disabled":
                 raise
             return {}
+
+
+def kept_days(bucket: Mapping[str, Any]) -> int:
+    """How long *bucket* keeps, and Google charges, what was deleted from it: its soft delete, in whole days."""
+    told = (bucket.get("softDeletePolicy") or {}).get("retentionDurationSeconds")
+    return math.ceil(int(str(told)) / 86_400) if str(told).isdigit() else 0
 
 
 def bucket_body(name: str, region: str) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def bucket_rules(side: Side) -> Sequence[Seen]:
             "POST", f"{side.ends.storage}/storage/v1/b", bucket_body(name, side.region), {"project": side.project}
         )
         gone(side, "bucket", name)
-    return [_settled("bucket-rules", made, "soft-delete-refused", side, (400,))]
+    return [_settled("bucket-rules", made, "soft-delete-refused", side, (400, 412))]
 
 
 def gone(side: Side, kind: str, name: str) -> None:

@@ -109,7 +109,17 @@ _PASS: dict[str, Entry] = {
     "permissions": lambda f: Sentence("", "Launch, watch and delete.", ""),
     "org-policy": lambda f: Sentence("", "No rule stands against a TPU in this area.", ""),
     "network": lambda f: Sentence("", f"The network “{f.text('network')}”.", ""),
-    "bucket": lambda f: Sentence("", f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU.", ""),
+    "bucket": lambda f: Sentence(
+        "",
+        f"Bucket {f.text('bucket')} in {f.text('region')}, private, near the TPU."
+        + (
+            f" Your organisation has Google keep what is deleted there for {f.raw('kept_days')} days more, and charge "
+            "it as long: plans reserve for it."
+            if f.raw("kept_days")
+            else ""
+        ),
+        "",
+    ),
     "runner": lambda f: Sentence(
         "",
         "It may delete TPUs and machines of TPU Studio, move their stops and write to the bucket, and nothing else.",

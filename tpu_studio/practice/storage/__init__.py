@@ -13,6 +13,7 @@ the dated rates.
 
 from __future__ import annotations
 
+from tpu_studio.practice import orgpolicy
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.routing import Router
 from tpu_studio.practice.storage import buckets, lifecycle, objects, uploads
@@ -56,12 +57,14 @@ def _first_bucket(cloud: Cloud, service: Service) -> None:
     settings = cloud.settings
     if service.store.bucket(settings.bucket) is not None:
         return
+    forced = orgpolicy.LISTS[orgpolicy.SOFT_DELETE]["allowedValues"]
+    kept = forced[0] if orgpolicy.enforced(cloud, orgpolicy.SOFT_DELETE) else "0"
     asked = {
         "name": settings.bucket,
         "location": settings.region,
         "storageClass": "STANDARD",
         "iamConfiguration": {"uniformBucketLevelAccess": {"enabled": True}, "publicAccessPrevention": "enforced"},
-        "softDeletePolicy": {"retentionDurationSeconds": "0"},
+        "softDeletePolicy": {"retentionDurationSeconds": kept},
         "lifecycle": {
             "rule": [
                 {"action": {"type": "Delete"}, "condition": {"age": 30, "matchesPrefix": ["runs/", "data/"]}},

@@ -6,12 +6,12 @@ import base64
 import binascii
 from typing import Any
 
-from tpu_studio.practice import consumers, iam, policies
+from tpu_studio.practice import consumers, iam, orgpolicy, policies
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.routing import Reply, Request, Router
 from tpu_studio.practice.server import require
 from tpu_studio.practice.storage import conditions, lifecycle
-from tpu_studio.practice.storage.resources import BUCKET_WRITABLE, merged
+from tpu_studio.practice.storage.resources import BUCKET_WRITABLE, SOFT_DELETE_S, merged
 from tpu_studio.practice.storage.service import Service, body, whole_number, without_nulls
 
 FIXED = ("location",)  # once created
@@ -42,12 +42,19 @@ class Buckets:
     def insert(self, request: Request) -> dict[str, Any]:
         project = self._project(request, "storage.buckets.create")
         asked = body(request, SCHEMA)
-        kept = str((asked.get("softDeletePolicy") or {}).get("retentionDurationSeconds", ""))
-        if kept == "0" and self._service.cloud.doubts.way("bucket-rules"):
-            raise GoogleError(400, message="Soft delete policy retention duration must be 7 to 90 days.")
+        self._check_soft_delete(asked)
         record = self.new(asked, project["projectId"], project["projectNumber"])
         self._service.count("A", record["name"])
         return self._service.answer(request, self._service.resources.bucket(record))
+
+    def _check_soft_delete(self, asked: dict[str, Any]) -> None:
+        """Raises GoogleError 412: the organisation allows other durations only; Google's usual one counts, too."""
+        cloud = self._service.cloud
+        kept = str((asked.get("softDeletePolicy") or {}).get("retentionDurationSeconds", SOFT_DELETE_S))
+        allowed = orgpolicy.LISTS[orgpolicy.SOFT_DELETE]["allowedValues"]
+        if orgpolicy.enforced(cloud, orgpolicy.SOFT_DELETE) and kept not in allowed:
+            words = f"'{kept}' violates constraint 'constraints/{orgpolicy.SOFT_DELETE}'"
+            raise GoogleError(412, message=words, reason="conditionNotMet")
 
     def new(self, asked: dict[str, Any], project: str, number: str) -> dict[str, Any]:
         """Raises: GoogleError 400, 409."""
@@ -120,6 +127,8 @@ class Buckets:
                 if key in asked and str(asked[key]).upper() != str(record.get(key)).upper():
                     raise GoogleError(400, message=f"The bucket's {key} cannot be changed.")
             asked = {key: value for key, value in asked.items() if key not in FIXED}
+            if "softDeletePolicy" in asked:
+                self._check_soft_delete(asked)
             base = {k: v for k, v in record.items() if not (replace and k in BUCKET_WRITABLE and k not in FIXED)}
             record = merged(base, asked)
             record.setdefault("storageClass", "STANDARD")

@@ -21,7 +21,7 @@ OBJECT_WRITABLE = (
     "eventBasedHold", "metadata", "storageClass", "temporaryHold",
 )  # fmt: skip
 MULTI_REGIONS = ("US", "EU", "ASIA")
-SOFT_DELETE_S = 604_800  # Google's default; the practice cloud keeps nothing that was deleted
+SOFT_DELETE_S = 604_800  # Google's default; the practice cloud keeps nothing that was deleted, and charges it
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BUCKET_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]")

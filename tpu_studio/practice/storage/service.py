@@ -135,10 +135,10 @@ class Service:
             self.cloud.meter.charge(bucket["name"], sku, size * each, self.cloud.clock.now())
 
     def dropped(self, stored: StoredObject, at: float) -> None:
-        """It lay there until now."""
+        """It lay there until now, and lies where it cannot be seen for as long as the bucket keeps what was deleted."""
         bucket = self.store.bucket(stored.bucket)
         region = str(bucket["location"]).lower() if bucket else ""
-        usd = besides.lying_usd(stored.size, region, max(0.0, at - stored.created))
+        usd = besides.lying_usd(stored.size, region, max(0.0, at - stored.created) + _kept_s(bucket or {}))
         if usd:
             self.cloud.meter.charge(stored.bucket, besides.STORAGE.format(region), usd, at)
 
@@ -152,7 +152,7 @@ class Service:
                 count += 1
                 usd += besides.lying_usd(stored.size, region, max(0.0, now - stored.created))
                 left_s = lifecycle.left_s(rules, stored, now)
-                to_come += besides.lying_usd(stored.size, region, left_s or 0.0)
+                to_come += besides.lying_usd(stored.size, region, 0.0 if left_s is None else left_s + _kept_s(bucket))
             if count:
                 sku = f"{besides.STORAGE.format(region)}: what lies there"
                 lines.append({"name": bucket["name"], "sku": sku, "usd": usd, "count": count, "usd_to_come": to_come})
@@ -247,3 +247,8 @@ def _whole_lists(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _whole_lists(item) for key, item in value.items()}
     return without_nulls(value)
+
+
+def _kept_s(bucket: Facts) -> float:
+    """Soft delete: https://cloud.google.com/storage/docs/soft-delete, charged as the object was."""
+    return float((bucket.get("softDeletePolicy") or {}).get("retentionDurationSeconds") or 0.0)

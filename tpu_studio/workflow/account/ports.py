@@ -119,6 +119,7 @@ class Choices:
 
     *stopper*: the account of the stops from outside once it is set up; "": they act as the runner. *monthly*: what the
     spending alert watches for, in whole units of *currency* (ISO 4217; "": not known yet, the billing account's own).
+    *kept_days*: how long the bucket keeps, and Google charges, what was deleted: an organisation may want it so.
     """
 
     project: str = ""
@@ -129,6 +130,7 @@ class Choices:
     stopper: str = ""
     monthly: float = 25.0
     currency: str = ""
+    kept_days: int = 0
 
 
 class Doctor(Protocol):

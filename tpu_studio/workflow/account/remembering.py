@@ -58,6 +58,9 @@ class KeptQuota:
         return projects if isinstance(projects, dict) else {}
 
 
+MOST_KEPT_DAYS = 90  # Cloud Storage's own most
+
+
 class ChoicesFile:
     """Raises OSError when it cannot be written; what cannot be read counts as nothing chosen."""
 
@@ -73,7 +76,9 @@ class ChoicesFile:
         monthly = known.get("monthly", known.get("monthly_usd"))  # which it was called before other currencies
         good = isinstance(monthly, (int, float)) and not isinstance(monthly, bool) and 0 < monthly <= 1e9
         amount = float(monthly) if isinstance(monthly, (int, float)) and good else usual.monthly
-        return replace(usual, **texts, monthly=amount)
+        days = known.get("kept_days")
+        kept_days = days if isinstance(days, int) and not isinstance(days, bool) and 0 <= days <= MOST_KEPT_DAYS else 0
+        return replace(usual, **texts, monthly=amount, kept_days=kept_days)
 
     def keep(self, account: str, choices: Choices) -> None:
         tree = {"format": 1, "accounts": {**self._read(), account: asdict(choices)}}

@@ -168,10 +168,12 @@ def _storage(extras: Mapping[str, Any], used: Used, region: str) -> Part:
     reserved = part.get("usd")
     if used.kept_bytes is None:
         return Part("storage", None if reserved is None else 0.0, reserved, reserved)
-    usd = rates.kept_usd(used.kept_bytes, region)
+    days = int(extras.get("kept_days") or 0)  # what was deleted meanwhile nobody has counted: it was reserved
+    usd = rates.kept_usd(used.kept_bytes, region, rates.KEPT_H + 24.0 * days)
+    most = max(usd, reserved or 0.0) if days else usd
     if part.get("guessed"):
-        return Part("storage", 0.0, usd, usd * rates.DEARER)
-    return Part("storage", usd, usd, usd)
+        return Part("storage", 0.0, usd, max(most, usd * rates.DEARER))
+    return Part("storage", usd, usd, most)
 
 
 def _traffic(extras: Mapping[str, Any], used: Used, bucket: str, regions: tuple[str, ...]) -> Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,13 @@ def test_a_count_that_a_crash_cut_short_is_bounded_by_what_was_reserved():
     assert parts["operations"].most == pytest.approx(reserved["operations"])
     assert parts["traffic"].most == pytest.approx(reserved["traffic"])
     assert (parts["storage"].least, parts["storage"].most) == (0.0, reserved["storage"])
+
+
+def test_what_the_bucket_keeps_after_deletion_is_charged_and_what_nobody_counted_of_it_was_reserved():
+    reserved = next(part["usd"] for part in EXTRAS["parts"] if part["id"] == "storage")
+    kept = by_id(replace(HOUR, kept_bytes=2**20), {**EXTRAS, "kept_days": 7})["storage"]
+    assert kept.least == kept.usd == pytest.approx(0.023 / 1024 * (720 + 168) / 730)  # a MB for 30 + 7 days
+    assert kept.most == reserved
 
 
 def test_a_bucket_elsewhere_adds_what_went_between():
