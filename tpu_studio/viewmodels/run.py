@@ -155,7 +155,7 @@ class RunPageState:
             return Sentence("It ended", self.view.end.reason, "")
         facts = {**self.view.end.facts, **model_from_before(self.folder)}
         said = say_reason(reason, facts, place=self.facts.place, usd=self.view.usd)
-        if self.strangers and reason.retry_may_help:
+        if self.strangers and self.view.end.status is not Status.FINISHED:
             return replace(said, action="“Change and start again” plans and prices it for your own account.")
         return said
 

@@ -90,7 +90,7 @@ def stages(facts: RunFacts, view: RunView, now: float) -> tuple[Stage, ...]:
             # of an attempt before: carried on, it did not get as far again
             before = (failed or carried) and begun_last is not None and phase.order > begun_last.order
             if before and phase is not Phase.TRAINING:
-                told.append(Stage(title, "ahead", 0.0, lasted, weight))
+                told.append(Stage(title, "ahead", 0.0, "" if carried and phase is Phase.SAVING else lasted, weight))
                 continue
             ended = before or (view.end.status is Status.STOPPED if view.end is not None else view.stopping)
             early = view.over and phase is begun_last and phase.order < Phase.TRAINING.order  # it ended in this one

@@ -486,16 +486,20 @@ def test_what_is_being_stopped_foretells_neither_more_steps_nor_their_cost(watch
 @pytest.mark.parametrize(
     ("place", "imported"), [("cloud", True), ("practice", True), ("cloud", False), ("computer", True)]
 )
+@pytest.mark.parametrize("reason", ["stopped-by-user", "trainer-failed"])
 def test_a_rented_run_of_somebody_elses_is_planned_anew_and_never_carried_on(
-    watched: Watched, verbs: Verbs, tmp_path: Path, place: str, imported: bool
+    watched: Watched, verbs: Verbs, tmp_path: Path, place: str, imported: bool, reason: str
 ):
     (tmp_path / "owner.json").write_text(json.dumps({"install": "ours", "imported": imported}))
     page = RunViewModel(
         "hands-ab12", tmp_path, replace(PLAN, place=place), lambda: watched, verbs, InlineTasks(), Oracle, lambda: 200.0
     )
-    watched.tell(*training(40), event("end", t=195, status="stopped", reason="stopped-by-user", steps=40))
+    status = "failed" if reason == "trainer-failed" else "stopped"
+    watched.tell(*training(40), event("end", t=195, status=status, reason=reason, steps=40))
     page.open()
     state = page.state.value
     strangers = imported and place != "computer"
-    assert (state.may_resume, state.may_extend, state.may_plan_again) == (not strangers, not strangers, True)
+    if reason == "stopped-by-user":
+        assert (state.may_resume, state.may_extend) == (not strangers, not strangers)
+    assert state.may_plan_again
     assert state.ending is not None and ("“Change and start again”" in state.ending.action) is strangers
