@@ -158,7 +158,7 @@ def test_a_rented_run_that_ends_in_compiling_is_shown_to_have_ended_there_and_no
     told += [(31.0, "end", {"attempt": 1, "status": status, "reason": reason, "steps": 0, "final": {}})]
     stages = {one.title: one.state for one in runstages.stages(facts, view_of(*THERE[:-1], *told), T + 40)}
     assert (stages["Compiling"], stages["Training"], stages["Saving"]) == (shown, "ahead", "ahead")
-    assert runstages.stages(facts, view_of(*THERE[:-1], *told), T + 40)[-2].caption == ""  # what took how long is not told
+    assert runstages.stages(facts, view_of(*THERE[:-1], *told), T + 40)[-2].caption == ""
 
     kept = [(25.0, "phase", {"phase": "saving", "detail": "checkpoint", "attempt": 1}), *told[1:]]
     stages = {one.title: one.state for one in runstages.stages(facts, view_of(*THERE, *kept), T + 40)}
