@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.workflow.ports import RunSummary
 
@@ -187,7 +188,11 @@ def import_(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         brought = services.runs.import_folder(arguments.folder, output.progress, run=arguments.run)
     output.say(f"{brought.run} was here already." if brought.already else f"{brought.run} is here now.")
-    output.answer({"run": brought.run, "already": brought.already}, brought.run)
+    if brought.left_out:
+        first, more = brought.left_out[:10], max(0, len(brought.left_out) - 10)
+        named = ", ".join(visible(name) for name in first) + (f" and {more} more" if more else "")
+        output.say(f"Left out, as no part of a run: {named}.")
+    output.answer({"run": brought.run, "already": brought.already, "left_out": list(brought.left_out)}, brought.run)
     return 0
 
 

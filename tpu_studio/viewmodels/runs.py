@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
+from tpu_studio.domain.visible import visible
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.runrows import RunRow, rows_of
 
@@ -246,9 +247,13 @@ class RunsViewModel:
 
     def open_folder(self, folder: Path) -> None:
         """Take up a run folder from anywhere, another computer's included, and open its page."""
-        self._do(
-            "opening", lambda runs: runs.import_folder(folder), lambda run: self.opened(str(getattr(run, "run", run)))
-        )
+        def done(brought: Any) -> None:
+            if left_out := tuple(getattr(brought, "left_out", ())):
+                names = ", ".join(visible(name) for name in left_out[:5]) + (" …" if len(left_out) > 5 else "")
+                self.tell("Not all of the folder was taken along", f"Left out, as no part of a run: {names}.")
+            self.opened(str(getattr(brought, "run", brought)))
+
+        self._do("opening", lambda runs: runs.import_folder(folder), done)
 
     def export(self, run: str, destination: Path) -> None:
         row = self.state.value.row(run)

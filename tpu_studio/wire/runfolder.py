@@ -6,19 +6,36 @@ import json
 import os
 import re
 import threading
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 PLAN = "plan.json"
 OWNER = "owner.json"
 WATCHING = "watching.json"
 COMMITTED = "COMMITTED"
+_FILES = frozenset({PLAN, OWNER, WATCHING, "guardian.log"})
+FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have; none: any
+    "events": frozenset({".jsonl"}), "heartbeat": frozenset({".json"}), "claims": frozenset({".json"}),
+    "ledger": frozenset({".json"}), "control": frozenset({".json"}), "checkpoints": frozenset(), "result": frozenset(),
+}  # fmt: skip
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
 def is_run_id(name: str) -> bool:
     """Whether *name* can be that of a run's folder: no way leads out of it, and every system and bucket can hold it."""
     return _ID.fullmatch(name) is not None
+
+
+def belongs(name: PurePosixPath) -> bool:
+    """Whether the file *name*, relative to a run's folder, is of a kind that a run's folder has (blueprint §2).
+
+    Who brings a run takes nothing else of it: a module of Python beside the plan has no business there.
+    """
+    top, *inner = name.parts
+    if not inner:
+        return top in _FILES
+    endings = FOLDERS.get(top)
+    return endings is not None and (not endings or name.suffix in endings)
 
 
 def has_plan(folder: Path) -> bool:

@@ -11,13 +11,14 @@ import os
 import secrets
 import shutil
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
-from tpu_studio.wire.runfolder import PLAN, has_plan, is_run_id, result_folder
+from tpu_studio.wire.runfolder import FOLDERS, PLAN, belongs, has_plan, is_run_id, result_folder
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
@@ -26,10 +27,12 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Imported:
-    """*already*: the very same run was here before; nothing was copied."""
+    """*already*: the very same run was here before; nothing was copied. *left_out*: what lay in the folder and is no
+    part of a run: it was not taken along."""
 
     run: str
     already: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def bring(path: Path, runs: Path, install: str, now: float, progress: Progress | None = None) -> Imported:
@@ -63,7 +66,9 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         if _same_plan(runs / run, frozen):
             return Imported(run, already=True)
         run, number = f"{wanted}-{number}", number + 1
-    files = _regular_files(path)
+    found = _regular_files(path)
+    files = [one for one in found if belongs(PurePosixPath(one[0].as_posix()))]
+    left_out = tops_of(one.as_posix() for one, _ in found if not belongs(PurePosixPath(one.as_posix())))
     target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
     try:
         runs.mkdir(parents=True, exist_ok=True)
@@ -80,7 +85,14 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         raise _failed(error, target) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return Imported(run)
+    return Imported(run, left_out=left_out)
+
+
+def tops_of(names: Iterable[str]) -> tuple[str, ...]:
+    """The files at the top of a run's folder, the folders there that are none of a run's, and odd files in its own."""
+    return tuple(sorted({
+        name if name.split("/")[0] in FOLDERS else name.split("/")[0] for name in names
+    }))  # fmt: skip
 
 
 def export(folder: Path, destination: Path, progress: Progress | None = None) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from tpu_studio.planner.colab import PLACE as COLAB
@@ -45,12 +46,12 @@ class NotebookRuns:
                 if not (folder / PLAN).exists():
                     made = bringing.bring(brought.folder, self._root, self._install(), self._now())
                     self._await_rest(self._root / made.run)
-                    return made
+                    return replace(made, left_out=brought.left_out)
                 if plans.frozen(folder) != brought.frozen:
                     raise RunError("zip-other-plan", file=str(path), run=folder.name)
                 if brought.plan.place != COLAB:
                     return bringing.Imported(folder.name, already=True)
-                return self._complete(folder, brought.folder, path)
+                return replace(self._complete(folder, brought.folder, path), left_out=brought.left_out)
         except OSError as error:
             raise desk.disk_error(error, self._root) from error
 

@@ -22,7 +22,7 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import latest_event_s
-from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_torn
+from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_run_id, is_torn
 from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, trash
 from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
@@ -251,7 +251,7 @@ class Runs:
         """The same of ``gs://bucket/runs/run`` at *place*; the run's id. Raises also BadInput ``not-a-run-address``."""
         bucket, _, rest = address.removeprefix("gs://").partition("/")
         parts = rest.rstrip("/").split("/")
-        if not bucket or len(parts) != 2 or parts[0] != "runs" or not parts[1]:
+        if not bucket or len(parts) != 2 or parts[0] != "runs" or not is_run_id(parts[1]):
             raise BadInput("not-a-run-address", address=address)
         if self._cloud is None:
             raise NotReady("place-not-available", place=place)

@@ -23,8 +23,9 @@ from typing import Literal
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, is_run_id
+from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_run_id
 from tpu_studio.wire.sizes import PLAN_BYTES
+from tpu_studio.workflow.bringing import tops_of
 from tpu_studio.workflow.ports import Progress
 
 LIMIT_BYTES = 40_000_000_000  # more than a free chip's memory can give rise to
@@ -49,6 +50,7 @@ class Unzipped:
     folder: Path
     plan: Plan
     frozen: bytes
+    left_out: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -71,8 +73,10 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
                 frozen = _plan(archive, root, path)
             plan = loads(frozen)
             folder = beside / (plan.run if is_run_id(plan.run) else "imported-run")
-            _unpack(archive, entries, root, folder, path, progress)
-        yield Unzipped(folder, plan, frozen)
+            own = [entry for entry in entries if belongs(PurePosixPath(entry.filename[len(root) :]))]
+            _unpack(archive, own, root, folder, path, progress)
+        others = {entry.filename[len(root) :] for entry in entries} - {entry.filename[len(root) :] for entry in own}
+        yield Unzipped(folder, plan, frozen, tops_of(name for name in others if not _is_hidden(name)))
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 
@@ -113,6 +117,10 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
             raise refuse(name, "it is there twice")
         seen.add(name.lower())
         entries.append(entry)
+    folders = {str(one).lower() for entry in entries for one in PurePosixPath(entry.filename).parents}
+    in_the_way = next((entry.filename for entry in entries if entry.filename.lower() in folders), None)
+    if in_the_way is not None:
+        raise refuse(in_the_way, "it is a file and a folder")
     claims, packed = sum(entry.file_size for entry in entries), sum(entry.compress_size for entry in entries)
     limit = min(LIMIT_BYTES, max(0, shutil.disk_usage(runs).free - _SPARE))
     if claims > limit:
@@ -144,7 +152,7 @@ def _unpack(
     total, done = max(1, sum(entry.file_size for entry in entries)), 0
     for entry in entries:
         name = entry.filename[len(root) :]
-        if any(part.startswith(".") for part in PurePosixPath(name).parts) or name == OWNER:
+        if _is_hidden(name) or name == OWNER:
             continue
         target = folder / name
         try:
@@ -157,6 +165,10 @@ def _unpack(
                         progress(min(1.0, done / total), name)
         except (FileExistsError, NotADirectoryError, IsADirectoryError) as error:
             raise RunError("zip-unsafe", file=str(path), entry=name[:120], why="a file is in its way") from error
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in PurePosixPath(name).parts)
 
 
 def _parts(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> Iterator[bytes]:

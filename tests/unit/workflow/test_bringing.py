@@ -1,0 +1,126 @@
+"""A run folder or zip from elsewhere: what it may hold, and what is left out of it and said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.fuzz.runs import finished, studio_in
+from tests.fakes.studio import Studio
+from tpu_studio.domain.sentences import say
+from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.runfolder import OWNER, PLAN
+
+FOREIGN = {
+    "argparse.py": b"raise SystemExit", "tpu_studio/__init__.py": b"", "events/json.py": b"", "notes/readme.txt": b"x",
+    "claims/x.so": b"", "sitecustomize.pyc": b"",
+}  # fmt: skip
+LEFT_OUT = ("argparse.py", "claims/x.so", "events/json.py", "notes", "sitecustomize.pyc", "tpu_studio")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return finished(tmp_path_factory.mktemp("there"))
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Studio]:
+    made = studio_in(tmp_path / "home")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def foreign(trained: Path, tmp_path: Path) -> Path:
+    """A run with more in its folder than a run has."""
+    folder = tmp_path / "stick" / trained.name
+    shutil.copytree(trained, folder)
+    for name, data in FOREIGN.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def zipped(folder: Path, path: Path) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in sorted(folder.rglob("*")):
+            if one.is_file():
+                archive.write(one, f"{folder.name}/{one.relative_to(folder).as_posix()}")
+    return path
+
+
+@pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
+def test_only_what_a_run_has_is_taken_along_and_the_rest_is_named(
+    studio: Studio, foreign: Path, tmp_path: Path, as_zip: bool
+) -> None:
+    made = studio.runs.import_folder(zipped(foreign, tmp_path / "it.zip") if as_zip else foreign)
+    assert made.left_out == LEFT_OUT
+    here = studio.runs.runs_folder / made.run
+    assert not any((here / name).exists() for name in FOREIGN)
+    assert studio.runs.summary(made.run).reason == "completed"
+    assert (here / "result").is_dir() == (foreign / "result").is_dir()
+
+
+def test_all_that_the_program_writes_itself_is_taken_along(studio: Studio, trained: Path) -> None:
+    made = studio.runs.import_folder(trained)
+    assert made.left_out == ()
+    here = studio.runs.runs_folder / made.run
+    names = {path.relative_to(trained).as_posix() for path in trained.rglob("*") if path.is_file()}
+    assert names <= {path.relative_to(here).as_posix() for path in here.rglob("*")}
+
+
+def test_a_copy_that_was_saved_and_zipped_is_no_run_and_one_changed_byte_is_seen(
+    studio: Studio, trained: Path, tmp_path: Path
+) -> None:
+    """*Save a copy* gives the result; a zip of it has no plan. Of a zip of the run, each byte is covered by a sum."""
+    if not (trained / "result").is_dir():
+        (trained / "result").mkdir()
+        (trained / "result" / "model.keras").write_bytes(b"model" * 1000)
+    copy = zipped(trained / "result", tmp_path / "copy.zip")
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(copy)
+    assert caught.value.id == "zip-not-a-run"
+    whole = bytearray(zipped(trained, tmp_path / "run.zip").read_bytes())
+    with zipfile.ZipFile(tmp_path / "run.zip") as archive:
+        filled = [one for one in archive.infolist() if one.file_size and OWNER not in one.filename]
+    places = [(one.header_offset + 30 + len(one.filename), one.compress_size) for one in filled]
+    for start, size in places:
+        changed = bytearray(whole)
+        changed[start + size // 2] ^= 0x10
+        (tmp_path / "run.zip").write_bytes(changed)
+        with pytest.raises(RunError) as caught:
+            studio.runs.import_folder(tmp_path / "run.zip")
+        assert caught.value.id == "zip-unreadable"
+        assert say(caught.value).action
+    assert studio.runs.list() == []
+
+
+def test_a_run_of_a_newer_version_is_told_and_nothing_is_copied(
+    studio: Studio, trained: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "newer"
+    shutil.copytree(trained, folder)
+    tree = json.loads((folder / PLAN).read_bytes())
+    (folder / PLAN).write_text(json.dumps({**tree, "format": 99, "what it may hold": [1]}))
+    for path in (folder, zipped(folder, tmp_path / "newer.zip")):
+        with pytest.raises(RunError) as caught:
+            studio.runs.import_folder(path)
+        assert caught.value.id == "plan-newer"
+        assert "newer version" in str(say(caught.value))
+    shutil.copytree(folder, studio.runs.runs_folder / "newer-one")
+    (row,) = studio.runs.list()
+    assert (row.run, row.problem) == ("newer-one", "plan-newer")
+    assert studio.runs.delete("newer-one") == "newer-one"
+
+
+@pytest.mark.parametrize("run", ["..", ".", "a/b", "", "n" * 300, "A", "a b"])
+def test_a_run_in_a_bucket_whose_name_is_no_runs_is_not_looked_for(studio: Studio, run: str) -> None:
+    """`watch gs://bucket/runs/..` would have made the folder above the runs a run."""
+    with pytest.raises(BadInput) as caught:
+        studio.runs.take_over_from("practice", f"gs://some-bucket/runs/{run}")
+    assert caught.value.id == "not-a-run-address"
