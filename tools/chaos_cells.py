@@ -304,7 +304,8 @@ def _account() -> list[Cell]:
         for phase in PHASES
     ]  # fmt: skip
     for fault, end in (
-        ("billing-off", "launch-refused"), ("act-as-missing", "launch-refused"), ("org-policy", "launch-refused"),
+        ("billing-off", "launch-refused"), ("project-deleted", "launch-refused"),
+        ("act-as-missing", "launch-refused"), ("org-policy", "launch-refused"),
         ("tasks-refused:times=0", "launch-refused"),
     ):  # fmt: skip
         cells.append(Cell(fault, faults=(("submit", fault),), ends=(end,)))

@@ -121,6 +121,12 @@ def test_billing_that_is_off_and_a_project_that_is_to_be_deleted_are_told_as_tha
     assert evidence(practice).queue_why == "billing-off"
     cloud.faults.disarm("billing-off")
     side, call = side_of(practice), caller(practice)
+    cloud.faults.arm_text("project-deleted")
+    assert call("GET", f"/v3/projects/{project}").body["state"] == "DELETE_REQUESTED"
+    with pytest.raises(CloudRefused):
+        side.stops.of(Ref("ts-a", "us-west4-a"))
+    cloud.faults.disarm("project-deleted")
+    assert dict(side.stops.of(Ref("ts-a", "us-west4-a"))) == {}
     call("DELETE", f"/v3/projects/{project}")
     for asks in (lambda: side.rights.evidence(ZONE), lambda: side.stops.of(Ref("ts-a", "us-west4-a")),
                  lambda: side.machines["tpu"].look(Ref("ts-a", "us-west4-a")),

@@ -315,7 +315,8 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
         said = Sentence(f"It ended: {view.end.reason}")
     if isinstance(cause, str) and place not in RENTED:  # the reason is a kind of trouble; this is the trouble itself
         said = say(StudioError(cause, **{name: fact for name, fact in view.end.facts.items() if name != "id"}))
-    output.say(f"{run_id}: {said.title} after {view.end.steps:,} steps.")
+    after = f" after {view.end.steps:,} steps" if view.end.steps else ""
+    output.say(f"{run_id}: {said.title}{after}.")
     for line in (said.meaning, said.action):
         if line:
             output.say(f"  {line}")

@@ -8,6 +8,8 @@ buckets, tasks, accounts), the service must be on there as well.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError, error_info
 from tpu_studio.practice.principals import Principal
@@ -45,6 +47,12 @@ def check_bucket(cloud: Cloud, project: str) -> None:
     _paid(cloud, "storage.googleapis.com", project)
 
 
+def is_active(cloud: Cloud, record: dict[str, Any]) -> bool:
+    """Whether a project, by its record, is not marked for deletion."""
+    gone = cloud.faults.armed("project-deleted", project=record["projectId"]) is not None
+    return not gone and record.get("state", "ACTIVE") == "ACTIVE"
+
+
 def payer(cloud: Cloud, project: str) -> str:
     """``billingAccounts/…`` of *project*, also one that is closed; "": none."""
     if cloud.faults.armed("billing-off", project=project) is not None:
@@ -73,7 +81,7 @@ def _named(cloud: Cloud, who: Principal, named: str) -> str:
     """The id of the project in the header: it must be there, not deleted, and the caller's to use."""
     for id, record in cloud.db.list("project"):
         if named in (id, record["number"]) and cloud.principals.may(who, "serviceusage.services.use", f"projects/{id}"):
-            if record.get("state", "ACTIVE") != "ACTIVE":
+            if not is_active(cloud, record):
                 info = error_info("CONSUMER_INVALID", consumer=f"projects/{record['number']}")
                 raise GoogleError(403, "PERMISSION_DENIED", f"Project #{record['number']} has been deleted.", [info])
             return id
@@ -115,7 +123,7 @@ def _project(cloud: Cloud, named: str, service: str) -> str:
     """Its id, for a number as well. One that is not there is answered as one that is not the caller's."""
     for id, record in cloud.db.list("project"):
         if named in (id, record["number"]):
-            if record.get("state", "ACTIVE") != "ACTIVE" and service != "cloudresourcemanager.googleapis.com":
+            if service != "cloudresourcemanager.googleapis.com" and not is_active(cloud, record):
                 number = record["number"]
                 message = (f"Project {number} has been scheduled for deletion and cannot be used for API calls. Visit "
                            f"{_PENDING} to undelete the project.")  # fmt: skip

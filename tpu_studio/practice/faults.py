@@ -147,6 +147,7 @@ FAULTS = {
             {"service": "tpu.googleapis.com", "delay": 60.0},
         ),
         Fault("billing-off", _ACCOUNT, "The project has no billing account.", 0),
+        Fault("project-deleted", _ACCOUNT, "Your project is marked for deletion.", 0),
         Fault(
             "permission-missing",
             _ACCOUNT,

@@ -11,6 +11,7 @@ from typing import Any
 
 from tpu_studio.practice import account_operations, policies, roles
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.consumers import is_active
 from tpu_studio.practice.errors import GoogleError, bad_request, error_info
 from tpu_studio.practice.paging import page
 from tpu_studio.practice.routing import Request, Router
@@ -38,7 +39,8 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("GET", rf"/v3/projects/{project}", service=_API)
     def get(request: Request) -> dict[str, Any]:
-        return _v3(need_project(cloud, request, "resourcemanager.projects.get"))
+        record = need_project(cloud, request, "resourcemanager.projects.get")
+        return _v3(record if is_active(cloud, record) else {**record, "state": "DELETE_REQUESTED"})
 
     @router.route("POST", r"/v3/projects", schema="cloudresourcemanager.v3:Project", service=_API)
     def create(request: Request) -> dict[str, Any]:

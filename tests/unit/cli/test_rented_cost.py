@@ -13,9 +13,12 @@ from tests.unit.viewmodels.test_rented_words import ASKED, UNSEEN, plan_at, view
 from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.cli.keeping import _as_text, _part_lines, _parts
 from tpu_studio.cli.main import main
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.running import _tell_end
 from tpu_studio.places.reaching import PRACTICE_OWNER
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
+from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.resources import resource_path
 from tpu_studio.workflow.account.ports import Choices
 from tpu_studio.workflow.account.remembering import ChoicesFile
@@ -35,6 +38,17 @@ def test_show_names_the_range_and_why(place: str, line: str) -> None:
     certain = SimpleNamespace(view=replace(view, usd_between=None), plan=plan_at(place))
     assert "$0.30" in _as_text(replace(row, usd=0.3), certain)
     assert "no record" not in _as_text(replace(row, usd=0.3), certain)
+
+
+def test_a_launch_that_was_refused_is_told_without_its_no_steps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "plan.json").write_bytes(dumps(plan_at("cloud").launched("digits-k3f7", 0.0, "test")))
+    facts = {"error": "service-disabled", "service": "cloudtasks.googleapis.com", "stop": True}
+    end = {"attempt": 1, "status": "failed", "reason": "launch-refused", "steps": 0, "final": {}, "facts": facts}
+    _tell_end("digits-k3f7", view_of(*ASKED[:2], (5.0, "end", end)), tmp_path, Output(as_json=True))
+    told = capsys.readouterr().err
+    assert "so nothing was rented.\n" in told and "steps" not in told and "cloudtasks.googleapis.com" in told
 
 
 def test_show_lists_the_parts_of_the_receipt_where_there_is_one(tmp_path: Path) -> None:
