@@ -75,6 +75,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "stopper-permissions": ({}, _HUNG),
     "queue-policy": ({}, _HUNG, {"verb": "extend"}),
     "compute-condition": (_COMPUTE,),
+    "bucket-condition": ({},),
     "provisioning-delete": (
         {"hours": 0.2, "wait_hours": 0.3, "speed": 240.0, "faults": (("submit", "provisioning-stalls:seconds=14400"),)},
     ),

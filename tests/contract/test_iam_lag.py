@@ -132,7 +132,7 @@ def test_a_policy_with_conditions_is_not_written_back_without_them(call: Call):
 def test_buckets_and_accounts_keep_conditions_by_the_same_rules(call: Call, practice: Practice):
     account = f"/v1/{PROJECT}/serviceAccounts/{practice.cloud.settings.runner}"
     binding = {"role": "roles/storage.objectViewer", "members": ["user:friend@practice.example"], "condition": NOON}
-    of_bucket = call("GET", BUCKET).body
+    of_bucket = call("GET", f"{BUCKET}?optionsRequestedPolicyVersion=3").body
     written = {**of_bucket, "version": 3, "bindings": [*of_bucket["bindings"], binding]}
     assert call("PUT", BUCKET, {**written, "version": 1}).status == 400
     assert call("PUT", BUCKET, written).status == 200

@@ -12,7 +12,7 @@ from tests.contract.test_cloud_clients import side_of
 from tests.contract.test_doctor import doctor_of, ready
 from tests.fakes.waiting import eventually
 from tpu_studio.cloud.doctor import names
-from tpu_studio.domain.grants import OWN_MACHINES
+from tpu_studio.domain.grants import OWN_MACHINES, own_words
 from tpu_studio.practice.main import Practice
 from tpu_studio.workflow.account.ports import Choices
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -32,10 +32,15 @@ def earlier(practice: Practice) -> Choices:
     for id, permissions in WIDE.items():
         record = cloud.db.get("role", f"{project}/roles/{id}") or {}
         cloud.db.put("role", f"{project}/roles/{id}", {**record, "includedPermissions": list(permissions)})
-    for id in (names.MACHINES_ROLE, names.QUEUE_ROLE):
+    for id in (names.MACHINES_ROLE, names.QUEUE_ROLE, names.READER_ROLE, names.WRITER_ROLE):
         cloud.db.delete("role", f"{project}/roles/{id}")
     kept = [one for one in cloud.principals.policy(project)["bindings"] if not one.get("condition")]
     cloud.principals.set_policy(project, {"bindings": kept})
+    member = f"serviceAccount:{cloud.settings.runner}"
+    bucket = f"buckets/{choices.bucket}"
+    others = [one for one in cloud.principals.policy(bucket)["bindings"] if member not in one["members"]]
+    cloud.principals.set_policy(bucket, {"bindings": others})
+    cloud.principals.grant(bucket, names.BUCKET_ROLE, member)
     cloud.db.delete("policy", f"queues/{project}/locations/us-west4/queues/tpu-studio")
     return choices
 
@@ -156,7 +161,38 @@ def test_who_may_not_read_the_queue_s_policy_may_launch_all_the_same(practice: P
     assert row(editor.check(ready(practice)), "outside-stop").state == "pass"
 
 
-@pytest.mark.parametrize("doubt", ["compute-condition", "queue-policy"])
+def writes(practice: Practice, name: str) -> bool:
+    token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
+    bucket = practice.cloud.settings.bucket
+    path = f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={name}"
+    status = caller(practice)("POST", path, b"{}", token=token).status
+    assert status in (200, 403)
+    return status == 200
+
+
+def test_a_machine_writes_its_words_and_nothing_that_a_desktop_says(practice: Practice) -> None:
+    assert writes(practice, "runs/digits-k3f7/claims/a0001.json")
+    for name in ("control/000001.json", "owner.json", "plan.json", "events/desk-abcd2345/000000000000.jsonl"):
+        assert not writes(practice, f"runs/digits-k3f7/{name}"), name
+    assert not writes(practice, "data/00.tar")
+    call, bucket = caller(practice), practice.cloud.settings.bucket
+    owner = "runs%2Fdigits-k3f7%2Fowner.json"
+    assert call("POST", f"/upload/storage/v1/b/{bucket}/o?uploadType=media&name={owner}", b"{}").status == 200
+    token = practice.cloud.principals.issue(practice.cloud.settings.runner, kind="serviceAccount")
+    assert call("GET", f"/storage/v1/b/{bucket}/o/{owner}", token=token).status == 200
+    assert call("DELETE", f"/storage/v1/b/{bucket}/o/{owner}", token=token).status == 403
+    assert call("GET", f"/storage/v1/b/{bucket}/o?prefix=runs/", token=token).status == 200
+
+
+def test_a_bucket_of_an_earlier_version_is_narrowed_with_the_account(practice: Practice) -> None:
+    choices = earlier(practice)
+    assert writes(practice, "runs/digits-k3f7/owner.json")
+    doctor_of(practice).fix("narrow-runner", choices)
+    eventually(lambda: writes(practice, "runs/digits-k3f7/claims/a0001.json"))
+    assert not writes(practice, "runs/digits-k3f7/owner.json")
+
+
+@pytest.mark.parametrize("doubt", ["compute-condition", "queue-policy", "bucket-condition"])
 def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
     start_practice: Start, doubt: str
 ) -> None:
@@ -168,6 +204,7 @@ def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
     refused: dict[str, Any] = {
         "compute-condition": not deletes(practice, settings.runner, "ts-digits-k3f7-a1-t1"),
         "queue-policy": call("GET", tasks, token=token).status == 403,
+        "bucket-condition": not writes(practice, "runs/digits-k3f7/claims/a0001.json"),
     }
     assert [name for name, held in refused.items() if held] == [doubt]
 
@@ -179,7 +216,8 @@ def test_the_letter_asks_for_the_narrow_grants(practice: Practice) -> None:
     lines = doctor_of(practice).request_text(choices, []).splitlines()
     (queue,) = {line for line in lines if line.startswith("gcloud tasks queues add-iam-policy-binding")}
     assert "--location=us-west4" in queue and names.QUEUE_ROLE in queue
-    machines = [line for line in lines if "--condition=expression=" in line]
-    assert len(machines) == 2 and all(OWN_MACHINES["expression"] in line for line in machines)
+    told = [line for line in lines if "--condition=expression=" in line]
+    assert len([line for line in told if OWN_MACHINES["expression"] in line]) == 2
+    assert len([line for line in told if own_words(choices.bucket)["expression"] in line]) == 1 == len(told) - 2
     created = [line for line in lines if line.startswith("gcloud iam roles create tpuStudioRunner")]
     assert len(created) == 1 and "cloudtasks" not in created[0] and "instances.delete" not in created[0]

@@ -176,6 +176,7 @@ def test_the_roles_of_an_account_that_is_ready_are_those_that_the_program_makes(
     for name, permissions in (
         (names.RUNNER_ROLE, names.RUNNER_PERMISSIONS), (names.STOPPER_ROLE, names.STOPPER_PERMISSIONS),
         (names.MACHINES_ROLE, names.MACHINES_PERMISSIONS), (names.QUEUE_ROLE, names.QUEUE_PERMISSIONS),
+        (names.READER_ROLE, names.READER_PERMISSIONS), (names.WRITER_ROLE, names.WRITER_PERMISSIONS),
     ):  # fmt: skip
         role = practice.cloud.db.get("role", f"projects/{PROJECT}/roles/{name}") or {}
         assert role["includedPermissions"] == list(permissions)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+Condition = Mapping[str, str]
+
 OWN_MACHINES: Mapping[str, str] = {
     "title": "TPU Studio machines only",
     "description": "Machines of Compute Engine whose names begin with ts-",
@@ -17,9 +19,31 @@ OWN_MACHINES: Mapping[str, str] = {
 ``projects/P/zones/Z/instances/NAME``). TPUs have no such attributes."""
 
 
-def is_own_machines(condition: object) -> bool:
-    """Whether *condition* of a grant is `OWN_MACHINES`, which holds for each machine that we make; Google may add a
-    description's absence or a location of its own, which say nothing."""
+def own_words(bucket: str) -> Condition:
+    """Of what machines may write in *bucket*: what they say of runs, and nothing that a desktop says: no order of a
+    person, no plan, no bundle, not who drives a run, not the data."""
+    runs = f"projects/_/buckets/{bucket}/objects/runs/"
+    inner = [f'resource.name.extract("/objects/runs/{{run}}/{one}") == ""' for one in _DESKTOPS]
+    ends = [f'!resource.name.endsWith("/{one}")' for one in ("owner.json", "plan.json")]
+    of_runs = ['resource.type == "storage.googleapis.com/Object"', f'resource.name.startsWith("{runs}")']
+    return {
+        "title": "TPU Studio words of machines only",
+        "description": "Objects of runs, but for what a desktop says",
+        "expression": " && ".join([*of_runs, *inner, *ends]),
+    }
+
+
+_DESKTOPS = ("control/", "events/desk-", "job/")
+"""In a run's prefix. Google takes 12 logical operators in a condition (https://cloud.google.com/iam/quotas)."""
+
+
+def is_same(condition: object, wanted: Condition) -> bool:
+    """Whether *condition* of a grant is *wanted*; a description says nothing."""
     if not isinstance(condition, Mapping):
         return False
-    return all(condition.get(key) == OWN_MACHINES[key] for key in ("title", "expression"))
+    return all(condition.get(key) == wanted[key] for key in ("title", "expression"))
+
+
+def is_own_machines(condition: object) -> bool:
+    """Whether *condition* of a grant is `OWN_MACHINES`, which holds for each machine that we make."""
+    return is_same(condition, OWN_MACHINES)

@@ -3,10 +3,10 @@
     resource.type == 'compute.googleapis.com/Instance' && resource.name.extract('/instances/{name}').startsWith('ts-')
 
 Comparisons of ``resource.type``, ``resource.service`` and ``resource.name`` with a text, ``startsWith``, ``endsWith``
-and ``extract`` of a name (https://cloud.google.com/iam/docs/conditions-attribute-reference: "extract" gives what stands
-in the place of the one ``{identifier}`` of its template, "" where the template is not found), ``request.time`` against
-a time, ``&&``, ``||`` and parentheses. Anything else grants nothing here. An attribute that a service does not give
-never grants anything either (the same page): TPUs and Cloud Tasks have none
+and ``extract`` of a name, also turned round by ``!``, ``request.time`` against a time, ``&&``, ``||`` and parentheses;
+anything else grants nothing here. "extract" gives what stands in the place of the one ``{identifier}`` of its template,
+"" where the template is not found (https://cloud.google.com/iam/docs/conditions-attribute-reference). An attribute that
+a service does not give never grants anything either (the same page): TPUs and Cloud Tasks have none
 (https://cloud.google.com/iam/docs/conditions-resource-attributes).
 """
 
@@ -30,10 +30,11 @@ class Target:
 
 NOTHING = Target()
 _TEXT = r"\"[^\"\\]*\"|'[^'\\]*'"
-_NAME_CALL = rf"resource\.name(?:\s*\.\s*extract\(\s*(?P<template>{_TEXT})\s*\))?\s*\.\s*(?P<how>startsWith|endsWith)"
+_NAME = rf"(?P<not>!?)\s*resource\.name(?:\s*\.\s*extract\(\s*(?P<template>{_TEXT})\s*\))?"
+_HOW = rf"(?:\s*\.\s*(?P<how>startsWith|endsWith)\(\s*(?P<part>{_TEXT})\s*\)|\s*==\s*(?P<same>{_TEXT}))"
 _TERM = re.compile(
-    rf"\s*(?:(?P<open>\()|{_NAME_CALL}\(\s*(?P<part>{_TEXT})\s*\)"
-    rf"|resource\.(?P<attribute>type|service|name)\s*==\s*(?P<value>{_TEXT})"
+    rf"\s*(?:(?P<open>\()|{_NAME}{_HOW}"
+    rf"|resource\.(?P<attribute>type|service)\s*==\s*(?P<value>{_TEXT})"
     rf"|request\.time\s*(?P<order><|>)=?\s*timestamp\(\s*(?P<time>{_TEXT})\s*\))"
 )
 _BETWEEN = re.compile(r"\s*(?P<what>&&|\|\||\))")
@@ -51,6 +52,12 @@ def target(match: Mapping[str, str]) -> Target:
         name = f"projects/{match['project']}/zones/{match['zone']}/instances/{match['instance']}"
         return Target("compute.googleapis.com", "compute.googleapis.com/Instance", name)
     return NOTHING
+
+
+def of_object(bucket: str, name: str) -> Target:
+    """An object of Cloud Storage; the bucket itself where *name* is ""."""
+    kind, path = ("Object", f"/objects/{name}") if name else ("Bucket", "")
+    return Target("storage.googleapis.com", f"storage.googleapis.com/{kind}", f"projects/_/buckets/{bucket}{path}")
 
 
 def holds(expression: str, about: Target, now: float) -> bool:
@@ -116,5 +123,7 @@ def _told(term: re.Match[str], about: Target, now: float) -> Iterator[bool]:
         yield bool(given) and given == term["value"][1:-1]
     elif about.name:
         name = extracted(term["template"][1:-1], about.name) if term["template"] else about.name
-        compare: Callable[[str], bool] = name.startswith if term["how"] == "startsWith" else name.endswith
-        yield compare(term["part"][1:-1])
+        compare: Mapping[str | None, Callable[[str], bool]] = {
+            "startsWith": name.startswith, "endsWith": name.endswith, None: name.__eq__
+        }  # fmt: skip
+        yield compare[term["how"]]((term["part"] or term["same"])[1:-1]) != bool(term["not"])

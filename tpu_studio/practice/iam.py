@@ -24,6 +24,10 @@ _MANAGED = "iam.managed.disableServiceAccountCreation"
 _OF_RUNNER = ("tpu.nodes.get", "tpu.nodes.delete", "tpu.operations.get", "compute.instances.list")
 _OF_STOPS = ("tpu.nodes.delete", "tpu.nodes.get")
 _OF_MACHINES = ("compute.instances.get", "compute.instances.delete")
+_ON_BUCKET = {
+    "tpuStudioReader": ("TPU Studio reader", ("storage.objects.get", "storage.objects.list")),
+    "tpuStudioWriter": ("TPU Studio writer", ("storage.objects.create", "storage.objects.delete")),
+}
 _OF_QUEUE = (
     "cloudtasks.queues.get", "cloudtasks.tasks.create", "cloudtasks.tasks.get", "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
@@ -269,6 +273,8 @@ def prepare(cloud: Cloud) -> None:
         cloud.principals.grant(project, _of_machines(cloud), runner, OWN_MACHINES)
         queue = f"queues/{project}/locations/{settings.region}/queues/{settings.queue}"
         cloud.principals.grant(queue, _role(cloud, "tpuStudioQueue", "TPU Studio queue", _OF_QUEUE), runner)
+        for id, (title, permissions) in _ON_BUCKET.items():  # granted by `storage`
+            _role(cloud, id, title, permissions)
         _prepare_stopper(cloud)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tpu_studio.domain.grants import OWN_MACHINES, is_own_machines
-from tpu_studio.practice.conditions import NOTHING, NotUnderstood, Target, extracted, holds, target
+from tpu_studio.domain.grants import OWN_MACHINES, is_own_machines, own_words
+from tpu_studio.practice.conditions import NOTHING, NotUnderstood, Target, extracted, holds, of_object, target
 
 NAME = "projects/p/zones/us-east5-a/instances/"
 OURS, OTHER = (Target("compute.googleapis.com", "compute.googleapis.com/Instance", f"{NAME}{one}")
@@ -77,3 +77,30 @@ def test_what_is_not_understood_is_refused(expression: str) -> None:
 def test_only_a_machine_of_compute_engine_has_attributes() -> None:
     assert target({"project": "p", "zone": "us-east5-a", "instance": "ts-digits-a1-t1"}) == OURS
     assert target({"project": "p", "zone": "us-east5-a"}) == NOTHING == target({"project": "p", "node": "ts-x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "writes"),
+    [
+        ("runs/digits-k3f7/claims/a0001.json", True),
+        ("runs/digits-k3f7/events/a0001-w000/000000000000.jsonl", True),
+        ("runs/digits-k3f7/result/saved_model/saved_model.pb", True),
+        ("runs/digits-k3f7/checkpoints/12/state.safetensors", True),
+        ("runs/digits-k3f7/ledger/a0001.json", True),
+        ("runs/digits-k3f7/heartbeat/a0001-w000.json", True),
+        ("runs/digits-k3f7/control/000001.json", False),
+        ("runs/digits-k3f7/control/claims/000001.json", False),
+        ("runs/digits-k3f7/events/desk-abcd2345/000000000000.jsonl", False),
+        ("runs/digits-k3f7/owner.json", False),
+        ("runs/digits-k3f7/plan.json", False),
+        ("runs/digits-k3f7/job/bundle-00.tar.gz", False),
+        ("data/00.tar", False),
+        ("", False),
+    ],
+)
+def test_machines_write_what_they_say_of_runs_and_nothing_that_a_desktop_says(name: str, writes: bool) -> None:
+    expression = own_words("bucket-a")["expression"]
+    assert holds(expression, of_object("bucket-a", name), 0.0) is writes
+    assert not holds(expression, of_object("bucket-b", name), 0.0)
+    assert not holds(expression, NOTHING, 0.0)
+    assert len(expression.split("&&")) - 1 + expression.count("!resource") <= 12  # Google's limit

@@ -11,6 +11,7 @@ from tpu_studio.cloud.doctor.policies import Policy, has
 from tpu_studio.cloud.doctor.repairs import account_path, runner_address, stopper_address
 from tpu_studio.cloud.doctor.rights import refused
 from tpu_studio.cloud.queues import has_retries
+from tpu_studio.domain.grants import OWN_MACHINES, Condition, own_words
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.account.ports import Choices, Result
 
@@ -30,15 +31,17 @@ def runner(apis: Apis, choices: Choices) -> Result:
     if not all_too:
         missing += held.lacks(names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
         missing += held.lacks_machines(names.RUNNER_ROLE)
+    wide = held.more_than(names.RUNNER_ROLE, names.RUNNER_PERMISSIONS)
     if choices.bucket:
         of_bucket = policies.of_bucket(apis.storage, choices.bucket)
+        wide = wide or has(of_bucket, names.BUCKET_ROLE, member)
         if not any(has(of_bucket, one, member) for one in (names.BUCKET_ROLE, *names.BUCKET_ROLES_TOO)):
-            missing.append(names.BUCKET_ROLE)
+            missing += _Held(apis, of_bucket, choices, member).lacks_bucket(choices.bucket)
     if not _acts(policies.of_account(apis.iam, path), of_project, member):
         missing.append(names.ACT_AS_ROLE)
     if missing:
         return Result("runner", "fail", {"runner": address, "missing": missing}, fix="make-runner")
-    if held.more_than(names.RUNNER_ROLE, names.RUNNER_PERMISSIONS):  # made by an earlier version: it works
+    if wide:  # made by an earlier version: it works
         return Result("runner", "optional", {"runner": address, "wide": True}, fix="narrow-runner")
     return Result("runner", "pass", {"runner": address})
 
@@ -142,9 +145,16 @@ class _Held:
         """Whether it may not delete our machines of Compute Engine, be it by *wide*, the role of an earlier version."""
         if not self.lacks(wide, names.MACHINES_PERMISSIONS[-1:]):
             return []
-        role = names.MACHINES_ROLE
-        granted = policies.has_for_own_machines(self.policy, self._name(role), self.member)
-        return [] if granted and self._holds(role, names.MACHINES_PERMISSIONS) else [role]
+        return self._lacks_under(names.MACHINES_ROLE, names.MACHINES_PERMISSIONS, OWN_MACHINES)
+
+    def lacks_bucket(self, bucket: str) -> list[str]:
+        """Of a bucket's policy: what it takes to read there, and to write what machines say."""
+        reads = self.lacks(names.READER_ROLE, names.READER_PERMISSIONS)
+        return reads + self._lacks_under(names.WRITER_ROLE, names.WRITER_PERMISSIONS, own_words(bucket))
+
+    def _lacks_under(self, role: str, permissions: Sequence[str], under: Condition) -> list[str]:
+        granted = policies.has_under(self.policy, self._name(role), self.member, under)
+        return [] if granted and self._holds(role, permissions) else [role]
 
     def more_than(self, role: str, permissions: Sequence[str]) -> bool:
         """Whether *role* is held and gives more than *permissions*."""

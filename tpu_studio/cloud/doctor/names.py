@@ -132,7 +132,13 @@ FIREWALL = "allow-internal"
 INTERNAL = "10.128.0.0/9"
 """What an auto-mode network's subnets lie in (https://cloud.google.com/vpc/docs/subnets)."""
 
+READER_ROLE = "tpuStudioReader"
+READER_PERMISSIONS = ("storage.objects.get", "storage.objects.list")
+WRITER_ROLE = "tpuStudioWriter"
+WRITER_PERMISSIONS = ("storage.objects.create", "storage.objects.delete")
+"""On our bucket: machines read it, and write under `grants.own_words`."""
 BUCKET_ROLE = "roles/storage.objectUser"
+"""As earlier versions granted it: any object."""
 BUCKET_ROLES_TOO = ("roles/storage.objectAdmin", "roles/storage.admin")
 ACT_AS_ROLE = "roles/iam.serviceAccountUser"
 QUEUE = "tpu-studio"

@@ -11,14 +11,13 @@ from typing import Any
 
 from tpu_studio.cloud.doctor.waiting import Waiting, not_known_yet
 from tpu_studio.cloud.session import Api, segment
-from tpu_studio.domain.grants import OWN_MACHINES, is_own_machines
+from tpu_studio.domain.grants import OWN_MACHINES, Condition, is_same
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 
 VERSION = 3
 _RACES = 8
 Policy = dict[str, Any]
 Grants = Mapping[str, Any]
-Condition = Mapping[str, str] | None
 
 
 def of_project(api: Api, project: str) -> Policy:
@@ -46,9 +45,9 @@ def has(policy: Mapping[str, Any], role: str, member: str) -> bool:
     return any(role == held and condition is None for held, condition in held_by(policy, member))
 
 
-def has_for_own_machines(policy: Mapping[str, Any], role: str, member: str) -> bool:
-    """Whether *member* holds *role* for our machines, or for all."""
-    return any(role == held and (not said or is_own_machines(said)) for held, said in held_by(policy, member))
+def has_under(policy: Mapping[str, Any], role: str, member: str, under: Condition) -> bool:
+    """Whether *member* holds *role* under exactly that condition, or without one."""
+    return any(role == held and (not said or is_same(said, under)) for held, said in held_by(policy, member))
 
 
 def held_by(policy: Mapping[str, Any], member: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
@@ -98,16 +97,33 @@ class Granting:
 
         self._grant(lambda: of_account(api, path), write, grants)
 
-    def on_bucket(self, api: Api, bucket: str, grants: Grants) -> None:
+    def on_bucket(self, api: Api, bucket: str, grants: Grants, under: Condition | None = None) -> None:
+        def write(policy: Policy) -> Any:
+            return api.put(f"/storage/v1/b/{segment(bucket)}/iam", policy, again=False)
+
+        self._grant(lambda: of_bucket(api, bucket), write, grants, under)
+
+    def off_bucket(self, api: Api, bucket: str, role: str, member: str) -> None:
+        """Take *role* from *member*, where it was granted without a condition."""
         path = f"/storage/v1/b/{segment(bucket)}/iam"
-        self._grant(lambda: of_bucket(api, bucket), lambda policy: api.put(path, policy, again=False), grants)
+        for tried in range(1, _RACES + 1):
+            policy = of_bucket(api, bucket)
+            if not taken(policy, role, member):
+                return
+            try:
+                api.put(path, {**policy, "version": VERSION}, again=False)
+                return
+            except (CloudRefused, CloudUnclear) as error:
+                if not _lost_race(error) or tried == _RACES:
+                    raise
+            self._waiting.pause(0.2 * tried, "somebody else changed the rights at the same moment: trying again")
 
     def _grant(
         self,
         read: Callable[[], Policy],
         write: Callable[[Policy], Any],
         grants: Grants,
-        under: Condition = None,
+        under: Condition | None = None,
     ) -> None:
         what = "the account or role that was made just now is not known everywhere yet"
         self._waiting.until(lambda: self._written(read, write, grants, under), not_known_yet, what)
@@ -116,7 +132,7 @@ class Granting:
             raise CloudUnclear("grant-not-seen", roles=sorted(grants))
 
     def _written(
-        self, read: Callable[[], Policy], write: Callable[[Policy], Any], grants: Grants, under: Condition
+        self, read: Callable[[], Policy], write: Callable[[Policy], Any], grants: Grants, under: Condition | None
     ) -> None:
         for tried in range(1, _RACES + 1):
             policy = read()
@@ -131,15 +147,25 @@ class Granting:
             self._waiting.pause(0.2 * tried, "somebody else changed the rights at the same moment: trying again")
 
 
-def _same(condition: Any, under: Condition) -> bool:
-    return is_own_machines(condition) if under else not condition
+def _same(condition: Any, under: Condition | None) -> bool:
+    return is_same(condition, under) if under else not condition
 
 
 def _lost_race(error: StudioError) -> bool:
     return error.facts.get("code") in (409, 412) or error.id in ("exists", "precondition")
 
 
-def added(policy: Policy, grants: Grants, under: Condition = None) -> bool:
+def taken(policy: Policy, role: str, member: str) -> bool:
+    """Take *member* out of the plain binding of *role*; whether it was there."""
+    for binding in policy.get("bindings") or ():
+        if binding.get("role") == role and not binding.get("condition") and member in (binding.get("members") or ()):
+            binding["members"] = [one for one in binding["members"] if one != member]
+            policy["bindings"] = [one for one in policy["bindings"] if one.get("members")]
+            return True
+    return False
+
+
+def added(policy: Policy, grants: Grants, under: Condition | None = None) -> bool:
     """Put what is missing into *policy*, under that condition; whether anything was."""
     bindings = policy.setdefault("bindings", [])
     changed = False

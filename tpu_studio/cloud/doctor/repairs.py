@@ -19,6 +19,7 @@ from tpu_studio.cloud.doctor.policies import Granting
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting, not_on_yet
 from tpu_studio.cloud.queues import RETRIES, has_retries
 from tpu_studio.cloud.session import Api, segment
+from tpu_studio.domain.grants import own_words
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.account.ports import Choices, ProjectSeen
 
@@ -173,7 +174,7 @@ class Repairs:
         self._let_role(choices, names.RUNNER_ROLE, "TPU Studio runner", names.RUNNER_PERMISSIONS, member)
         self._let_act(choices, address, [member, *self._my_member])
         if choices.bucket:
-            self._granting.on_bucket(self._apis.storage, choices.bucket, {names.BUCKET_ROLE: member})
+            self._let_bucket(choices, member)
         if choices.stopper and self._is_there(choices, choices.stopper):
             self._let_act(choices, choices.stopper, [member])  # it moves its own stops, which act as that one
         return replace(choices, runner=address)
@@ -230,6 +231,15 @@ class Repairs:
         """*member* may delete our machines of Compute Engine, and no others."""
         role = self._make_role(choices, names.MACHINES_ROLE, "TPU Studio machines", names.MACHINES_PERMISSIONS)
         self._granting.on_own_machines(self._apis.resources, choices.project, {role: member})
+
+    def _let_bucket(self, choices: Choices, member: str) -> None:
+        """*member* may read our bucket, and write what machines say; then goes what an earlier version granted."""
+        storage, bucket = self._apis.storage, choices.bucket
+        reads = self._make_role(choices, names.READER_ROLE, "TPU Studio reader", names.READER_PERMISSIONS)
+        writes = self._make_role(choices, names.WRITER_ROLE, "TPU Studio writer", names.WRITER_PERMISSIONS)
+        self._granting.on_bucket(storage, bucket, {reads: member})
+        self._granting.on_bucket(storage, bucket, {writes: member}, own_words(bucket))
+        self._granting.off_bucket(storage, bucket, names.BUCKET_ROLE, member)
 
     def _let_queue(self, choices: Choices, queue: str, member: str) -> None:
         """*member* may move stops in *queue*."""

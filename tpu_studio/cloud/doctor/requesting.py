@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tpu_studio.cloud.doctor import names
 from tpu_studio.cloud.doctor.repairs import runner_address, stopper_address
 from tpu_studio.cloud.queues import RETRIES
-from tpu_studio.domain.grants import OWN_MACHINES
+from tpu_studio.domain.grants import OWN_MACHINES, own_words
 from tpu_studio.domain.regions import nearest, with_cloud_tasks
 from tpu_studio.workflow.account.ports import Choices
 
@@ -55,8 +55,15 @@ def _runner(choices: Choices, person: str) -> list[str]:
     made += _machines(choices.project, names.RUNNER)
     made += [_acting(choices.project, address, member) for member in (f"serviceAccount:{address}", person)]
     if choices.bucket:
+        project, under = choices.project, own_words(choices.bucket)
         words = ["gcloud", "storage", "buckets", "add-iam-policy-binding", f"gs://{choices.bucket}"]
-        made.append(shlex.join([*words, f"--member=serviceAccount:{address}", f"--role={names.BUCKET_ROLE}"]))
+        words.append(f"--member=serviceAccount:{address}")
+        for role, permissions, condition in (
+            (names.READER_ROLE, names.READER_PERMISSIONS, "None"),
+            (names.WRITER_ROLE, names.WRITER_PERMISSIONS, f"expression={under['expression']},title={under['title']}"),
+        ):
+            made.append(_role(project, role, permissions))
+            made.append(shlex.join([*words, f"--role=projects/{project}/roles/{role}", f"--condition={condition}"]))
     return made
 
 

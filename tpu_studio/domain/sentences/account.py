@@ -208,8 +208,8 @@ _OPTIONAL: dict[str, Entry] = {
     "network": lambda f: _closed(f),
     "runner": lambda f: Sentence(
         "The machine's account may do more than it needs",
-        "An earlier version let it delete every machine of the project at Compute Engine, and every task of every queue: so "
-        "may the code of a model that runs as it.",
+        "An earlier version let it delete every machine of the project at Compute Engine and every task of every queue, and "
+        "write anything into the bucket: so may the code of a model that runs as it.",
         "Narrow it: that costs nothing, and runs that go on keep what they need. Best while none goes on: Google "
         "needs some minutes.",
     ),

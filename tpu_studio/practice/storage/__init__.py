@@ -13,6 +13,7 @@ the dated rates.
 
 from __future__ import annotations
 
+from tpu_studio.domain.grants import own_words
 from tpu_studio.practice import orgpolicy
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.routing import Router
@@ -74,6 +75,7 @@ def _first_bucket(cloud: Cloud, service: Service) -> None:
         "labels": {"tpu-studio": "1"},
     }
     buckets.Buckets(service).new(asked, settings.project, settings.number)
-    cloud.principals.grant(
-        f"buckets/{settings.bucket}", "roles/storage.objectAdmin", f"serviceAccount:{settings.runner}"
-    )
+    on, runner = f"buckets/{settings.bucket}", f"serviceAccount:{settings.runner}"
+    roles = f"projects/{settings.project}/roles"
+    cloud.principals.grant(on, f"{roles}/tpuStudioReader", runner)
+    cloud.principals.grant(on, f"{roles}/tpuStudioWriter", runner, own_words(settings.bucket))

@@ -93,7 +93,7 @@ class Objects:
 
     def _read(self, request: Request) -> tuple[Facts, StoredObject]:
         bucket = self._service.bucket(request.match["bucket"])
-        self._service.need(request, "storage.objects.get", bucket)
+        self._service.need(request, "storage.objects.get", bucket, request.match["object"])
         stored = self._live(request, bucket)
         conditions.check(conditions.asked(request.query), stored, reading=True)
         return bucket, stored
@@ -117,7 +117,7 @@ class Objects:
     def _change(self, request: Request, *, replace: bool) -> dict[str, Any]:
         asked = _writable(body(request, SCHEMA))
         bucket = self._service.bucket(request.match["bucket"])
-        self._service.need(request, "storage.objects.update", bucket)
+        self._service.need(request, "storage.objects.update", bucket, request.match["object"])
         with self._store.transaction():
             stored = self._service.object(bucket["name"], request.match["object"], request.one("generation"))
             conditions.check(conditions.asked(request.query), stored)
@@ -134,7 +134,7 @@ class Objects:
 
     def delete(self, request: Request) -> Reply:
         bucket = self._service.bucket(request.match["bucket"])
-        self._service.need(request, "storage.objects.delete", bucket)
+        self._service.need(request, "storage.objects.delete", bucket, request.match["object"])
         with self._store.transaction():
             stored = self._live(request, bucket)
             conditions.check(conditions.asked(request.query), stored)
@@ -162,7 +162,7 @@ class Objects:
     def move(self, request: Request) -> dict[str, Any]:
         request.match["to_bucket"] = request.match["bucket"]
         bucket = self._service.bucket(request.match["bucket"])
-        self._service.need(request, "storage.objects.delete", bucket)
+        self._service.need(request, "storage.objects.delete", bucket, request.match["object"])
         if request.match["object"] == request.match["to_object"]:
             raise GoogleError(400, message="The source and destination object of a move must differ.")
         with self._store.transaction():
@@ -184,7 +184,7 @@ class Objects:
         asked = _writable(body(request, SCHEMA))
         source_bucket = self._service.bucket(request.match["bucket"])
         bucket = self._service.bucket(request.match["to_bucket"])
-        self._service.need(request, "storage.objects.get", source_bucket)
+        self._service.need(request, "storage.objects.get", source_bucket, request.match["object"])
         self._service.admit_write(request, bucket, name)
         with self._store.transaction():
             source = self._source(request)
@@ -203,9 +203,10 @@ class Objects:
         check_object_name(name)
         asked = body(request, "storage.v1:ComposeRequest")
         bucket = self._service.bucket(request.match["bucket"])
-        self._service.need(request, "storage.objects.get", bucket)
-        self._service.admit_write(request, bucket, name)
         sources = asked.get("sourceObjects") or []
+        for source in sources:
+            self._service.need(request, "storage.objects.get", bucket, str(source.get("name", "")))
+        self._service.admit_write(request, bucket, name)
         if not 1 <= len(sources) <= MOST_SOURCES:
             raise GoogleError(400, message=f"The number of source components must be 1 to {MOST_SOURCES}.")
         conditions.check(conditions.asked(request.query), self._store.find(bucket["name"], name))
@@ -225,9 +226,9 @@ class Objects:
                 facts["componentCount"] = sum(int(part.facts.get("componentCount", 1)) for part in parts)
                 made = self._store.put(bucket["name"], name, content, digest.size, facts)
                 if asked.get("deleteSourceObjects"):
-                    self._service.need(request, "storage.objects.delete", bucket)
                     for part in parts:
                         if part.name != name:
+                            self._service.need(request, "storage.objects.delete", bucket, part.name)
                             self._store.delete(part)
         except BaseException:
             self._store.discard(content)
@@ -255,7 +256,7 @@ class Objects:
         current = self._store.find(bucket["name"], name)
         conditions.check(conditions.asked(request.query), current)
         if current is not None:
-            self._service.need(request, "storage.objects.delete", bucket)
+            self._service.need(request, "storage.objects.delete", bucket, name)
 
 
 def _writable(resource: Facts) -> Facts:

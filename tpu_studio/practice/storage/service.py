@@ -16,6 +16,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.practice import besides, consumers, jsonbody
 from tpu_studio.practice.cloud import Cloud
+from tpu_studio.practice.conditions import NOTHING, of_object
 from tpu_studio.practice.discovery import checked
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.principals import CLOUD_PLATFORM
@@ -60,13 +61,15 @@ class Service:
             raise GoogleError(404, message=f"No such object: {told}")
         return stored
 
-    def may(self, request: Request, permission: str, bucket: Facts) -> bool:
+    def may(self, request: Request, permission: str, bucket: Facts, name: str = "") -> bool:
+        """*name*: the object that it is about; "": the bucket, as of a list."""
         resources = (f"projects/{bucket['project']}", f"buckets/{bucket['name']}")
-        return self.cloud.principals.may(request.principal, permission, *resources)
+        about = NOTHING if self.cloud.doubts.way("bucket-condition") else of_object(bucket["name"], name)
+        return self.cloud.principals.may(request.principal, permission, *resources, about=about)
 
-    def need(self, request: Request, permission: str, bucket: Facts) -> None:
+    def need(self, request: Request, permission: str, bucket: Facts, name: str = "") -> None:
         """On *bucket* itself: a copy names two. Raises: GoogleError 403."""
-        if self.may(request, permission, bucket):
+        if self.may(request, permission, bucket, name):
             return
         if not any(scope.startswith(STORAGE_SCOPES) for scope in request.principal.scopes):
             message = "Request had insufficient authentication scopes."
@@ -79,7 +82,7 @@ class Service:
         Raises:
             GoogleError: 403, 503.
         """
-        self.need(request, "storage.objects.create", bucket)
+        self.need(request, "storage.objects.create", bucket, name)
         with self._counting:
             self._writes += 1
             number = self._writes

@@ -191,7 +191,7 @@ class Uploads:
         current = self._store.find(bucket["name"], name)
         conditions.check(conditions.asked(query), current)
         if current is not None:
-            self._service.need(request, "storage.objects.delete", bucket)
+            self._service.need(request, "storage.objects.delete", bucket, name)
         return current
 
     def _finish(

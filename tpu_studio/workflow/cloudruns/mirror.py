@@ -329,6 +329,8 @@ class Mirror:
         for stored in self._box.list(f"{self.prefix}control/"):
             stem = PurePosixPath(stored.name).stem
             path = control_file(self.folder, int(stem)) if _NUMBER.fullmatch(stem) else None
+            if path is not None and stored.name != f"{self.prefix}control/{path.name}":
+                continue  # deeper down, where a machine may write
             if path is not None and not path.exists():
                 create_once(path, self._box.read(stored.name) or b"")
 
