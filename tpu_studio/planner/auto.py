@@ -72,7 +72,7 @@ def resolve(
     _framework(resolved)
     _data(resolved, facts, model)
     _examples(resolved, facts)
-    _batch(resolved, facts, devices)
+    _batch(resolved, facts, devices, params)
     _length(resolved, facts, params)
     _rates(resolved, facts)
     _rhythm(resolved, facts, step_time_s)
@@ -151,7 +151,7 @@ def _examples(r: Resolved, facts: DataFacts) -> None:
     r.train, r.validation = facts.train // per_example, facts.validation // per_example
 
 
-def _batch(r: Resolved, facts: DataFacts, devices: int) -> None:
+def _batch(r: Resolved, facts: DataFacts, devices: int, params: int) -> None:
     rule = rules.FAMILIES[r.family]
     if r.family == "gpt":
         wanted = rule.batch_most if r.values["data.sequence_length"] <= rules.GPT_LONG_CONTEXT else rule.batch_least
@@ -163,9 +163,48 @@ def _batch(r: Resolved, facts: DataFacts, devices: int) -> None:
     largest = power_of_two_below(max(1, r.train // 4))
     if wanted > largest:
         wanted, why = largest, f"Only {r.train:,} {facts.noun} to learn from, so a step takes few of them."
+    if r.on_chip and devices > 1:
+        wanted, why = _for_chips(r, wanted, why, devices, largest, params)
     unit = devices * int(r.values["training.accumulate"])
     r.put("training.global_batch", max(unit, wanted // unit * unit), why)
     r.steps_per_epoch = max(1.0, r.train // r.batch)
+
+
+def _for_chips(r: Resolved, alone: int, why: str, devices: int, largest: int, params: int) -> tuple[int, str]:
+    """What one chip would take *alone*, for each of them: as far as learning rate, length and data reach."""
+    wanted = power_of_two_below(alone * devices)
+    grown = min(wanted, power_of_two_below(_reach(r, params)), largest)
+    if grown <= alone:
+        return alone, why
+    share = significant(grown / devices)
+    if grown == wanted:
+        return grown, f"{share:g} for each of the {devices} chips, as one alone would take."
+    return grown, f"{share:g} for each of the {devices} chips; more would leave too few steps, or no rate that suits."
+
+
+def _reach(r: Resolved, params: int) -> int:
+    """The most examples in a step that the learning rate still suits, and that leave steps enough in the run."""
+    rule, reach = rules.FAMILIES[r.family], 2.0**40
+    if r.family == "gpt":
+        reach = rules.GPT_TOKENS_A_STEP / int(r.values["data.sequence_length"])
+    elif r.values["training.optimizer"] == "adamw":
+        reach = 32 * (rules.RATE_MOST / rule.learning_rate) ** 2
+    epochs = r.values["training.epochs"]
+    if r.values["training.steps"] is None:  # else the steps are there, whatever is in them
+        examples = _gpt_examples(r, params) if r.family == "gpt" and epochs is None else r.train * _epochs(r)
+        reach = min(reach, examples / rules.STEPS_LEFT)
+    return max(1, int(reach))
+
+
+def _epochs(r: Resolved) -> float:
+    given, rule = r.values["training.epochs"], rules.FAMILIES[r.family]
+    return float(given) if given else next(times for up_to, times in rule.epochs if r.train <= up_to)
+
+
+def _gpt_examples(r: Resolved, params: int) -> float:
+    by_text = rules.GPT_TIMES_THROUGH * r.train
+    by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / int(r.values["data.sequence_length"])
+    return float(min(by_weights or by_text, by_text))
 
 
 def _length(r: Resolved, facts: DataFacts, params: int) -> None:
@@ -184,8 +223,7 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
                 else f"About {rules.GPT_TIMES_THROUGH} times through the text; beyond that it would learn it by heart."
             )
         else:
-            epochs = next(times for up_to, times in rules.FAMILIES[r.family].epochs if r.train <= up_to)
-            r.values["training.epochs"] = epochs
+            epochs = r.values["training.epochs"] = int(_epochs(r))
             r.reasons["training.epochs"] = f"A usual number for {r.train:,} {facts.noun}; more rarely helps."
     r.steps = int(steps) if steps is not None else max(1, round(epochs * r.steps_per_epoch))
 

@@ -100,6 +100,11 @@ GPT_TIMES_THROUGH = 40  # beyond this, even a small model mostly learns by heart
 GPT_LEAST_STEPS = 300
 GPT_LONG_CONTEXT = 256  # above it, a step holds few sequences
 
+# How far a batch may grow with the chips, none of which should starve: as far as the learning rate reaches.
+RATE_MOST = 5.7e-3  # AdamW's, of the families whose rate grows with the batch: beyond it training is rarely steady
+GPT_TOKENS_A_STEP = 524_288  # GPT_RATE holds up to the batch that it was published with (Brown et al. 2020, table 2.1)
+STEPS_LEFT = 1_000  # in the run at least: warm-up and cosine need steps, however many examples are in each
+
 CNN_IMAGE_SIZES = (
     16,
     24,

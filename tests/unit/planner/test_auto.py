@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
@@ -135,6 +137,31 @@ def test_the_learning_rate_grows_with_the_square_root_of_the_batch():
     small = planned(job("mlp", "table", training={"global_batch": 64}), DIAMONDS).job["training.learning_rate"]
     large = planned(job("mlp", "table", training={"global_batch": 1024}), DIAMONDS).job["training.learning_rate"]
     assert large / small == pytest.approx(4, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("training", "batch"),
+    [
+        ({"steps": 5_000}, 32 * 8),  # each chip gets what one alone would take, and the steps are given
+        ({}, 128),  # 40 times through 4,000 pieces in 1,000 steps at least: 160, as a power of two
+    ],
+)
+def test_the_batch_counts_the_chips_as_far_as_steps_are_left(training: dict[str, int], batch: int):
+    given = job("gpt-nano", "text", training=training, data={"sequence_length": 250})
+    text = replace(PLAYS, train=1_000_000, validation=100_000)
+    alone, eight = (
+        planned(set_values(given, {"where.place": "cloud", "where.accelerator": one}), text).job
+        for one in ("v5litepod-1", "v5litepod-8")
+    )
+    assert (alone["training.global_batch"], eight["training.global_batch"]) == (32, batch)
+
+
+def test_the_batch_grows_no_further_than_the_learning_rate_carries():
+    large = replace(DIAMONDS, examples=20_000_000, train=18_000_000, validation=2_000_000)
+    given = job("mlp", "table", where={"place": "cloud", "accelerator": "v5litepod-64"}, data={"target": "price"})
+    values = planned(given, large).job
+    assert values["training.global_batch"] == 1024  # which one chip would take
+    assert values["training.learning_rate"] == pytest.approx(1e-3 * 32**0.5, rel=0.02)
 
 
 def test_a_handful_of_examples_still_makes_a_plan():
