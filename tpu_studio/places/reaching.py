@@ -5,7 +5,9 @@ At the practice cloud without a sign-in we are its owner. At Google the account 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,6 +96,9 @@ def practice_for_runs(home: Path) -> Mapping[str, Any]:
     from tpu_studio.workflow.account.remembering import ChoicesFile
 
     found, folder = daemon.start_or_join(home), folder_of("practice", home)
+    if (root := os.environ.get("TPU_STUDIO_ENGINE")) is not None:
+        with suppress(OSError):  # then it goes without, as before
+            daemon.lend_engine(found, Path(root).expanduser())
     active = Accounts(folder, Endpoints(), lambda: secrets.choose(folder)).active()
     kept = ChoicesFile(folder).of(active.id if active is not None else PRACTICE_OWNER)
     if kept.project and (active is None or not found["project"]):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.faults import FAULTS
+from tpu_studio.practice.machines import image
 from tpu_studio.practice.routing import Request, Router
 from tpu_studio.wire.errors import BadInput
 
@@ -77,6 +79,13 @@ def install(router: Router, cloud: Cloud) -> None:
         """What `practice --json` printed."""
         owned(request)
         return {"url": cloud.url, **cloud.settings.places(), "token": cloud.principals.owner_token}
+
+    @router.route("POST", "/practice/engine")
+    def engine(request: Request) -> dict[str, Any]:
+        """Body: ``{"root"}``: where the owner's training engine is; of use to a server that was started without one."""
+        owned(request)
+        image.take_engine(Path(str(request.json().get("root", ""))))
+        return {}
 
     @router.route("POST", "/practice/stop")
     def stop(request: Request) -> dict[str, Any]:

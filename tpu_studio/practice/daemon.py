@@ -152,6 +152,13 @@ def doubt(home: Path, texts: list[str]) -> dict[str, str]:
     return armed
 
 
+def lend_engine(record: dict[str, Any], root: Path) -> None:
+    """Tell the server of *record*, which may have been started before there was one, where the training engine is: its
+    machines would install their software from the network. Raises OSError."""
+    if (root / "engine.json").is_file():
+        _call(record, "POST", "/practice/engine", {"root": str(root.absolute())})
+
+
 def stop(home: Path) -> bool:
     """End the server of *home* and its machines; whether there was one, or a machine that had outlived it.
 

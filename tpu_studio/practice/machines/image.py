@@ -84,6 +84,12 @@ def _engine_root() -> Path:
     return Path(os.environ.get("TPU_STUDIO_ENGINE") or home_folder() / "engine").expanduser().absolute()
 
 
+def take_engine(root: Path) -> None:
+    """Offer the engine at *root* to machines from now on, where this server was started without one."""
+    if _engine_python() is None and (root / "engine.json").is_file():
+        os.environ["TPU_STUDIO_ENGINE"] = str(root)
+
+
 def frameworks(machine: Machine) -> dict[str, str]:
     """JAX shows as many host devices as the slice has per host; TensorFlow is cut up by the trainer itself."""
     return {
