@@ -31,8 +31,8 @@ _NO_ROOM: dict[str, Any] = {"wait_hours": 0.1, "speed": 90.0}
 _HUNG: dict[str, Any] = {"kill": "after say intent-closed/create", "hours": 0.2, "wait_hours": 0.3, "speed": 60.0,
                          "faults": (("submit", "vm-hung:step=12"),), "boot_hang": True, "off": "killed",
                          "ends": ("machine-silent", "machine-never-spoke", "machine-gone", "time-limit")}  # fmt: skip
-_OWN_END: dict[str, Any] = {**_HUNG, "faults": (("submit", "vm-hung:step=12"), (
-    "provisioning", "runner-may-not-delete:account=tpu-studio-stopper"))}  # fmt: skip
+_STOPS_LOST = ("provisioning", "runner-may-not-delete:account=tpu-studio-stopper")
+_OWN_END: dict[str, Any] = {**_HUNG, "faults": (*_HUNG["faults"], _STOPS_LOST), "ends": (*_HUNG["ends"], "completed")}
 _NO_ADDRESS: dict[str, Any] = {"faults": (("submit", "address-limit"),), "accelerator": "v5p-16",
                                "zones": ("us-east5-a",), "speed": 60.0}  # fmt: skip
 _UNCOUNTED = "permission-missing:permission=compute.regions.get,times=0"

@@ -20,7 +20,9 @@ WORLDS = (
     "suspended-means-gone=node-stays (preempted-at-step, spot)",
     "list-all-zones=refused #2, lists",
     "second-delete=refused #1",
-    "service-lag=minutes, account",
+    "service-lag=minutes #1, account",
+    "terms-in-operation=http, new",
+    "two-step-words=nameless, signin",
     "install-sources=blocked (another plan)",
 )
 
@@ -41,6 +43,14 @@ def test_every_playable_doubt_is_played_each_other_way() -> None:
     played = {text for _, cell in alone() for text in cell.doubts}
     assert played == {f"{one.id}={way}" for one in doubts().values() if one.by_practice for way in one.others}
     assert len(played) == len(ways())
+
+
+def test_a_doubt_that_no_scene_meets_is_told() -> None:
+    met, unmet = {"name": "a", "passed": True, "doubts_met": ["one"]}, {"name": "b", "passed": True, "doubts_met": []}
+    found = playing.by_doubt([(("one=x",), met), (("one=x",), unmet), (("two=y",), unmet), (("one=x", "two=y"), met)])
+    assert playing.never_met(found) == ["two=y"] and (found["one=x"].met, found["one=x"].played) == (1, 2)
+    rows = playing.markdown([(("one=x",), "a run", {**met, "reason": "completed", "billed": 0.1, "cap": 1.0})])
+    assert rows.splitlines()[-1] == "| `one=x` | a run | completed | $0.100 | $1.000 | yes |"
 
 
 def test_pairs_are_different_and_the_same_for_the_same_seed() -> None:

@@ -21,7 +21,7 @@ from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, wr
 from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, bill
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
-from tpu_studio.workflow.cloudruns.lasted import Signs, Until, until
+from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
 from tpu_studio.workflow.cloudruns.ports import Deletion
 from tpu_studio.workflow.cloudruns.receipt import receipt
@@ -69,7 +69,7 @@ class Closing:
     ) -> Until:
         signs = Signs(
             run.side.clock.now(), deletion, run.alive_at.get(machine.ref.name, 0.0), _lived_until(run.folder, machine),
-            lambda: self._first_stop(run, machine, guard, rules, limits),
+            lambda: self._first_stop(run, machine, guard, rules, limits), _own_end(run, machine, guard, rules, limits),
         )  # fmt: skip
         return until(machine, guard, signs)
 
@@ -218,6 +218,16 @@ class Closing:
                 run.mirror.push_desk()
             except (CloudRefused, CloudUnclear) as error:
                 _log.info("run %s: its last event is on this disk only: %s", run.folder.name, error)
+
+
+def _own_end(run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:
+    """See `Signs.own_end`: what was asked for with the machine, from its first word or, unheard, from its creation."""
+    if machine.created is None or not (machine.ref.alpha or machine.ref.backend == "compute"):
+        return 0.0
+    others = tuple(one for one in run.state.machines if one.ref != machine.ref)
+    used_s = replace(run.state, machines=others).used_s(machine.created)
+    began = max(machine.created, guard.first, machine.ready or 0.0)
+    return began + asking.stay_s(limits, used_s) + rules.boot_s + THERE_S
 
 
 def _within(spans: Iterable[tuple[float, float]], until: float) -> float:

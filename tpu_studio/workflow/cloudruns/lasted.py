@@ -39,6 +39,7 @@ class Signs:
         alive: When a look found the machine there last; 0: none did.
         wrote: When it wrote its ledger last, also after its end; 0: never.
         first_stop: When the first stop from outside was due.
+        own_end: By when Google ends it by itself, where it does (flex-start, Compute Engine); 0: it does not.
     """
 
     now: float
@@ -46,6 +47,7 @@ class Signs:
     alive: float
     wrote: float
     first_stop: Callable[[], float]
+    own_end: float = 0.0
 
 
 def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
@@ -74,7 +76,7 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
     if seen_gone is not None or signs.now - signs.alive < THERE_S:
         return _between(began, last, last + min(most - last, WORD_EVERY_S) / 2.0, most)
     stopped = min(most, signs.first_stop() + GONE_AFTER_END_S)
-    return _between(began, last, stopped, stopped)
+    return _between(began, last, stopped, max(stopped, min(most, signs.own_end)))  # its stops may have been refused
 
 
 def _between(began: float, last: float, likely: float, most: float) -> Until:
