@@ -88,6 +88,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
             for one in made.checks
         ],
         "largest_batch": largest,
+        "estimate": {"floor_s": made.basis.get("floor_s"), "mfu": made.basis.get("mfu")},
         "programs": compiled.get("programs") or {},
         "compile_s": compiled.get("seconds"),
         "flops": compiled.get("flops"),

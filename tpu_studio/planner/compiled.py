@@ -13,6 +13,7 @@ from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
+from tpu_studio.planner.floor import not_below
 from tpu_studio.planner.rented import program_bytes
 from tpu_studio.wire.plan import Check, Plan
 
@@ -37,7 +38,7 @@ def with_compiler(plan: Plan, answer: Mapping[str, Any]) -> Plan:
     checks += [check for check in of_compiler(plan, answer) if check.id not in known]
     order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
     made = replace(plan, memory=memory, checks=tuple(sorted(checks, key=lambda check: order.get(check.level, 2))))
-    return without_money(made)
+    return without_money(not_below(made, (compiled.get("programs") or {}).get("train")))
 
 
 def of_traced(answer: Mapping[str, Any]) -> Iterator[Check]:

@@ -55,6 +55,8 @@ class Estimate:
     waiting: Share of the training in which a TPU waits for the next examples, as expected.
     modelled: What the bare model says: ``step_s``, ``setup_s``, ``compile_s``, here ``result_s`` (`planner.own`).
     lesson: What own runs made of the step; None: there are none like it.
+    floor_s: What a step takes at least (`planner.floor`); None: on a processor.
+    mfu: Model FLOPs over the chips' peak, 0 to 1; None: on a processor.
     """
 
     examples_per_s: Range
@@ -65,6 +67,8 @@ class Estimate:
     waiting: float = 0.0
     modelled: Mapping[str, Range] = field(default_factory=dict)
     lesson: Lesson | None = None
+    floor_s: float | None = None
+    mfu: Range | None = None
 
     @property
     def time_s(self) -> Range:

@@ -169,8 +169,12 @@ class _Draft:
         return basis_json(
             traits, workload, self.estimate.modelled, flops_per_example=self.work.flops, bytes=self._needed_bytes,
             timed=self.timing is not None, own=lesson.to_json() if lesson else None,
-            training_s=self.estimate.training_s.to_json(),
+            training_s=self.estimate.training_s.to_json(), **self._bounds(),
         )  # fmt: skip
+
+    def _bounds(self) -> dict[str, Any]:
+        found = self.estimate
+        return {"floor_s": found.floor_s, "mfu": found.mfu.to_json()} if found.floor_s and found.mfu else {}
 
     @property
     def fits(self) -> bool:

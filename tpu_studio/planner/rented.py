@@ -31,6 +31,7 @@ from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.assumptions import SPOT_LASTS_H, spot_time
 from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.estimate import Estimate, learned, plus
+from tpu_studio.planner.floor import mfu, planned_floor_s
 from tpu_studio.planner.installing import environment_s
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.own.likeness import Traits
@@ -224,7 +225,10 @@ def estimate(
     host = _read_rate(resolved, rented)
     per_s = Range(*(min(a, b) for a, b in zip(_three(chip), _three(host), strict=True))) if host else chip
     waiting = max(0.0, 1.0 - host.expected / chip.expected) if host else 0.0
-    step = Range(*(resolved.batch / rate for rate in (per_s.high, per_s.expected, per_s.low)))
+    optimizer = str(resolved.values["training.optimizer"])
+    least = planned_floor_s(rented.slice, work, batch=resolved.batch, optimizer=optimizer)
+    step = Range(*(max(least, resolved.batch / rate) for rate in (per_s.high, per_s.expected, per_s.low)))
+    per_s = Range(*(resolved.batch / one for one in (step.high, step.expected, step.low)))
     rounds = max(1.0, resolved.steps / max(1, int(resolved.values["training.evaluate_every"])))
     checking = step.scaled(rounds * resolved.validation / max(1, resolved.batch) / 3.0)
     training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
@@ -238,7 +242,8 @@ def estimate(
             f"Reading a picture took {1000.0 * (resolved.read_s or 0.0):.2g} ms on one core here; read as fast "
             f"there, the TPU waits {figures.share(waiting)} of the time."
         )
-    made = Estimate(per_s, setup, training, False, why, waiting, modelled, lesson)
+    share = mfu(rented.slice, work, batch=resolved.batch, step_s=step)
+    made = Estimate(per_s, setup, training, False, why, waiting, modelled, lesson, least, share)
     return with_preemptions(made, resolved, rented.tier)
 
 

@@ -52,6 +52,7 @@ class Work:
         kept: What one example leaves behind on a TPU; None: not known better than *activation_bytes*.
         widest: Numbers of one example in the widest array that the model makes; None: not known (`wire.evaluating`).
         seen_bytes: What evaluation holds of one example at its fullest.
+        recomputed: How many times the model's own operations *flops* are.
     """
 
     params: int
@@ -61,6 +62,12 @@ class Work:
     kept: Kept | None = None
     widest: int | None = None
     seen_bytes: int = 0
+    recomputed: float = 1.0
+
+    @property
+    def model_flops(self) -> float:
+        """*flops* without what is worked out again to save memory."""
+        return self.flops / self.recomputed
 
 
 def mlp(options: Mapping[str, Any], *, inputs: int, answers: int) -> Work:
@@ -137,7 +144,7 @@ def gpt(options: Mapping[str, Any], *, tokens: int, rematerialize: bool = False)
     widest = tokens * max(vocabulary, heads * tokens, 4 * width)
     work = Work(params, flops_per_token * tokens * recomputed, remembered, kept=kept)
     seen = FLOAT * max(EVALUATED * heads * tokens * _filled(tokens), int(EVALUATED_LOGITS * tokens * vocabulary))
-    return replace(work, widest=widest, seen_bytes=seen)
+    return replace(work, widest=widest, seen_bytes=seen, recomputed=recomputed)
 
 
 def _one_block(tokens: int, width: int, heads: int, *, dropped: bool) -> Kept:

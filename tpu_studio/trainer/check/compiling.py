@@ -71,6 +71,7 @@ class Compiled:
         parts: weights, optimizer, data, activations, temporaries; empty when it was refused.
         words: The compiler's own refusal.
         flops, bytes_accessed: Of one optimizer step or one call of the evaluation; the inside of a loop counts once.
+        moved_bytes: What comes in and goes out, each once: the least that its memory has to give and take.
         effort: ``full``: as it is compiled for training; ``least``: see `QUICK`.
     """
 
@@ -81,6 +82,7 @@ class Compiled:
     parts: Mapping[str, int]
     flops: float | None = None
     bytes_accessed: float | None = None
+    moved_bytes: int = 0
     words: str = ""
     effort: str = "full"
 
@@ -216,7 +218,9 @@ class StepCompiler:
         rates, number = self._whole((self._per_call,), jnp.float32), self._whole((), jnp.int32)
         arguments = (self._whole_state(len(self._state)), stack, rates, number, number)
         remembered = self._remembered(max(1, batch // self._count))
-        return self._compiled(self._step, arguments, batch, remembered, full)
+        found = self._compiled(self._step, arguments, batch, remembered, full)
+        waiting = sum(_bytes((self._per_call - 1, batch, *shape), dtype) for shape, dtype in self._example.values())
+        return replace(found, moved_bytes=max(0, found.moved_bytes - waiting // self._count))  # of other steps
 
     def evaluation(
         self, batch: int, example: Mapping[str, tuple[tuple[int, ...], Any]], limit: int, *, full: bool = False
@@ -278,7 +282,8 @@ class StepCompiler:
         peak = int(getattr(told, "peak_memory_in_bytes", 0) or 0)
         cost = first_cost(compiled.cost_analysis())
         needed = peak + beside if peak else needs
-        return Compiled(True, batch, needed, seconds, parts, cost.get("flops"), cost.get("bytes accessed"))
+        moved = int(told.argument_size_in_bytes) + int(told.output_size_in_bytes)
+        return Compiled(True, batch, needed, seconds, parts, cost.get("flops"), cost.get("bytes accessed"), moved)
 
 
 def amounts(words: str) -> tuple[int, int] | None:

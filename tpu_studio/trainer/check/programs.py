@@ -34,6 +34,7 @@ def told(compiled: Compiled, limit: int, trips: float = 1.0, update_bytes: int =
         "batch": compiled.batch,
         "flops": None if compiled.flops is None else trips * compiled.flops,
         "bytes_accessed": moved,
+        "moved_bytes": compiled.moved_bytes,
         "compile_s": round(compiled.seconds, 2),
         "effort": compiled.effort,
     }

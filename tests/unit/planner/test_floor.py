@@ -1,0 +1,68 @@
+"""What a step takes at least: nothing is promised below it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
+from tpu_studio.planner import work
+from tpu_studio.planner.compiled import with_compiler
+from tpu_studio.planner.make import make_plan
+from tpu_studio.planner.public import plan_to_public_json
+from tpu_studio.wire.plan import Plan
+
+V5E_FLOPS, V5E_BYTES = 197e12, 819e9  # dense bf16 peak and memory rate of a chip (Google's page of v5e)
+
+
+def planned(**training: object) -> Plan:
+    where = {"place": "cloud", "accelerator": "v5litepod-8"}
+    text = replace(PLAYS, train=50_000_000, validation=500_000)
+    given = job("gpt-124m", "text", where=where, training=training)
+    return make_plan(given, text, now=NOW, computer=LAPTOP)
+
+
+def test_the_floor_of_a_large_batch_is_the_models_work_at_the_chips_peak() -> None:
+    plan = planned(global_batch=64)
+    gpt = work.gpt({"layers": 12, "width": 768, "heads": 12, "vocabulary": 50_257}, tokens=1024)
+    told = plan_to_public_json(plan)["estimate"]
+    assert told["floor_s"] == pytest.approx(gpt.flops * 64 / 8 / V5E_FLOPS)
+    assert plan.examples_per_s is not None
+    assert plan.examples_per_s.high <= 64 / told["floor_s"] * 1.0001
+    assert told["mfu"]["expected"] == pytest.approx(told["floor_s"] * plan.examples_per_s.expected / 64)
+    assert 0.05 < told["mfu"]["low"] < told["mfu"]["high"] <= 1
+
+
+def test_work_that_is_done_again_to_save_memory_does_not_count_as_the_models() -> None:
+    again, once = (planned(global_batch=64, rematerialize=each).basis["floor_s"] for each in (True, False))
+    assert again == pytest.approx(once)
+
+
+def test_the_floor_of_a_small_batch_is_reading_and_writing_the_state() -> None:
+    params = 124_439_808
+    found = work.Work(params, 6.0 * params, 0)
+    from tpu_studio.domain.catalogue import catalogue
+    from tpu_studio.planner.floor import planned_floor_s
+
+    part = catalogue().slice("v5litepod-1")
+    least = planned_floor_s(part, found, batch=1, optimizer="adamw")
+    assert least == pytest.approx(2 * 3 * 4 * params / V5E_BYTES)
+
+
+def test_what_the_compiler_counted_raises_the_floor_and_the_time_with_it() -> None:
+    plan = planned(global_batch=64)
+    program = {"flops": V5E_FLOPS * 2.0, "moved_bytes": V5E_BYTES}  # two seconds of work, one of memory
+    compiled = {"fits": True, "device_bytes": 1 << 30, "limit_bytes": 15 << 30, "programs": {"train": program}}
+    held = with_compiler(plan, {"compiled": compiled})
+    assert held.basis["floor_s"] == pytest.approx(2.0)
+    assert held.examples_per_s is not None and plan.time_s is not None and held.time_s is not None
+    assert held.examples_per_s.high == held.examples_per_s.low == pytest.approx(32)
+    before = 64 / plan.examples_per_s.expected if plan.examples_per_s else 0.0
+    assert held.time_s.expected - plan.time_s.expected == pytest.approx(plan.steps * (2.0 - before))
+    assert held.cost_usd is not None and plan.cost_usd is not None and held.cost_usd.low > plan.cost_usd.low
+
+
+def test_a_processor_has_no_floor() -> None:
+    plan = make_plan(job("gpt-nano", "text"), PLAYS, now=NOW, computer=LAPTOP)
+    assert plan_to_public_json(plan)["estimate"] == {"floor_s": None, "mfu": None}

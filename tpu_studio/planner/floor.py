@@ -1,0 +1,76 @@
+"""The least time that one optimizer step can take on a slice, whatever the program: nothing is promised below it.
+
+The larger of two bounds: the model's floating-point work at the chips' peak, and what a step must read and write at
+least (weights and the optimizer's numbers, each once) at the full rate of the chips' memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from tpu_studio.domain.catalogue import Slice, catalogue
+from tpu_studio.planner.work import FLOAT, Work
+from tpu_studio.wire.plan import Plan, Range
+
+
+def step_floor_s(part: Slice, *, flops: float, moved_bytes: float) -> float:
+    """Args:
+    flops: Of one chip and step.
+    moved_bytes: Between one chip and its memory in a step, at least.
+    """
+    generation = catalogue().generation(part.generation)
+    rate = generation.value("hbm_rate")
+    return max(flops / generation.peak_bf16_flops, moved_bytes / (rate * 1e9) if rate else 0.0)
+
+
+def planned_floor_s(part: Slice, work: Work, *, batch: int, optimizer: str) -> float:
+    """By the formulas of *work*: model FLOPs (Chowdhery et al. 2022, PaLM, appendix B), state read and written."""
+    kept = 3 if optimizer == "adamw" else 2
+    moved = 2.0 * kept * FLOAT * work.params * part.devices / part.chips
+    return step_floor_s(part, flops=work.model_flops * batch / part.chips, moved_bytes=moved)
+
+
+def mfu(part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
+    """Model FLOPs over those that the chips could do in the time of a step, 0 to 1."""
+    peak = catalogue().generation(part.generation).peak_bf16_flops * part.chips
+    share = work.model_flops * batch / peak
+    return Range(share / step_s.high, share / step_s.expected, share / step_s.low)
+
+
+def not_below(plan: Plan, program: dict[str, Any] | None) -> Plan:
+    """*plan*, promising no more than the compiled training step allows: ``flops`` and ``moved_bytes`` of *program*."""
+    known = plan.basis.get("floor_s")
+    if known is None or not program or not program.get("flops") or plan.examples_per_s is None:
+        return plan
+    part = catalogue().slice(plan.accelerator)
+    moved = float(program.get("moved_bytes") or 0.0) * part.devices / part.chips
+    flops = float(program["flops"]) * part.devices / part.chips
+    floor = max(float(known), step_floor_s(part, flops=flops, moved_bytes=moved))
+    batch, rate = int(plan.job["training.global_batch"]), plan.examples_per_s
+    basis = {**plan.basis, "floor_s": floor}
+    before = Range(batch / rate.high, batch / rate.expected, batch / rate.low)
+    if floor <= before.low:
+        return replace(plan, basis=basis)
+    after = Range(*(max(floor, one) for one in (before.low, before.expected, before.high)))
+    longer = [plan.steps * (new - old) for new, old in zip(_three(after), _three(before), strict=True)]
+    if told := plan.basis.get("mfu"):
+        basis["mfu"] = {"low": told["low"] * before.high / after.high,
+                        "expected": told["expected"] * before.expected / after.expected,
+                        "high": told["high"] * before.low / after.low}  # fmt: skip
+    usd_per_s = float((plan.price or {}).get("usd_per_hour") or 0.0) / 3600
+    return replace(
+        plan,
+        examples_per_s=Range(batch / after.high, batch / after.expected, batch / after.low),
+        time_s=_later(plan.time_s, longer, 1.0),
+        cost_usd=_later(plan.cost_usd, longer, usd_per_s),
+        basis=basis,
+    )
+
+
+def _later(value: Range | None, longer: list[float], each: float) -> Range | None:
+    return Range(*(a + each * b for a, b in zip(_three(value), longer, strict=True))) if value else None
+
+
+def _three(value: Range) -> tuple[float, float, float]:
+    return value.low, value.expected, value.high
