@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from tests.contract.test_cloud_clients import WANTED
+from tests.fakes.disks import fill, small_disk
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side, runner_account
 from tpu_studio.places.reaching import connected
@@ -135,6 +136,27 @@ def test_stop_ends_machines_that_have_outlived_their_server(served: Path):
     assert daemon.stop(served) is True
     _, alive = psutil.wait_procs([supervisor], timeout=PATIENCE_S)
     assert alive == [] and daemon.running(served) is None and daemon.stop(served) is False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="practice machines need Linux")
+def test_stop_ends_server_and_machines_on_a_full_disk_and_says_what_it_could_not_write(tmp_path: Path):
+    """Its log is on that disk, too."""
+    with small_disk(tmp_path / "disk", 6) as disk:
+        found = daemon.start_or_join(disk)
+        machines = practice_side(found["url"], found["token"], found["project"], found["bucket"]).machines["tpu"]
+        ref = replace(WANTED.ref, zone=found["zone"])
+        script = {"startup-script": "sleep 1000"}
+        machines.create(replace(WANTED, ref=ref, metadata=script, service_account=runner_account(found["project"])))
+        give_up = time.monotonic() + PATIENCE_S
+        while not (states := list(disk.glob("practice/machines/*/state.json"))) and time.monotonic() < give_up:
+            time.sleep(0.05)
+        supervisor = psutil.Process(json.loads(states[0].read_bytes())["pid"])
+        fill(disk)
+
+        with pytest.raises(NotReady, match="practice-stop-unrecorded"):
+            daemon.stop(disk)
+        _, alive = psutil.wait_procs([supervisor], timeout=PATIENCE_S)
+        assert alive == [] and daemon.running(disk) is None
 
 
 def test_a_port_that_is_taken_is_told(home: Path):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 
 from tpu_studio.practice.clock import Clock
 from tpu_studio.practice.doubts import Doubts
+from tpu_studio.practice.errors import log_failure
 from tpu_studio.practice.faults import Faults
 from tpu_studio.practice.meter import Meter
 from tpu_studio.practice.principals import Principals
@@ -75,7 +74,7 @@ class Cloud:
                     try:
                         timer.function()
                     except Exception:  # noqa: BLE001  the ticker's boundary: one service's trouble is not the others'
-                        traceback.print_exc(file=sys.stderr)
+                        log_failure()
 
 
 def account_of(settings: Settings) -> str:

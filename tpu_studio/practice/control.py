@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.practice.cloud import Cloud
-from tpu_studio.practice.errors import GoogleError
+from tpu_studio.practice.errors import GoogleError, log_failure
 from tpu_studio.practice.faults import FAULTS
 from tpu_studio.practice.machines import image
 from tpu_studio.practice.routing import Request, Router
@@ -89,12 +90,18 @@ def install(router: Router, cloud: Cloud) -> None:
 
     @router.route("POST", "/practice/stop")
     def stop(request: Request) -> dict[str, Any]:
-        """Everything that runs is deleted, then the server ends; files in buckets stay."""
+        """Everything that runs is deleted, then the server ends; files in buckets stay. ``unrecorded``: what could not
+        be written down, where the disk takes nothing: the machines are ended all the same."""
         owned(request)
+        unrecorded = []
         for end in cloud.ending:
-            end()
+            try:
+                end()
+            except (OSError, sqlite3.Error) as error:
+                log_failure()
+                unrecorded.append(str(error))
         cloud.on_stop()
-        return {}
+        return {"unrecorded": unrecorded}
 
     @router.route("GET", "/practice/events")
     def events(request: Request) -> dict[str, Any]:

@@ -162,21 +162,25 @@ def lend_engine(record: dict[str, Any], root: Path) -> None:
 def stop(home: Path) -> bool:
     """End the server of *home* and its machines; whether there was one, or a machine that had outlived it.
 
-    Raises NotReady: it does not end, or does not start where a machine is there that only a server can end.
+    Raises NotReady: ``practice-does-not-stop``; ``practice-stop-unrecorded``: it has ended with its machines, but could
+        not write that down; ``practice-failed``: it does not start where a machine is there that only a server can end.
     """
     record = running(home)
     if record is None:
         if not _machines_left(home):
             return False
         record = start_or_join(home)
+    unrecorded: list[str] = []
     with suppress(OSError):  # it may be gone before it has answered; whether it is, the lock tells
-        _call(record, "POST", "/practice/stop")
+        unrecorded = _call(record, "POST", "/practice/stop")["unrecorded"]
     give_up = time.monotonic() + STOP_S
     while _is_held(home):
         if time.monotonic() > give_up:
             raise NotReady("practice-does-not-stop", url=record["url"])
         time.sleep(0.05)
     _collect()
+    if unrecorded:
+        raise NotReady("practice-stop-unrecorded", folder=str(folder(home)), raw="; ".join(unrecorded))
     return True
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
+import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 STATUS = {
@@ -19,6 +22,12 @@ REASON = {  # storage and compute
 }  # fmt: skip
 
 _FLAT = re.compile(r"^/(storage|upload/storage|download/storage|resumable/upload/storage|compute)/")
+
+
+def log_failure() -> None:
+    """The exception that is being handled, with its traceback, into the server's log; a full disk takes none."""
+    with suppress(OSError):
+        traceback.print_exc(file=sys.stderr)
 
 
 class GoogleError(Exception):

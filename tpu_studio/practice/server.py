@@ -18,7 +18,6 @@ import logging
 import re
 import sys
 import time
-import traceback
 from collections.abc import Iterator
 from email.errors import MissingHeaderBodySeparatorDefect
 from email.message import Message
@@ -30,7 +29,7 @@ from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.practice import consumers
 from tpu_studio.practice.cloud import Cloud
 from tpu_studio.practice.conditions import NOTHING, Target, target
-from tpu_studio.practice.errors import GoogleError, error_info
+from tpu_studio.practice.errors import GoogleError, error_info, log_failure
 from tpu_studio.practice.principals import Principal
 from tpu_studio.practice.routing import Reply, Request, Route, Router
 
@@ -80,7 +79,7 @@ class PracticeServer(LoopbackServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], OSError):  # a client that hangs up is no news
-            traceback.print_exc(file=sys.stderr)
+            log_failure()
 
 
 class _Handler(LoopbackHandler):
@@ -145,7 +144,7 @@ class _Handler(LoopbackHandler):
                 413, GoogleError(413, "INVALID_ARGUMENT", "Request payload size exceeds the limit.").body(split.path)
             )
         except Exception:  # noqa: BLE001  the server's boundary: the caller gets Google's 500, the log the traceback
-            traceback.print_exc(file=sys.stderr)
+            log_failure()
             reply = Reply(500, GoogleError(500, "INTERNAL", "Internal error encountered.").body(split.path))
         if not stream.drain():
             self.close_connection = True

@@ -27,6 +27,12 @@ ERRORS: dict[str, Entry] = {
         f"Another program has it, or it needs more rights. {_FREE}",
         "Choose another with --port, or leave it out and any free port is taken.",
     ),
+    "practice-stop-unrecorded": lambda f: Sentence(
+        "The practice cloud has ended, but could not write that down",
+        f"Its machines are ended. The disk with {f.text('folder', 'its folder')} took nothing more, so what was asked for "
+        f"comes back at the next start. {_FREE}",
+        "Make room on that disk, then run “tpu-studio practice --detached” and “tpu-studio practice --stop” once more.",
+    ),
     "practice-does-not-stop": lambda f: Sentence(
         "The practice cloud does not end",
         f"It was told to and still listens at {f.text('url')}. {_FREE}",

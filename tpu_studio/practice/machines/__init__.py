@@ -37,6 +37,7 @@ def install(router: Router, cloud: Cloud) -> None:
     fleet = Fleet(cloud)
     cloud.vms = fleet
     cloud.closing.append(fleet.close)
+    cloud.ending.append(fleet.end_all)
     cloud.hangs_up.append(fleet.is_cut)
     cloud.busy.append(lambda: bool(fleet.names()))
     cloud.every(0.25 * cloud.clock.speed, fleet.look_at_faults)
