@@ -11,7 +11,7 @@
 #                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest, ARGS=--all for both); what failed
 #                is played again alone; out/chaos.json, and in out/chaos/ what the failures left
 #   make doubts  what is assumed of Google, answered otherwise: each alone and in random pairs, judged as by make chaos
-#                (ARGS="--sample 20 --seed 1"; all of it without); out/doubts.json, and in out/doubts/ what failures left
+#                (ARGS="--sample 20 --seed 1"; all of it without); out/doubts.json, .md, and in out/doubts/ what failures left
 #   make fuzz    damaged files, zips, databases, bucket objects and requests for all that reads them, from a seed
 #                (ARGS="--seconds 600 --seed 1", an hour without); exit 1 on a crash, a hang or 1 GB, the input in out/fuzz/
 #   make pictures  docs/pictures, from the real window

@@ -181,11 +181,9 @@ def _storage(loan: Loan, moved: Moved, hours: float) -> dict[str, Any]:
     if loan.kept_days:
         dropped = moved.copies * moved.state + 2 * EVENTS_BYTES_PER_STEP * moved.steps + EVENTS_BYTES_PER_HOUR * hours
         usd += rates.kept_usd(size + dropped, loan.bucket, 24.0 * loan.kept_days)
-        how += [
-            _how(round((size + dropped) / rates.GB, 4), "GB", "deleted or overwritten by then", rate, "a GB a month"),
-            _how(loan.kept_days, "days", "more, that your organisation has Google keep what was deleted"),
-        ]
-        note += f" Your organisation's rule keeps what is deleted {loan.kept_days} days more, at the same price."
+        what = f"deleted or overwritten by then, kept {loan.kept_days} days more,"
+        how.append(_how(round((size + dropped) / rates.GB, 4), "GB", what, rate, "a GB a month"))
+        note += f" Your organisation's rule has Google keep what is deleted {loan.kept_days} days more."
     part = _part("storage", usd, None, how, rates.STORAGE, note)
     return _as_published(part, rates.STORAGE, [loan.bucket])
 
