@@ -66,6 +66,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "second-delete": ({}, _STOPPED, {"kind": LIVE}),
     "delete-active-unforced": ({}, _STOPPED, {"kind": LIVE}),
     "task-oauth-delete": ({}, _HUNG),
+    "deleted-project-words": ({"faults": (("submit", "project-deleted"),), "ends": ("launch-refused",)},),
     "task-404-retried": ({}, _HUNG, _PROVED),
     "task-last-attempt": (_PROVED,),
     "task-own-retries": ({}, _PROVED),

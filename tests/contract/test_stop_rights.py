@@ -121,7 +121,9 @@ def test_billing_that_is_off_and_a_project_that_is_to_be_deleted_are_told_as_tha
     assert evidence(practice).queue_why == "billing-off"
     cloud.faults.disarm("billing-off")
     side, call = side_of(practice), caller(practice)
+    assert side.rights.is_project_active()
     cloud.faults.arm_text("project-deleted")
+    assert not side.rights.is_project_active()
     assert call("GET", f"/v3/projects/{project}").body["state"] == "DELETE_REQUESTED"
     with pytest.raises(CloudRefused):
         side.stops.of(Ref("ts-a", "us-west4-a"))

@@ -78,6 +78,7 @@ class Sky:
     says: What reads say of an account (yes, no, unknown), yes where it is not named; ``why``: of that.
     codes: What the tasks of a proof show by account: NOT_FOUND where it is not named, PERMISSION_DENIED of nobody.
     queue_why: Why no queue can be had; "": it can.
+    marked: The project is marked for deletion.
     proving: Tasks of proofs that stand, by name; ``aimed``: at which zone.
     stopper: The account of the stops from outside; "": the runner's.
     hook: Called before and after each call of a port.
@@ -109,6 +110,7 @@ class Sky:
     says: dict[str, tuple[str, str]] = field(default_factory=dict)
     codes: dict[str, int | None] = field(default_factory=dict)
     queue_why: str = ""
+    marked: bool = False
     proving: dict[str, str] = field(default_factory=dict)
     aimed: dict[str, str] = field(default_factory=dict)
     proofs: int = 0
@@ -430,6 +432,9 @@ class _Rights:
     def end(self, tasks: Sequence[str]) -> None:
         for name in tasks:
             self._sky.proving.pop(name, None)
+
+    def is_project_active(self) -> bool:
+        return not self._sky.marked
 
 
 class _Box:

@@ -105,6 +105,10 @@ class CloudStopRights:
                 if error.id != "not-found":
                     raise
 
+    def is_project_active(self) -> bool:
+        seen = self._resources.get(f"/v3/projects/{segment(self._project)}")
+        return seen.get("state") == "ACTIVE"
+
     # ------------------------------------------------------------------------------------------------------ calls
 
     def _nobody(self) -> str:

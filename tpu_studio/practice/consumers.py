@@ -124,6 +124,8 @@ def _project(cloud: Cloud, named: str, service: str) -> str:
     for id, record in cloud.db.list("project"):
         if named in (id, record["number"]):
             if service != "cloudresourcemanager.googleapis.com" and not is_active(cloud, record):
+                if cloud.doubts.way("deleted-project-words"):
+                    raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission")
                 number = record["number"]
                 message = (f"Project {number} has been scheduled for deletion and cannot be used for API calls. Visit "
                            f"{_PENDING} to undelete the project.")  # fmt: skip

@@ -43,11 +43,24 @@ class Acts:
         uploads: dict[str, tuple[int, int]],
     ) -> None:  # fmt: skip
         self._records, self._closing, self._place, self._uploads = records, closing, place, uploads
-        self._gating = Gating(records, records.home, closing.declare, self._is_starting)
+        self._gating = Gating(records, records.home, self._declare, self._is_starting)
         self._failures: dict[str, int] = {}  # not of `Watched`, which is made anew after some failures
 
     def _is_starting(self, refusal: str, run: Watched) -> bool:
         return decide.may_be_starting(refusal, run.state, run.side.clock.now())
+
+    def _declare(self, run: Watched, reason: Reason, facts: Mapping[str, Any]) -> None:
+        """The end of a run; where a right is said to be missing, whether it is not the project that goes."""
+        if facts.get("error") == "permission-missing" and not run.state.there and self._is_marked(run):
+            reason, facts = Reason.LAUNCH_REFUSED, {**facts, "error": "project-deleted"}
+        self._closing.declare(run, reason, facts)
+
+    def _is_marked(self, run: Watched) -> bool:
+        """Whether the project is marked for deletion: Google may refuse each call without a word of that."""
+        try:
+            return not run.side.rights.is_project_active()
+        except (CloudRefused, CloudUnclear):
+            return False
 
     def _failed(self, what: str) -> int:
         """How often it has failed by now."""
@@ -66,11 +79,12 @@ class Acts:
         try:
             return self._begin(run, action, rules, limits)
         except CloudRefused as error:
-            if error.id not in OF_EVERYBODY or run.state.there:
+            known = error.id in OF_EVERYBODY or (error.id == "permission-missing" and self._is_marked(run))
+            if not known or run.state.there:
                 raise
             if self._is_starting(error.id, run):
                 return rules.rate_s / 2.0
-            self._closing.declare(run, Reason.LAUNCH_REFUSED, {**error.facts, "error": error.id})
+            self._declare(run, Reason.LAUNCH_REFUSED, {**error.facts, "error": error.id})
             return 0.0
 
     def _begin(
@@ -124,7 +138,7 @@ class Acts:
                 self._closing.again(run)
             case decide.Declare(reason, facts):
                 self._gating.end(run)
-                self._closing.declare(run, reason, facts)
+                self._declare(run, reason, facts)
             case decide.Finish(unheard):
                 if unheard:
                     self._tell_once(run, "extension-unheard", "warning")
@@ -158,7 +172,7 @@ class Acts:
             mine = self._is_ours(run)
         except CloudRefused as error:
             reason = Reason.BUCKET_GONE if error.id == "not-found" else Reason.LAUNCH_REFUSED
-            self._closing.declare(run, reason, {**error.facts, "error": error.id})
+            self._declare(run, reason, {**error.facts, "error": error.id})
             return 0.0
         if not mine:
             return self._taken_over(run)
@@ -180,7 +194,7 @@ class Acts:
         except CloudUnclear as error:
             if self._failed(f"upload/{name}") < UPLOAD_TRIES:
                 raise
-            self._closing.declare(run, Reason.UPLOAD_FAILED, error.facts)
+            self._declare(run, Reason.UPLOAD_FAILED, error.facts)
             return 0.0
         except NotReady:
             raise
@@ -188,7 +202,7 @@ class Acts:
             id = {"not-found": Reason.BUCKET_GONE, **dict.fromkeys(OF_EVERYBODY, Reason.LAUNCH_REFUSED)}.get(
                 error.id, Reason.UPLOAD_FAILED
             )
-            self._closing.declare(run, id, {**error.facts, "error": error.id})
+            self._declare(run, id, {**error.facts, "error": error.id})
             return 0.0
         finally:
             self._uploads.pop(name, None)
@@ -216,7 +230,7 @@ class Acts:
                 self._records.end(run, intent, "stops", name, "refused", error=error.id)
                 return rules.rate_s / 2.0
             refused = gate.no_stop(error.id, error.facts)
-            self._closing.declare(run, refused.reason, refused.facts)
+            self._declare(run, refused.reason, refused.facts)
             self._records.journal.close(intent, "refused", time.time())
             return 0.0
         facts = {"stops": standing, "account": run.side.stop_account, "queue": run.side.stops.queue(machine.ref)}

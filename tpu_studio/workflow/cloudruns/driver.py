@@ -249,7 +249,10 @@ class Driver:
                 self._catch_up(run)
             except CloudRefused as error:
                 if run.foreign or (run.state.opened and error.id not in ("not-found", "project-deleted")):
-                    raise
+                    last = run.state.machine
+                    over = run.state.end is not None or (last is not None and last.gone is not None)
+                    if run.foreign or run.state.there or not over:  # else only stops are to be removed
+                        raise
                 _log.info("run %s: without its bucket it is looked after all the same: %s", run.folder.name, error)
             except OSError as error:
                 run.disk = desk.disk_error(error, run.folder)

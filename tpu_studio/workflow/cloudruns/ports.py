@@ -181,6 +181,10 @@ class StopRights(Protocol):
         """Remove them; absent is fine."""
         ...
 
+    def is_project_active(self) -> bool:
+        """False: it is marked for deletion, and each call is refused because of that. Raises CloudRefused."""
+        ...
+
 
 @dataclass(frozen=True)
 class Stored:

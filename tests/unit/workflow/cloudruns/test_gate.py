@@ -415,6 +415,24 @@ def test_a_project_that_is_marked_for_deletion_after_its_stops_were_set_ends_the
     assert "marked for deletion" in told_end(desk) and "pendingDeletion=true" in told_end(desk)
 
 
+@pytest.mark.parametrize("call", ["trial", "set-stop", "create"])
+def test_a_refusal_that_does_not_name_the_project_s_deletion_is_told_as_it_all_the_same(
+    desk: CloudDesk, sky: Sky, call: str
+) -> None:
+    """The doubt ``deleted-project-words``: 403 without a word, from the first or the last call before a machine on."""
+
+    def hook(name: str, done: bool) -> None:
+        sky.marked = sky.marked or (name == call and (done or call != "set-stop"))
+        if sky.marked and not done and name != "journal":
+            raise CloudRefused("permission-missing", raw="The caller does not have permission")
+
+    sky.hook = hook
+    began = sky.now
+    desk.until(turns=40)
+    assert sky.now - began < 900.0 and sky.created_names == []
+    assert "marked for deletion" in told_end(desk)
+
+
 def test_a_create_call_that_the_project_s_deletion_refuses_ends_the_run_too(desk: CloudDesk, sky: Sky) -> None:
     gone = CloudRefused("project-deleted", raw="Project 1 has been scheduled for deletion")
     off: list[int] = []
