@@ -68,14 +68,15 @@ class Index:
         """Watch the run in *folder*; poll once to know where it stands.
 
         Raises:
-            RunError: ``run-unknown``, ``plan-unreadable``, ``plan-newer``; ``disk-full``, ``folder-unwritable`` of the
-                index.
+            RunError: ``run-unknown``, ``run-unreadable``, ``plan-unreadable``, ``plan-newer``; of the index
+                ``disk-full``, ``folder-unwritable``.
         """
         folder = folder.absolute()
         try:
             frozen = plans.frozen(folder)
         except OSError as error:
-            raise RunError("run-unknown", run=folder.name, raw=str(error)) from error
+            gone = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            raise RunError("run-unknown" if gone else UNREADABLE, run=folder.name, raw=str(error)) from error
         plan, identity = loads(frozen), hashlib.sha256(frozen).hexdigest()
 
         def following() -> Follower:

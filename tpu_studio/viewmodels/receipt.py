@@ -13,8 +13,10 @@ from tpu_studio.domain import figures
 from tpu_studio.planner.report.besides import TITLES, small
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runrented import lender
+from tpu_studio.wire.sizes import RECORD_BYTES, read_at_most
 
 FILE = ("result", "receipt.json")
+_LARGEST = 1e15
 _ON_TOP = "Taxes, and what your own code moved or stored by itself, come on top."
 _PARTS = {
     "disk": "Google says that a TPU VM includes its boot disk; the bill may tell otherwise.",
@@ -27,10 +29,21 @@ _PARTS = {
 
 def read_receipt(run: Path) -> Mapping[str, Any]:
     """Raises OSError when there is none, ValueError when it is damaged."""
-    told = json.loads(run.joinpath(*FILE).read_bytes())
+    try:
+        told = json.loads(read_at_most(run.joinpath(*FILE), RECORD_BYTES))
+    except RecursionError as error:
+        raise ValueError("nested for ever") from error
     if not isinstance(told, dict):
         raise ValueError("no object")
     return told
+
+
+def facts_in(run: Path) -> tuple[Fact, ...]:
+    """What the receipt of *run* says, in words. Raises OSError when there is none, ValueError when it is damaged."""
+    try:
+        return receipt_of(read_receipt(run))
+    except (TypeError, AttributeError, LookupError, ArithmeticError, ValueError) as error:
+        raise ValueError("The receipt is damaged.") from error
 
 
 def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
@@ -154,4 +167,7 @@ def _clock(moment: float) -> str:
 
 
 def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    """A finite one: a damaged file may hold anything."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_LARGEST < value < _LARGEST:
+        return None
+    return float(value)

@@ -21,7 +21,7 @@ from tpu_studio.domain.sentences.result import unread_words
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
 from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runpace, runrented, runstages, runwords
 from tpu_studio.viewmodels.leaving import Leaving
-from tpu_studio.viewmodels.receipt import read_receipt, receipt_of
+from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runlog import read_log
@@ -379,8 +379,7 @@ class RunViewModel:
         def failed(error: Exception) -> None:
             shown((), f"{error} What was deleted stands under “What happened”.")
 
-        work = lambda: receipt_of(read_receipt(folder))  # noqa: E731
-        return self._tasks.submit(work, done=lambda facts: shown(facts, ""), failed=failed).cancel
+        return self._tasks.submit(lambda: facts_in(folder), done=lambda facts: shown(facts, ""), failed=failed).cancel
 
     def dismiss_problem(self) -> None:
         self._change(problem=None)

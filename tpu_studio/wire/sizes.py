@@ -24,7 +24,7 @@ class TooLarge(ValueError):
     """*size* and *limit* in bytes."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"it has {size:,} bytes, and {limit:,} are read at most")
+        super().__init__(f"it has {size:,} bytes, or is no plain file; {limit:,} are read at most")
         self.size, self.limit = size, limit
 
 
@@ -32,15 +32,15 @@ def read_at_most(path: Path, limit: int) -> bytes:
     """The bytes of the plain file *path*.
 
     Raises:
-        TooLarge: It has more than *limit* bytes, or is no plain file: a pipe or a device has no end.
+        TooLarge: It has more than *limit* bytes, or is no plain file: a pipe or a device has no end, a folder no bytes.
         OSError: It cannot be read.
     """
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)), "rb") as file:
-        told = os.fstat(file.fileno())
-        if not stat.S_ISREG(told.st_mode):
-            raise TooLarge(limit + 1, limit)
-        if told.st_size > limit:
-            raise TooLarge(told.st_size, limit)
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    told = os.fstat(fd)
+    if not stat.S_ISREG(told.st_mode) or told.st_size > limit:
+        os.close(fd)
+        raise TooLarge(told.st_size if stat.S_ISREG(told.st_mode) else limit + 1, limit)
+    with open(fd, "rb") as file:
         data = file.read(limit + 1)  # it may grow meanwhile
     if len(data) > limit:
         raise TooLarge(len(data), limit)

@@ -33,7 +33,7 @@ class RunFolders:
         """The folder of a run, by its id, an unambiguous beginning of it, or a path.
 
         Args:
-            damaged: Also one that has lost its plan, by its id.
+            damaged: Also one that has lost its plan, or whose plan nobody lets us read, by its id.
 
         Raises:
             RunError: ``run-unknown`` (facts: run, nearest), ``run-ambiguous`` (facts: run, found), ``plan-missing``,
@@ -42,7 +42,7 @@ class RunFolders:
         exact = self.root / run
         named = bool(run) and run == Path(run).name
         if named and has_plan(exact):
-            return self._whole(exact)
+            return self._whole(exact, damaged)
         if named and is_torn(exact) and self._mend(exact):
             return exact
         if named and is_torn(exact):
@@ -61,7 +61,7 @@ class RunFolders:
         near = difflib.get_close_matches(run, known, n=1)
         raise RunError("run-unknown", run=run, nearest=known[near[0]] if near else None)
 
-    def _whole(self, folder: Path) -> Path:
+    def _whole(self, folder: Path, damaged: bool = False) -> Path:
         """With its plan as it was launched, where anybody knows it still."""
         if is_damaged(folder):
             self._mend(folder)
@@ -72,7 +72,8 @@ class RunFolders:
         except RunError:
             pass  # no plan any more: said by whoever needs it, and it can be deleted
         except OSError as error:
-            raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
+            if not damaged:
+                raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
         return folder
 
     def new_id(self, name: str) -> str:

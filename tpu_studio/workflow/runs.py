@@ -226,9 +226,7 @@ class Runs:
 
     def import_folder(self, path: Path, progress: Progress | None = None, *, run: str = "") -> bringing.Imported:
         """Copy a run folder, or a zip of one, from elsewhere into ours; one that waits for its zip is completed by it.
-
-        Args:
-            run: The run that it must be (a zip's only); "" takes any.
+        *run*: the one that a zip must be of; "" takes any.
 
         Raises:
             RunError: See ``bringing`` and ``zips``; ``zip-other-run``, ``zip-other-plan``, ``zip-other-course``.
@@ -238,8 +236,8 @@ class Runs:
         return bringing.bring(path, self.runs_folder, self._install, self._clock.now(), progress)
 
     def export(self, run: str, destination: Path, progress: Progress | None = None) -> Path:
-        """Copy the result of a run to *destination*; the folder it is in now. Raises RunError."""
-        return bringing.export(self.folder(run), destination, progress)
+        """Copy the result of a run, a damaged one's too, to *destination*; the folder it is in now. Raises RunError."""
+        return bringing.export(self._folders.find(run, damaged=True), destination, progress)
 
     def take_over(self, plan: Plan, run: str) -> str:
         """Drive a rented run of another computer from here on. Raises RunError, NotReady, errors of the cloud."""
@@ -250,12 +248,12 @@ class Runs:
     def take_over_from(self, place: str, address: str) -> str:
         """The same of ``gs://bucket/runs/run`` at *place*; the run's id. Raises also BadInput ``not-a-run-address``."""
         bucket, _, rest = address.removeprefix("gs://").partition("/")
-        parts = rest.rstrip("/").split("/")
-        if not bucket or len(parts) != 2 or parts[0] != "runs" or not is_run_id(parts[1]):
+        above, _, run = rest.rstrip("/").partition("/")
+        if not bucket or above != "runs" or not is_run_id(run):
             raise BadInput("not-a-run-address", address=address)
         if self._cloud is None:
             raise NotReady("place-not-available", place=place)
-        return self._cloud.take_over(any_plan(place), parts[1], bucket=bucket).name
+        return self._cloud.take_over(any_plan(place), run, bucket=bucket).name
 
     # ------------------------------------------------------------------------------------------------------- looking
 

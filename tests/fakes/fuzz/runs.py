@@ -14,12 +14,13 @@ from tests.fakes.hostile import Damage
 from tests.fakes.plans import plan
 from tests.fakes.skies import Sky
 from tests.fakes.studio import Studio
-from tpu_studio.cli.keeping import as_json
+from tpu_studio.cli.keeping import _parts, as_json
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.store.reading import Points, Reader, records
+from tpu_studio.viewmodels import receipt
 from tpu_studio.wire.errors import NotReady
 from tpu_studio.wire.events import decode
 from tpu_studio.wire.runfolder import PLAN
@@ -123,7 +124,10 @@ class Folders(Base):
         assert runs.summary("good-aaaa").problem == ""
         unsettled(runs.list())
         out = self.folder / "out"
-        for verb in self._verbs(out):
+        held = [path for path in (folder / "result").rglob("*") if path.is_file() and not path.name.startswith(".")]
+        exported = told(lambda: runs.export(name, out / name))
+        assert not held or exported is not None, "it is exported as it is"
+        for verb in self._verbs():
             told(lambda: verb(name))  # noqa: B023  at once
         runs.reconcile()
         told(lambda: runs.remove_for_good(name) if chance.random() < 0.5 else runs.delete(name))
@@ -141,16 +145,27 @@ class Folders(Base):
                 victim.unlink()
                 victim.mkdir()
 
-    def _verbs(self, out: Path) -> tuple[Callable[[str], object], ...]:
+    def _verbs(self) -> tuple[Callable[[str], object], ...]:
         runs = self.studio.runs
         assert runs.driver is not None
         return (
-            runs.driver.turn, lambda run: runs.follow(run).close(), runs.settle, runs.stop, runs.resume,
-            lambda run: runs.export(run, out / run), lambda run: runs.import_folder(runs.runs_folder / run),
+            runs.driver.turn, lambda run: runs.follow(run).close(), runs.settle, runs.plan, runs.stop, runs.resume,
+            lambda run: runs.extend(run, 1.0), lambda run: runs.import_folder(runs.runs_folder / run),
+            lambda run: _receipt(runs.runs_folder / run),
         )  # fmt: skip
 
     def close(self) -> None:
         self.studio.close()
+
+
+def _receipt(folder: Path) -> None:
+    """As the run's page and `show` read it."""
+    try:
+        receipt.facts_in(folder)
+    except ValueError as error:
+        assert str(error) == "The receipt is damaged."
+    for one in _parts(folder) or []:
+        assert receipt.part_of_bill(one).label is not None
 
 
 class Databases(Base):

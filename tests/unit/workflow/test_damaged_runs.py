@@ -14,7 +14,9 @@ import pytest
 from tests.fakes.fuzz.runs import finished, put, rented, studio_in
 from tests.fakes.fuzz.target import told
 from tests.fakes.studio import Studio
+from tpu_studio.cli.keeping import as_json
 from tpu_studio.store.reading import Reader
+from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow.cloudruns.steward import unsettled
 
 
@@ -77,3 +79,33 @@ def test_a_reader_that_breaks_leaves_one_damaged_row_and_a_rented_run_driven(
     assert unsettled(studio.runs.list()) == ["bad-bbbb"]
     told(lambda: studio.runs.export("bad-bbbb", studio.home / "out"))
     assert studio.runs.reconcile() == []
+
+
+@pytest.mark.parametrize("harm", ["gone", "a folder", "of gigabytes", "of a newer version", "no JSON"])
+def test_a_run_without_a_readable_plan_is_listed_exported_and_deleted(
+    studio: Studio, trained: Path, harm: str
+) -> None:
+    """`export` asked for a plan that it does not need."""
+    put(studio, trained, "good-aaaa")
+    bad = put(studio, trained, "bad-bbbb")
+    (bad / "result").mkdir(exist_ok=True)
+    (bad / "result" / "model.txt").write_bytes(b"model")
+    plan = bad / PLAN
+    plan.unlink()
+    match harm:
+        case "a folder":
+            plan.mkdir()
+        case "of gigabytes":
+            with open(plan, "wb") as file:
+                file.truncate(6 << 30)
+        case "of a newer version":
+            plan.write_text('{"format": 99}')
+        case "no JSON":
+            plan.write_bytes(b"\xff" * 100)
+    rows = {row.run: as_json(row) for row in studio.runs.list()}
+    assert rows["good-aaaa"]["problem"] is None
+    assert rows["bad-bbbb"]["problem"] in ("plan-missing", "plan-unreadable", "plan-newer", "run-unreadable")
+    where = studio.runs.export("bad-bbbb", studio.home / "out")
+    assert (where / "model.txt").read_bytes() == b"model"
+    assert studio.runs.delete("bad-bbbb") == "bad-bbbb"
+    assert [row.run for row in studio.runs.list()] == ["good-aaaa"]
