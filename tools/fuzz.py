@@ -1,6 +1,6 @@
 """`make fuzz`: every reader of files and answers that others make, with damaged ones, for as long as you like.
 
-    python tools/fuzz.py [--seconds 3600] [--seed S] [--jobs 2] [--only jobs,zips] [--out out/fuzz]
+    python tools/fuzz.py [--seconds 3600] [--seed S] [--jobs 2] [--only jobs,zips] [--first] [--out out/fuzz]
     python tools/fuzz.py --repeat TARGET:SEED:NUMBER
 
 The targets stand in tests/fakes/fuzz and take turns of a second in a process of their own for each job (fuzz_work.py).
@@ -48,6 +48,7 @@ class Score:
 @dataclass
 class Fuzz:
     """Attributes:
+    first: It is over with the first failure.
     scores: By target; failures by kind (crash, hang, memory).
     peak: Most memory that a process had, in bytes.
     seen: Failures by what they have in common, with how many there were.
@@ -56,6 +57,7 @@ class Fuzz:
     seed: int
     names: list[str]
     out: Path
+    first: bool = False
     scores: dict[str, Score] = field(default_factory=dict)
     peak: int = 0
     seen: dict[str, int] = field(default_factory=dict)
@@ -138,6 +140,8 @@ class Fuzz:
         (folder / "told.txt").write_text(f"python tools/fuzz.py --repeat {repeat}\n\n{told}\n", "utf-8", "replace")
         save_input(repeat, folder)
         print(f"{why.upper()} {repeat}  {common}\n  {folder}", flush=True)
+        if self.first:
+            self.over.set()
 
     def table(self, seconds: float) -> str:
         lines = [
@@ -193,6 +197,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default=",".join(TARGETS))
     parser.add_argument("--out", type=Path, default=Path("out/fuzz"))
+    parser.add_argument("--first", action="store_true", help="end with the first failure")
     parser.add_argument("--repeat", metavar="TARGET:SEED:NUMBER")
     asked = parser.parse_args()
     if asked.repeat:
@@ -203,7 +208,7 @@ def main() -> int:
     names = asked.only.split(",")
     if unknown := [name for name in names if name not in TARGETS | SELF_TESTS]:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
-    fuzz, began = Fuzz(asked.seed, names, asked.out), time.monotonic()
+    fuzz, began = Fuzz(asked.seed, names, asked.out, asked.first), time.monotonic()
     jobs = [threading.Thread(target=fuzz.job, args=(number,)) for number in range(max(1, asked.jobs))]
     for job in jobs:
         job.start()

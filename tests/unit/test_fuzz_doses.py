@@ -27,7 +27,7 @@ def test_damaged_input_is_read_or_refused_in_a_sentence(name: str, tmp_path: Pat
 
 def test_a_crash_is_told_saved_and_can_be_repeated(tmp_path: Path) -> None:
     tool = [sys.executable, str(ROOT / "tools" / "fuzz.py")]
-    asked = [*tool, "--only", "crashes", "--seconds", "1", "--seed", "3", "--jobs", "1", "--out", str(tmp_path)]
+    asked = [*tool, "--only", "crashes", "--first", "--seed", "3", "--jobs", "1", "--out", str(tmp_path)]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
     (folder, *_) = sorted(tmp_path.iterdir())
