@@ -520,3 +520,11 @@ def test_tab_goes_to_the_chosen_way_then_down_its_steps(qtbot: QtBot, page: Acco
         names.append(page.window().focusWidget().accessibleName() or page.window().focusWidget().text())
     at = names.index("How to sign in: With gcloud")
     assert names[at + 1 : at + 4] == ["Open its page: Install gcloud", "Command", "Copy the command"]
+
+
+def test_a_new_practice_account_is_not_told_that_practice_could_start_today(qtbot: QtBot, page: AccountPage):
+    page.model.practice_is_bare = lambda: True
+    page.model.show("practice")
+    signed_in(qtbot, page)
+    words = [text.text() for text in page.quota.today.findChildren(QLabel)]
+    assert any(one.startswith("This computer costs nothing") for one in words), words

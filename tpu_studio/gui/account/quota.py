@@ -29,6 +29,8 @@ _STATES = {
     "denied": ("Denied", "bad"),
 }
 
+_TODAY = "You can start today"
+
 
 class QuotaCard(Card):
     """*ask* gets the `QuotaRow` that more is wanted of; *start_today* is the way on while Google has not answered."""
@@ -59,9 +61,7 @@ class QuotaCard(Card):
         self.groups = QVBoxLayout()
         self.groups.setSpacing(Space.l)
         self.body.addLayout(self.groups)
-        self.today = Note(
-            "You can start today", "Practice costs nothing; so does a TPU in Colab.", "accent", action="Ways to run"
-        )
+        self.today = Note(_TODAY, "Practice costs nothing; so does a TPU in Colab.", "accent", action="Ways to run")
         self.today.acted.connect(start_today)
         self.body.addSpacing(Space.s)
         self.body.addWidget(self.today)
@@ -70,6 +70,8 @@ class QuotaCard(Card):
     def draw(self, view: AccountView) -> None:
         self._view = view
         self.today.setVisible(not view.ready)
+        free = "This computer" if view.bare else "Practice"  # where nothing is set up, no practice run can start
+        self.today.set_words(_TODAY, f"{free} costs nothing; so does a TPU in Colab.")
         state = (view.quota, view.requests, view.quota_reading, view.signed_in, self.extent.value, view.choices)
         if state == self._drawn:
             return
