@@ -61,6 +61,7 @@ class Fuzz:
     scores: dict[str, Score] = field(default_factory=dict)
     peak: int = 0
     seen: dict[str, int] = field(default_factory=dict)
+    begun: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -85,6 +86,7 @@ class Fuzz:
         crash = ""
         for line in process.stdout:
             told = json.loads(line)
+            self.begun.set()
             known |= {"at": time.monotonic(), **told.get("now", {})}
             if "done" in told:
                 self._count(told, begin)
@@ -208,11 +210,14 @@ def main() -> int:
     names = asked.only.split(",")
     if unknown := [name for name in names if name not in TARGETS | SELF_TESTS]:
         parser.error(f"no target {unknown[0]!r}; there are {', '.join(TARGETS)}")
-    fuzz, began = Fuzz(asked.seed, names, asked.out, asked.first), time.monotonic()
+    fuzz = Fuzz(asked.seed, names, asked.out, asked.first)
     jobs = [threading.Thread(target=fuzz.job, args=(number,)) for number in range(max(1, asked.jobs))]
     for job in jobs:
         job.start()
     try:
+        while not fuzz.begun.wait(0.05) and any(job.is_alive() for job in jobs):
+            continue  # a busy computer takes a while to make the targets
+        began = time.monotonic()
         next_at = began + TOLD_EVERY_S
         while time.monotonic() - began < asked.seconds and any(job.is_alive() for job in jobs):
             time.sleep(min(1.0, asked.seconds))

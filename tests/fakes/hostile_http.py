@@ -1,18 +1,17 @@
 """Hostile requests at the practice cloud, from a seed: any route, with values that fit and values that do not.
 
-`fuzz_http(rng)` sends one to a practice cloud in this process and raises `Fallen` when the answer is "internal error",
-none comes, something is printed by a thread that died, or the server does not answer its owner afterwards.
+`Hostile` makes one; `Target.send` sends it to a practice cloud in this process and raises `Fallen` when the answer is
+"internal error", none comes, a thread or the ticker died of it, or the server does not answer its owner afterwards.
+`make fuzz` (tests/fakes/fuzz/cloud.py) and a dose in the suite use both.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import random
 import re
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -46,10 +45,8 @@ class Fallen(AssertionError):
 class Target:
     """A practice cloud in this process, ready, without machines, in a thousandfold time. Close it."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._kept = tempfile.TemporaryDirectory(prefix="hostile-http-") if folder is None else None
-        settings = Settings(folder or Path(str(self._kept and self._kept.name)), machines=False, speed=1000.0)
-        self.practice = Practice(settings).start()
+    def __init__(self, folder: Path) -> None:
+        self.practice = Practice(Settings(folder, machines=False, speed=1000.0)).start()
         self.asked = 0
         self.ended: list[str] = []  # threads of it that died
         self._hook, threading.excepthook = threading.excepthook, self._note
@@ -60,18 +57,12 @@ class Target:
     def close(self) -> None:
         threading.excepthook = self._hook
         practices.end(self.practice)
-        if self._kept is not None:
-            self._kept.cleanup()
 
     def __enter__(self) -> Target:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def fuzz(self, chance: random.Random) -> None:
-        """One hostile request. Raises Fallen."""
-        self.send(Hostile(self.practice, chance).request())
 
     def send(self, request: bytes) -> bytes:
         """*request* as it is, and after it one of the owner's. Raises Fallen."""
@@ -324,24 +315,3 @@ class _Names(dict[str, str]):
     def __missing__(self, key: str) -> str:
         return "v1"
 
-
-_target: Target | None = None
-
-
-def fuzz_http(rng: random.Random) -> None:
-    """One hostile request, drawn from *rng*, to a practice cloud that lives as long as this process. Raises Fallen."""
-    global _target
-    if _target is None:
-        atexit.register(_close)
-    elif _target.asked >= EACH:
-        _close()
-    if _target is None:
-        _target = Target()
-    _target.fuzz(rng)
-
-
-def _close() -> None:
-    global _target
-    target, _target = _target, None
-    if target is not None:
-        target.close()

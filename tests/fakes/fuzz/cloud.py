@@ -5,15 +5,13 @@ from __future__ import annotations
 import copy
 import random
 import shutil
-import socket
 from pathlib import Path
 
 from tests.fakes.clouddesk import CloudDesk
 from tests.fakes.fuzz.target import Base, told
 from tests.fakes.hostile import PIECES, Damage
+from tests.fakes.hostile_http import EACH, Hostile, Target
 from tests.fakes.skies import Sky
-from tpu_studio.practice.main import Practice
-from tpu_studio.practice.settings import Settings
 
 STAGES = (6, 14, 24, 40)  # turns: it waits, it is made, it trains, it is nearly done
 
@@ -117,10 +115,22 @@ class Http(Base):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.practice = Practice(Settings(machines=False, folder=folder / "practice"), ()).start()
-        self.port = int(self.practice.url.rsplit(":", 1)[1])
+        self._target, self._made = Target(folder / "practice-0"), 0
 
     def one(self, chance: random.Random) -> None:
+        if self._target.asked >= EACH:
+            self._target.close()
+            shutil.rmtree(self.folder / f"practice-{self._made}")
+            self._made += 1
+            self._target = Target(self.folder / f"practice-{self._made}")
+        if chance.random() < 0.7:
+            data = Hostile(self._target.practice, chance).request()
+        else:
+            data = self._senseless(chance)
+        self.given("request", data)
+        self._target.send(data)
+
+    def _senseless(self, chance: random.Random) -> bytes:
         damage = Damage(chance)
         path = chance.choice(self.PATHS)
         if chance.random() < 0.3:
@@ -128,35 +138,14 @@ class Http(Base):
         body = chance.choice(self.BODIES)
         if chance.random() < 0.3:
             body = damage.mutated_record(body or b"{}")
-        lines = [f"{chance.choice(self.METHODS)} {path} HTTP/1.1", f"Host: 127.0.0.1:{self.port}", "Connection: close"]
+        method = chance.choice(self.METHODS)
+        lines = [f"{method} {path} HTTP/1.1", f"Host: {self._target.host}", "Connection: close"]
         if chance.random() < 0.9:
-            lines.append(f"Authorization: Bearer {self.practice.token}")
+            lines.append(f"Authorization: Bearer {self._target.practice.token}")
         lines += chance.sample(self.HEADERS, chance.choice((0, 0, 1, 1, 3)))
         lines.append(f"Content-Length: {len(body)}")
         data = "\r\n".join(lines).encode("latin-1", "replace") + b"\r\n\r\n" + body
-        if chance.random() < 0.2:
-            data = damage.mutated_bytes(data)
-        self.given("request", data)
-        answer = self._said(data)
-        assert b" 500 " not in answer.partition(b"\r\n")[0], answer[:300]
-        ready = f"GET /practice/ready HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n"
-        plain = f"{ready}Authorization: Bearer {self.practice.token}\r\n\r\n".encode()
-        assert self._said(plain).startswith(b"HTTP/1.1 200"), "it answers no more"
-
-    def _said(self, data: bytes) -> bytes:
-        """What comes back, with nothing more sent; a connection that is cut says nothing."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as line:
-            got = b""
-            try:
-                line.sendall(data)
-                line.shutdown(socket.SHUT_WR)
-                while part := line.recv(65536):
-                    got += part
-            except TimeoutError:
-                raise
-            except OSError:
-                pass  # it is cut, which is an answer, too
-        return got
+        return damage.mutated_bytes(data) if chance.random() < 0.2 else data
 
     def close(self) -> None:
-        self.practice.stop()
+        self._target.close()
