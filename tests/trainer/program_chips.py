@@ -6,6 +6,7 @@ what the steps gave; how wide evaluation and training are; what attention layers
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
@@ -165,6 +166,27 @@ def kernels(model: keras.Model, ids: Any) -> int:
     return str(jax.make_jaxpr(lambda x: model(x))(ids)).count("pallas_call")
 
 
+def held() -> dict[str, Any]:
+    """Bytes on the first chip, over those of the weights; whether the model gets its values back."""
+    gc.collect()
+    before = on_the_first_chip()
+    steps = made(1, 8)
+    model, shape = steps._model, steps._shape
+    gc.collect()
+    weights = sum(4 * math.prod(one.shape) for one in model.trainable_variables)
+    found: dict[str, Any] = {"times": (on_the_first_chip() - before) / weights}
+    arrays = steps.snapshot()
+    state.put_into_model(model, shape, arrays)
+    back = state.initial(model, shape)
+    return found | {"back": all(np.array_equal(back[name], arrays[name]) for name in back), "shapes": len(back)}
+
+
+def on_the_first_chip() -> int:
+    first = jax.devices()[0]
+    shards = (shard for array in jax.live_arrays() for shard in array.addressable_shards if shard.device == first)
+    return sum({shard.data.unsafe_buffer_pointer(): shard.data.nbytes for shard in shards}.values())
+
+
 def looped(x: Any) -> Any:
     """One product, and one of the same size in a loop of seven."""
     return jax.lax.scan(lambda carry, _: (carry @ x, None), x @ x, length=7)[0]
@@ -173,6 +195,7 @@ def looped(x: Any) -> Any:
 asked = [(1, 1), (1, 8), (4, 1), (4, 8)]
 assert len(jax.devices()) == 8
 answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
+answer["held"] = held()
 answer["trips"] = trips(jax.make_jaxpr(looped)(np.ones((4, 4))))
 answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
 json.dump(answer, sys.stdout)

@@ -72,10 +72,21 @@ def initial(model: Any, shape: Layout) -> Arrays:
     return dict(zip(shape.names, Layout.join(weights, others, slots), strict=True))
 
 
+def give_up_values(model: Any) -> None:
+    """Have the variables of *model* keep shape and number format only, until `put_into_model` gives them values again.
+
+    A training holds its state elsewhere: on a TPU the model's own weights would lie on the first chip beside it.
+    """
+    for variable in (*model.trainable_variables, *model.non_trainable_variables):
+        value = variable.value
+        variable._value = np.broadcast_to(np.zeros((), value.dtype), value.shape)  # no memory, whatever the shape
+
+
 def ordered(
-    shape: Layout, arrays: Mapping[str, np.ndarray[Any, Any]], like: Mapping[str, np.ndarray[Any, Any]]
+    shape: Layout, arrays: Mapping[str, np.ndarray[Any, Any]], like: Mapping[str, Any]
 ) -> list[np.ndarray[Any, Any]]:
-    """*arrays* in the order of `names`, in the number formats of *like* (random state is wider in TensorFlow).
+    """*arrays* in the order of `names`, with the shapes and in the number formats of *like*: random state is wider in
+    TensorFlow.
 
     Raises:
         StateMismatch: A name is missing or a shape differs.

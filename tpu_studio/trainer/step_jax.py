@@ -17,7 +17,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tpu_studio.trainer import maths
 from tpu_studio.trainer.recipe import CLASSIFICATION, Recipe
-from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
+from tpu_studio.trainer.state import Arrays, Layout, give_up_values, initial, ordered
 
 Batch = dict[str, Any]
 
@@ -87,7 +87,10 @@ class JaxFormulas:
 
 
 class JaxSteps(JaxFormulas):
-    """State on the devices and the compiled functions that move it; all methods are for one thread."""
+    """State on the devices and the compiled functions that move it; all methods are for one thread.
+
+    The model's own variables have no values from here on.
+    """
 
     def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
         super().__init__(model, recipe, shape)
@@ -97,9 +100,11 @@ class JaxSteps(JaxFormulas):
         self._by_example = NamedSharding(mesh, PartitionSpec("batch"))
         self._by_stacked_example = NamedSharding(mesh, PartitionSpec(None, "batch"))
         self._alone = devices == 1
-        self._like = initial(model, shape)
+        begin = initial(model, shape)
+        give_up_values(model)
+        self._like = {name: jax.ShapeDtypeStruct(value.shape, value.dtype) for name, value in begin.items()}
         self._state: list[Any] = []
-        self.restore(self._like)
+        self.restore(begin)
         self._many = jax.jit(self.run_many, donate_argnums=0)
         self._evaluate = jax.jit(self.run_evaluate)
 
