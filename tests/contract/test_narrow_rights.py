@@ -9,6 +9,7 @@ import pytest
 from tests.contract.conftest import Start, caller
 from tests.contract.test_account_setup import as_somebody, row, words
 from tests.contract.test_cloud_clients import side_of
+from tests.contract.test_compute import body as compute_body
 from tests.contract.test_doctor import doctor_of, ready
 from tests.fakes.waiting import eventually
 from tpu_studio.cloud.doctor import names
@@ -207,6 +208,30 @@ def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
         "bucket-condition": not writes(practice, "runs/digits-k3f7/claims/a0001.json"),
     }
     assert [name for name, held in refused.items() if held] == [doubt]
+
+
+@pytest.mark.parametrize(
+    ("way", "tells", "absent", "there"),
+    [("", True, 404, True), ("never", False, 403, False), ("not-in-tests", False, 404, True),
+     ("absent-name-denied", True, 403, True)],
+)  # fmt: skip
+def test_a_condition_of_compute_engine_is_played_every_way(
+    start_practice: Start, way: str, tells: bool, absent: int, there: bool
+) -> None:
+    practice, name = start_practice(), "ts-digits-k3f7-a1-t1"
+    cloud, settings, call = practice.cloud, practice.cloud.settings, caller(practice)
+    if way:
+        cloud.doubts.arm(f"compute-condition={way}")
+    place = f"/compute/v1/projects/{settings.project}/zones/us-east5-b/instances"
+    assert call("POST", place, compute_body(name)).status == 200
+    token = cloud.principals.issue(settings.runner, kind="serviceAccount")
+    asked = call(
+        "POST", f"{place}/{name}/testIamPermissions", {"permissions": ["compute.instances.delete"]}, token=token
+    )
+    assert (asked.status, bool(asked.body.get("permissions"))) == (200, tells)
+    assert call("DELETE", f"{place}/ts-proof-{'0' * 32}", token=token).status == absent
+    assert call("DELETE", f"{place}/no-proof-{'0' * 32}", token=token).status == 403
+    assert call("DELETE", f"{place}/{name}", token=token).status == (200 if there else 403)
 
 
 def test_the_letter_asks_for_the_narrow_grants(practice: Practice) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from tests.unit.guardian.vm.cloud import Cloud, Vm
+from tpu_studio.trainer.guardian.vm.machine import Machine as Rented
+from tpu_studio.trainer.guardian.vm.machine import Proof
+from tpu_studio.trainer.guardian.vm.web import Reply, Unreachable
 
 Machine = Callable[..., Vm]
 SPEED = 200.0  # ten minutes of the cloud's take three seconds
@@ -50,6 +54,80 @@ def test_on_compute_engine_the_instance_itself_is_asked(cloud: Cloud, machine: M
     path = "/compute/v1/projects/p/zones/us-central1-b/instances/ts-digits-k3f7-a1-t1"
     assert ("POST", f"{path}/testIamPermissions") in cloud.calls
     assert cloud.deletes[0] == path
+
+
+def tried(cloud: Cloud) -> list[str]:
+    """The names that are no machine's, which it tried to delete."""
+    paths = [path for method, path in cloud.calls if method == "DELETE" and "/instances/" in path]
+    return [path.rpartition("/")[2] for path in paths if "proof-" in path]
+
+
+def test_a_right_that_the_question_leaves_out_is_tried_on_names_that_never_were(cloud: Cloud, machine: Machine) -> None:
+    """Public reports: testIamPermissions does not evaluate grants under a condition."""
+    instance(cloud)
+    cloud.granted = set()
+    cloud.rules.append(lambda _, path: 404 if "/ts-proof-" in path else 403 if "/no-proof-" in path else None)
+    vm = machine().boot()
+    cloud.wait(lambda: cloud.said("end"), vm.log)
+    vm.kill()
+    assert cloud.said("end")[0]["reason"] == "completed"
+    assert [name.rpartition("-")[0] for name in tried(cloud)] == ["ts-proof", "no-proof"]
+    assert all(len(name.rpartition("-")[2]) == 32 for name in tried(cloud))
+    first_delete = next(at for at, (_, path) in enumerate(cloud.calls) if "/ts-proof-" in path)
+    assert asked(cloud)[0] < first_delete < fetched(cloud)[0]
+
+
+INSTANCE = "https://compute.googleapis.com/compute/v1/projects/p/zones/z/instances/ts-digits-k3f7-a1-t1"
+
+
+class Api:
+    """Answers by the method and how the last part of the address begins; None: no answer."""
+
+    def __init__(self, **answers: int | None) -> None:
+        self.answers, self.deleted = answers, list[str]()
+
+    def call(self, method: str, url: str, *_: object) -> Reply:
+        if method == "POST":
+            return Reply(200, {}, b"{}")
+        self.deleted.append(url)
+        status = self.answers[url.rpartition("/")[2].partition("-")[0]]
+        if status is None:
+            raise Unreachable("no answer")
+        return Reply(status, {}, b"{}")
+
+
+def proved(api: Api, backend: str = "compute") -> Proof:
+    config = SimpleNamespace(backend=backend, resource=INSTANCE, proof=f"{INSTANCE}/testIamPermissions")
+    now = [0.0]
+
+    def pause(_: Proof, seconds: float) -> None:
+        now[0] += seconds
+
+    return Rented(api, config).prove(lambda: now[0], pause)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("covered", "uncovered", "status", "said"),
+    [(403, 403, 403, "DELETE of ts-proof-… 403"), (404, 404, 404, "DELETE of no-proof-… 404"),
+     (200, 403, 200, "DELETE of ts-proof-… 200"), (503, 403, 503, "DELETE of ts-proof-… 503"),
+     (None, 403, 0, "no answer"), (404, None, 0, "no answer")],
+    ids=["right missing", "404 for everybody", "taken", "down", "no answer", "control without answer"],
+)  # fmt: skip
+def test_a_trial_that_shows_no_right_is_no_proof(
+    covered: int | None, uncovered: int | None, status: int, said: str
+) -> None:
+    api = Api(ts=covered, no=uncovered)
+    proof = proved(api)
+    assert (proof.holds, proof.status, proof.asked) == (False, status, 41)  # ten minutes, every 15 s
+    assert proof.said.startswith("compute.instances.delete is not granted; ") and said in proof.said
+    assert len(set(api.deleted)) == len(api.deleted)  # each a new name
+    assert INSTANCE not in api.deleted
+
+
+def test_tpus_have_no_conditions_and_nothing_is_tried() -> None:
+    api = Api(ts=404, no=403)
+    assert not proved(api, "tpu").holds
+    assert api.deleted == []
 
 
 @pytest.mark.parametrize(("model", "reason"), [("FLEX_START", "completed"), ("SPOT", "time-limit")])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ PROOF_AGAIN_S, PROOF_AT_MOST_S = 15.0, 600.0  # of the cloud's clock
 _PROOF_LEAST = 3  # asked so often, however fast a practice cloud's clock may run
 DELETES = {"tpu": "tpu.nodes.delete", "compute": "compute.instances.delete"}
 """What it takes to delete a machine of each backend; a queued resource has no permissions of its own."""
+COVERED, UNCOVERED = "ts-proof-", "no-proof-"
+"""How names begin that no machine ever has: one that the condition of the grant covers (`OWN_MACHINES`), one not."""
 _AGAIN_S = 60.0
 
 
@@ -52,7 +55,8 @@ class Machine:
         return _seconds(text) if isinstance(text, str) else None
 
     def prove(self, now: Callable[[], float], pause: Callable[[Proof, float], None]) -> Proof:
-        """Whether this machine's own account may delete it: asked with its own token, and nothing is touched by asking.
+        """Whether this machine's own account may delete it: asked with its own token, and nothing is touched by asking;
+        on Compute Engine tried on names that never were, where the answer is empty.
 
         A grant takes minutes to be heard of everywhere ("not granted", and refusals), and a service that is off, or
         does not answer, may come back: asked again until it holds, for ten minutes.
@@ -81,7 +85,28 @@ class Machine:
         granted = reply.json().get("permissions")
         holds = reply.ok and isinstance(granted, list) and permission in granted
         said = f"{permission} is {'' if holds else 'not '}granted" if reply.ok else reply.said()
+        if reply.ok and not holds and self._config.backend == "compute":
+            return self._tried(said)
         return Proof(holds, reply.status, said)
+
+    def _tried(self, said: str) -> Proof:
+        """The right under its condition, tried on names that never were: the answer to the question may leave out
+        grants that hold under a condition (doubt ``compute-condition``). A DELETE of a name that the condition covers
+        must find nothing, and one that it does not cover must be refused: else "not found" tells nothing of rights.
+        """
+        answers = []
+        for begin, wanted in ((COVERED, 404), (UNCOVERED, 403)):
+            name = f"{begin}{secrets.token_hex(16)}"  # 128 bits: no machine's name, nor this one's
+            try:
+                status = self._api.call("DELETE", f"{self._config.resource.rpartition('/')[0]}/{name}").status
+            except Unreachable as error:
+                return Proof(False, 0, f"{said}; DELETE of {begin}…: {error}")
+            except Refused as error:
+                status = error.status
+            answers.append(f"DELETE of {begin}… {status}")
+            if status != wanted:
+                return Proof(False, status, f"{said}; {', '.join(answers)}")
+        return Proof(True, 404, f"{said}; {', '.join(answers)}")
 
     def delete_once(self) -> str:
         """One DELETE; what was answered, short."""
