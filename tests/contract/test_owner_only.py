@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psutil
 import pytest
 
+from tests.contract.conftest import Call
 from tests.contract.test_metadata import FLAVOR, Machine
 from tests.contract.test_oauth import OURS, Person
 from tests.fakes import practices, strangers
@@ -101,6 +103,35 @@ def test_macos_and_windows_find_it_by_the_process_that_has_the_connection(listen
                 assert peers.by_processes(find(peer, here)) is True
                 assert peers.by_processes(find(("127.0.0.1", 1), here)) is None
         assert caller.fileno() > 0
+
+
+@pytest.mark.parametrize("system", ["darwin", "win32"])
+def test_we_are_let_in_where_it_is_found_by_process(
+    practice: Practice, call: Call, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    monkeypatch.setattr(peers, "_SYSTEM", system)
+    assert call("GET", "/practice/ready").status == 200
+    person = Person()
+    assert browser.sign_in(OURS, Endpoints.at(practice.url), person.open, wait_s=60.0).refresh_token
+    person.leave()
+
+
+def test_where_nothing_can_be_told_only_the_sign_in_lets_in(
+    practice: Practice, call: Call, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuses(*_: object) -> list[int]:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(peers, "_SYSTEM", "darwin")
+    monkeypatch.setattr(peers, "own_holders", refuses)
+    with pytest.raises((http.client.HTTPException, OSError)):
+        call("GET", "/practice/ready")
+    assert "nobody can tell whose program it is" in caplog.text
+    with browser._Waiting("s" * 43) as waiting:
+        line = http.client.HTTPConnection("127.0.0.1", urllib.parse.urlsplit(waiting.address).port or 0, timeout=60)
+        line.request("GET", f"/?state={'s' * 43}&code=right")
+        assert line.getresponse().status == 200
+        line.close()
 
 
 @needs_another_user

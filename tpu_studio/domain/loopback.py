@@ -47,6 +47,10 @@ class LoopbackServer(ThreadingHTTPServer):
         self.server_address = self.socket.getsockname()
         self.server_name, self.server_port = "127.0.0.1", int(self.server_address[1])
 
+    def knows(self, client_address: peers.Address) -> bool | None:
+        """Whether a program of this person's has connected from there; None: that cannot be told (now)."""
+        return peers.is_ours(client_address, ("127.0.0.1", self.server_port))
+
     def lets_in(self, ours: bool | None) -> bool:
         """*ours*: whether the other end is a program of this person's; None: that cannot be told."""
         return ours is True
@@ -69,7 +73,7 @@ class LoopbackServer(ThreadingHTTPServer):
             super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        ours = peers.is_ours(client_address, request.getsockname())
+        ours = self.knows(client_address)
         if self.lets_in(ours):
             super().process_request_thread(request, client_address)
             return

@@ -42,7 +42,12 @@ def is_ours(peer: Address, here: Address) -> bool | None:
     if _SYSTEM == "linux":
         user = user_of(peer, here)
         return None if user is None else user in (_ROOT, os.geteuid())
-    return by_processes(holders(peer, here) if _SYSTEM == "win32" else own_holders(peer, here))
+    import psutil
+
+    try:
+        return by_processes(holders(peer, here) if _SYSTEM == "win32" else own_holders(peer, here))
+    except (OSError, psutil.Error):
+        return None
 
 
 def user_of(peer: Address, here: Address) -> int | None:

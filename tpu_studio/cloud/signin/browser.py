@@ -31,7 +31,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import TIMEOUT, once, plain_session
-from tpu_studio.domain import peers
 from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.domain.sentences.signin import BLOCKED
 from tpu_studio.wire.errors import SignedOut, StudioError
@@ -346,8 +345,7 @@ class _Waiting:
         right = hmac.compare_digest(path.encode(), self._page.encode()) and request.headers.get("Host") == self._host
         if not right or not self._leads_to:
             return False
-        ours = peers.is_ours(request.client_address, request.connection.getsockname())
-        if ours is not True and self._led:
+        if self._server.knows(request.client_address) is not True and self._led:
             return False
         self._led = True
         request.send_response(303)
