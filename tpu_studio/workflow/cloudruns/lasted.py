@@ -73,10 +73,12 @@ def until(machine: Machine, guard: Guard, signs: Signs) -> Until:
         return exact if known else _between(began, last, most, most)
     if guard.end is not None:
         return _between(began, last, min(most, max(guard.end.t, last) + GONE_AFTER_END_S), most)
+    if 0.0 < signs.own_end <= most and last < signs.own_end - THERE_S:  # silent, without a record, and its time is over
+        return _between(began, last, signs.own_end, signs.own_end)
     if seen_gone is not None or signs.now - signs.alive < THERE_S:
         return _between(began, last, last + min(most - last, WORD_EVERY_S) / 2.0, most)
     stopped = min(most, signs.first_stop() + GONE_AFTER_END_S)
-    return _between(began, last, stopped, max(stopped, min(most, signs.own_end)))  # its stops may have been refused
+    return _between(began, last, stopped, max(stopped, min(most, signs.own_end)))
 
 
 def _between(began: float, last: float, likely: float, most: float) -> Until:

@@ -52,12 +52,16 @@ def test_a_machine_that_vanished_was_charged_from_its_last_word_to_the_look_that
     assert looked_at == Until(T + 879, T + 890, T + 901)
 
 
-def test_a_machine_whose_stops_were_refused_was_charged_until_googles_own_end_at_most() -> None:
+def test_a_machine_whose_stops_were_refused_was_charged_until_googles_own_end() -> None:
     """With the laptop off, hung, and the account of its stops without its rights: `make doubts`, flex-end."""
     one = Machine(Ref("ts-run-a1-t1", "us-east5-a", "compute"), 1, 1, created=T, asked=T - 60)
     signs = Signs(T + 99_000, None, 0.0, 0.0, lambda: T + 7200, own_end=T + 8400)
-    assert until(one, spoke(600), signs) == Until(T + 599, T + 7230, T + 8401)
+    ended = Until(T + 599, T + 8400, T + 8401)
+    assert until(one, spoke(600), signs) == ended
+    failed = replace(one, node_gone=T + 9000, delete_asked=T + 9010)  # found ended; then its request is deleted
+    assert until(failed, spoke(600), replace(signs, deletion=Deletion(T + 9010, T + 9015))) == ended
     assert until(one, spoke(600), replace(signs, own_end=0.0)).most == T + 7231
+    assert until(replace(failed, node_gone=T + 700), spoke(600), signs).likely == T + 615  # gone before
 
 
 def test_what_was_taken_back_may_be_charged_until_it_is_deleted() -> None:
