@@ -76,6 +76,17 @@ def test_calls_that_are_cut_off_or_refused_for_a_while(cloud: Cloud, machine: Ma
     assert len(cloud.said("end")) == 1
 
 
+def test_a_machine_that_may_not_write_waits_for_the_grant_and_no_longer(cloud: Cloud, machine: Machine) -> None:
+    """A grant takes minutes to be heard of everywhere: ten at most, of a clock 120 times as fast."""
+    cloud.speed = 120.0
+    cloud.config(silence_s=86_000)
+    cloud.rules.append(lambda method, path: 403 if "/upload/" in path else None)
+    vm = machine().boot()
+    vm.to_its_deletion()
+    assert "the bucket cannot be used" in vm.log
+    assert cloud.events() == []
+
+
 def test_events_that_the_disk_lost_in_a_crash_come_back_from_the_bucket(cloud: Cloud, machine: Machine) -> None:
     cloud.config()
     vm = machine("--steps 60 --step-s 0.02").boot()

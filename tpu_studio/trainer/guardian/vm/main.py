@@ -43,6 +43,7 @@ _ROOT = "/var/lib/tpu-studio"
 _SAVE_S = 25.0  # after the trainer has saved
 _OUTSIDE_AGAIN_S = 600.0
 _UNPROVED_S = 60.0
+_GRANT_S = 600.0  # a grant takes minutes to be heard of everywhere; a machine that may not write by then says nothing
 _NO = (" 400", " 401", " 403", " 412")  # answers to DELETE that asking again does not change
 _TAKEN_S = 300.0  # a machine that was said to be taken away and is still there after so long deletes itself
 _TIMES_ITS_BYTES = 200  # an archive of b bytes may unpack to so many times b, and to 64 MiB at least
@@ -167,12 +168,23 @@ class OnDuty:
                 claim = {"name": "unreadable"}
             return claim.get("name") if isinstance(claim, dict) else "unreadable"
 
-        found = persist(owner, lambda: self._unheard(began), stubborn=True)
+        granted_s = max(LEAST_SILENCE_S, _GRANT_S / self._clock.speed)
+        denied = False
+
+        def asked() -> Any:
+            nonlocal denied
+            try:
+                return owner()
+            except Refused as error:
+                denied = error.status == 403 and time.monotonic() - began > granted_s
+                raise
+
+        found = persist(asked, lambda: denied or self._unheard(began), stubborn=True)
         while found is None:  # another worker's, not made yet
             if self._unheard(began):
                 raise Unreachable("worker 0 has not claimed the attempt")
             time.sleep(2.0)
-            found = persist(owner, lambda: self._unheard(began), stubborn=True)
+            found = persist(asked, lambda: denied or self._unheard(began), stubborn=True)
         if found != self._config.name:
             self._delete(f"attempt {self._config.attempt} belongs to {found}")
 
