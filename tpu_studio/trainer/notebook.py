@@ -224,10 +224,10 @@ class Notebook:
             ready = prepare(self.root, wanted, self.code, told, lambda: None)
         except EnvironmentFailed as error:
             raise Problem(f"The training environment could not be installed. Run the cell again.\n\n{error}") from error
+        env |= ready.env
         if wanted.framework == "jax":
-            env["JAX_PLATFORMS"] = "tpu"
             _check_tpu(ready.python, env)
-        return ready.python, {**env, **ready.env}
+        return ready.python, env
 
     def _start(self, attempt: int, python: str, env: Mapping[str, str]) -> None:
         trainer = ownpython.module(python, "tpu_studio.trainer", "train", "--run", self.folder, "--worker", "0")

@@ -43,6 +43,11 @@ class EnvironmentFailed(Exception):
     """The last lines of what could not be done."""
 
 
+TPU_FIRST = "tpu,cpu"
+"""JAX opens each platform that is named, or fails (``xla_bridge.backends``); the first trains. Without the processor
+beside the TPU, callbacks to Python and ``keras.device("cpu")`` fail."""
+
+
 @dataclass(frozen=True)
 class Ready:
     """*env*: with it JAX fails where there is no TPU, instead of going on with the processor."""
@@ -80,7 +85,7 @@ def prepare(
         made_of = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode() + lock.read_bytes()).hexdigest()
     except OSError as error:
         raise EnvironmentFailed(f"the list of what to install cannot be read: {error}") from error
-    ready = Ready(str(python), {"JAX_PLATFORMS": "tpu"} if wanted.framework == "jax" else {})
+    ready = Ready(str(python), {"JAX_PLATFORMS": TPU_FIRST} if wanted.framework == "jax" else {})
     if mark.exists() and mark.read_text() == made_of and python.exists():
         return ready
     mark.unlink(missing_ok=True)
