@@ -73,7 +73,7 @@ def _check(tree: Mapping[str, Any]) -> None:
 def _splits(tree: Mapping[str, Any], split: str) -> list[Any]:
     side = tree["splits"][split]
     _demand(isinstance(side["shards"], list), "the shards are no list")
-    _demand(tree["kind"] != "text" or _counts(side["bytes_of_text"]), "no length of text")
+    _demand(tree["kind"] != "text" or (fits(side["bytes_of_text"], int) and side["bytes_of_text"] > 1), "no text")
     return list(side["shards"])
 
 

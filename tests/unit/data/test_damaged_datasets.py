@@ -51,6 +51,8 @@ EDITS: dict[str, tuple[int, Edit]] = {
     "no target": (NUMBERS, lambda tree: tree["description"].pop("target_transform")),
     "no length": (TEXT, lambda tree: tree["description"].pop("sequence_length")),
     "a length of text that is a text": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text="x")),
+    "no text to test on": (TEXT, lambda tree: tree["splits"]["validation"].update(bytes_of_text=0)),
+    "no text to train on": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text=0)),
     "a look without a task": (TEXT, lambda tree: tree["look"].pop("task")),
     "findings that are no findings": (TEXT, lambda tree: tree["look"].update(findings=[{"id": 1}])),
 }  # fmt: skip
