@@ -7,14 +7,14 @@ import os
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
-from tpu_studio.wire import owncode
+from tpu_studio.wire import owncode, ownimports
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -197,6 +197,7 @@ class _OwnModel:
     consent: str = ""
     missing: bool = False
     secret_line: int | None = None
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
 
 class _Draft:
@@ -211,6 +212,7 @@ class _Draft:
             self.facts["missing"] = True
         if own.secret_line:
             self.facts["secret_line"] = own.secret_line
+        self.facts |= own.asked
         self.here: Mapping[str, Any] | None = None
         self.bucket_region, self.kept_days = "", 0
         self.picture_s: float | None = None
@@ -269,7 +271,8 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
         source = None
     if source is None:
         return _OwnModel(missing=True)
-    sha256, secret_line = hashlib.sha256(source).hexdigest(), line_of_secret(source.decode("utf-8", "replace"))
+    text = source.decode("utf-8", "replace")
+    sha256, secret_line, asked = hashlib.sha256(source).hexdigest(), line_of_secret(text), ownimports.asked(text)
     place = str(job["where.place"])
     if not services.consents.agreed(sha256, place):
         if secret_line:
@@ -286,9 +289,9 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
             output.say("  To agree to it, add --trust-code.")
             trusted = output.ask("Run it?")
         if not trusted:
-            return _OwnModel(sha256, secret_line=secret_line)
+            return _OwnModel(sha256, secret_line=secret_line, asked=asked)
         services.consents.agree(sha256, str(path), place)
-    return _OwnModel(sha256, sha256, secret_line=secret_line)
+    return _OwnModel(sha256, sha256, secret_line=secret_line, asked=asked)
 
 
 def _inspected(services: Studio, made: Plan, own: _OwnModel, output: Output) -> dict[str, Any]:

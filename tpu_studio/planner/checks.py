@@ -18,12 +18,14 @@ from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
 from tpu_studio.planner.facts import DataFacts
+from tpu_studio.planner.installed import importable
 from tpu_studio.planner.rented import Rented, cents_up
 from tpu_studio.planner.work import Memory
 from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Check
+from tpu_studio.wire.schema import AUTO
 from tpu_studio.wire.stops import MOST_HOURS
 
 FEW = {"images": 100, "digits": 100, "table": 200, "text": 20_000}  # of text: tokens
@@ -108,9 +110,31 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
     if line := model_facts.get("secret_line"):
         title = "Your model file seems to hold a password or an access key"
         yield Check("model-file-secret", "warning", title, None, {"file": str(job["model.file"]), "line": line})
+    yield from _of_imports(job, model_facts)
     if problem := model_facts.get("problem"):
         why = dict(model_facts.get("facts") or {})
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
+
+
+def _of_imports(job: Job, model_facts: Mapping[str, Any]) -> Iterator[Check]:
+    """What the file asks for and the machine that trains does not have, or does not use."""
+    file, framework = str(job["model.file"]), str(job["training.framework"])
+    if line := model_facts.get("backend_line"):
+        yield _own("model-sets-backend", "info", {"file": file, "line": line})
+    if job["where.place"] not in ("cloud", "colab"):
+        return
+    framework = "jax" if framework == AUTO else framework
+    imports = dict(model_facts.get("imports") or {})
+    missing = sorted(set(imports) - importable(framework))
+    if missing:
+        facts = {"file": file, "line": imports[missing[0]], "packages": ", ".join(missing), "count": len(missing)}
+        yield _own("model-imports-missing", "error", facts)
+    elif framework == "jax" and "tensorflow" in imports:
+        yield _own("model-imports-tensorflow", "warning", {"file": file, "line": imports["tensorflow"]})
+
+
+def _own(id: str, level: str, facts: dict[str, Any]) -> Check:
+    return Check(id, level, say_finding(id, facts).title, None, facts)
 
 
 def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_rate: float) -> Iterator[Check]:

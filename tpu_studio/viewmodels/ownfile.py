@@ -6,10 +6,10 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from tpu_studio.domain.visible import numbered
-from tpu_studio.wire import owncode
+from tpu_studio.wire import owncode, ownimports
 from tpu_studio.wire.secrets import line_of_secret
 
 PLACES = ("computer", "practice", "cloud", "colab")
@@ -41,6 +41,11 @@ class OwnFile:
     def secret_line(self) -> int | None:
         """Where it holds what looks like a credential."""
         return line_of_secret(self.text)
+
+    @cached_property
+    def asked(self) -> dict[str, Any]:
+        """What it imports, and whether it names a framework (`wire.ownimports`)."""
+        return ownimports.asked(self.text)
 
 
 def read(path: Path, consents: Consents | None) -> OwnFile:

@@ -174,7 +174,9 @@ class PlanViewModel(Editing, Starting):
         from tpu_studio.planner.outlook import HERE
 
         own = view.own
-        facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line} if own else {}
+        facts: dict[str, Any] = {}
+        if own:
+            facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
         consent = own.sha256 if own and str(view.job["where.place"]) in own.agreed else ""
         try:
             known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent, "own": self._taught}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job, with_finding
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain.sentences import say_check
@@ -11,6 +13,7 @@ from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.job import Job, set_values
+from tpu_studio.wire.ownimports import asked
 from tpu_studio.wire.plan import Check, Plan
 
 
@@ -125,6 +128,41 @@ def test_an_own_model_waits_for_consent_and_a_missing_file_is_refused():
     assert "line 3" in say_check(told.id, "", told.facts).title
 
 
+MODEL = """\
+import math
+import keras, jax.numpy as jnp
+from PIL import Image
+{first}
+
+def build_model(job):
+    {inside}
+    return keras.Sequential([keras.layers.Dense(job.outputs)])
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "inside", "place", "found"),
+    [
+        ("import tensorflow as tf", "pass", "cloud", {"model-imports-tensorflow": ("warning", 4)}),
+        ("import tensorflow as tf", "pass", "colab", {"model-imports-tensorflow": ("warning", 4)}),
+        ("import tensorflow as tf", "pass", "computer", {}),
+        ("", "from keras_hub.models import Backbone", "cloud", {"model-imports-missing": ("error", 7)}),
+        ("try: import sklearn\nexcept ImportError: sklearn = None", "pass", "cloud", {}),
+        ("import os", 'os.environ["KERAS_BACKEND"] = "torch"', "computer", {"model-sets-backend": ("info", 7)}),
+        ("", "pass", "cloud", {}),
+    ],
+)
+def test_what_an_own_model_imports_is_told_before_anything_is_rented(first, inside, place, found):
+    own = job(None, "images", model={"file": "model.py"}, where={"place": place})
+    facts = {"sha256": "aa", **asked(MODEL.format(first=first, inside=inside))}
+    checks = {
+        one.id: (one.level, one.facts["line"])
+        for one in planned(own, HANDS, model_facts=facts, consent="aa").checks
+        if one.id.startswith(("model-imports", "model-sets"))
+    }
+    assert checks == found
+
+
 def test_the_public_form_has_exactly_the_promised_keys():
     public = plan_to_public_json(planned(job("small-cnn", "digits"), DIGITS))
     assert set(public) == {
@@ -136,6 +174,7 @@ def test_the_public_form_has_exactly_the_promised_keys():
         "examples_per_s",
         "time_s",
         "cost_usd",
+        "estimate",
         "price",
         "checks",
         "alternatives",

@@ -18,6 +18,23 @@ CHECKS: dict[str, Entry] = {
         "The file travels as it is: into the result, which you may share, and to the place where it trains.",
         "Take it out: to build a model needs none. If others have the file already, have a new key made.",
     ),
+    "model-sets-backend": lambda f: Sentence(
+        f"{f.file(default='Your model file')} names KERAS_BACKEND{_line(f)}, which changes nothing here",
+        "The framework of the plan is chosen before the file is read.",
+        "Set the framework in the plan (`training.framework`), and take the line out.",
+    ),
+    "model-imports-missing": lambda f: Sentence(
+        f"{f.file(default='Your model file')} imports {f.text('packages', 'a package')}{_line(f)}, which the machine "
+        "with the TPU does not install",
+        "The run would end there before its first step, with the machine charged. Nothing was rented.",
+        "Build the model with Keras and JAX alone, or import it inside try … except ImportError where it is not needed.",
+    ),
+    "model-imports-tensorflow": lambda f: Sentence(
+        f"{f.file(default='Your model file')} imports TensorFlow{_line(f)}, and the TPU is driven by JAX",
+        "TensorFlow is installed there for the processor only, to save the model: its operations cannot be part of what "
+        "the chip computes, and a model that uses them ends the run.",
+        "Use keras.ops instead, and take the import out.",
+    ),
 }
 
 
