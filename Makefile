@@ -6,6 +6,7 @@
 #   make help    this list
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
 #   make quick   within a minute: the checks, and the tests nearest to what has changed; no engine
+#   make compiled  the tests that ask the TPU compiler, which it installs: Google's terms of libtpu are accepted by it
 #   make bench   the figures of the README, measured on this machine
 #   make chaos   faults × phases of a run on the practice cloud: nothing left, nothing twice, the bill right
 #                (ARGS="--sample 20 --seed 1", ARGS=--real for training in earnest, ARGS=--all for both); what failed
@@ -27,7 +28,7 @@ TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 3
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
-.PHONY: env help engine demo app practice test quick lint pytest bench golden chaos doubts fuzz pictures package clean
+.PHONY: env help engine demo app practice test quick lint pytest compiled bench golden chaos doubts fuzz pictures package clean
 
 env: .venv/.made
 
@@ -68,6 +69,11 @@ lint: env
 
 pytest: env engine
 	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+
+# 1.4 GB beside the engine, once; elsewhere these tests are skipped by name.
+compiled: env engine
+	$(BIN)/tpu-studio engine --install --with tpu-compiler --accept-licence
+	$(BIN)/pytest -q -m compiler $(ARGS)
 
 bench: env engine
 	$(BIN)/python benchmarks/run.py $(ARGS)

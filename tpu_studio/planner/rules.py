@@ -120,7 +120,7 @@ EVALUATION_SHARE = 0.1  # of the time, at most, goes into checks on unseen data
 EVALUATIONS_AT_LEAST = 5  # in a run, so that the curve has a shape
 CHECKPOINT_SECONDS = 45.0  # between two copies, once the speed is known
 ON_PROCESSORS = ("computer", "practice")  # where steps are computed by a processor; a practice TPU is a process here
-CHIP_STEPS_PER_CALL = {"cnn": 32}  # a step takes milliseconds there, and Python one between two calls
+CHIP_STEPS_PER_CALL = {"cnn": 32, "file": 32}  # a step takes milliseconds there, and Python one between two calls
 CALL_BYTES = 64 << 20  # of pictures that are handed over at once
 CALLS_AT_LEAST = 20  # calls of the device in a run, so that progress can be seen and a stop is heard soon
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpu_studio.wire import models
 from tpu_studio.wire.plan import Plan
 
 CLASSIFICATION, REGRESSION, LANGUAGE = "classification", "regression", "language-model"
+GPT2_WIDTH = 768  # of the smallest GPT-2
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,8 @@ class Recipe:
         weight_decay: Decoupled (Loshchilov and Hutter 2019): multiplied by the learning rate of the step.
         clip_norm: Largest global norm of the gradient; 0 leaves it alone.
         accumulate: Parts into which a step's examples are cut; their gradients are summed before the update.
-        beta2: 0.99 for language models, whose gradients change faster than 0.999 remembers (as in nanoGPT); else 0.999.
+        beta2: 0.99 for small language models, whose gradients change faster than 0.999 remembers (nanoGPT's for
+            characters); 0.95 from GPT-2's width on (Brown et al. 2020, appendix B; nanoGPT's GPT-2); else 0.999.
     """
 
     task: str
@@ -51,8 +54,16 @@ def from_plan(plan: Plan) -> Recipe:
         clip_norm=_number(job["training.clip_norm"]),
         label_smoothing=_number(job["training.label_smoothing"]) if plan.task != REGRESSION else 0.0,
         accumulate=int(job["training.accumulate"]),
-        beta2=0.99 if plan.task == LANGUAGE else 0.999,
+        beta2=_beta2(plan),
     )
+
+
+def _beta2(plan: Plan) -> float:
+    if plan.task != LANGUAGE:
+        return 0.999
+    if plan.job.model not in models.BY_NAME:
+        return 0.99
+    return 0.95 if int(models.options(plan.job.model, plan.job.options).get("width", 0)) >= GPT2_WIDTH else 0.99
 
 
 def falls_under_decay(path: str, shape: Sequence[int]) -> bool:

@@ -75,6 +75,12 @@ def test_a_tpu_computes_in_bfloat16_and_no_reason_speaks_of_a_processor(job: Job
     assert planned(set_values(job, {"where.place": "computer"}), look).job["training.precision"] == "float32"
 
 
+def test_a_model_of_ones_own_is_handed_bundles_of_steps_on_a_tpu_and_single_ones_here():
+    own = job(None, "digits", model={"file": "model.py"}, training={"steps": 5_000})
+    there = planned(set_values(own, {"where.place": "cloud"}), DIGITS).job["training.steps_per_call"]
+    assert (there, planned(own, DIGITS).job["training.steps_per_call"]) == (32, 1)
+
+
 def test_pictures_are_handed_over_to_a_tpu_in_bundles_that_stay_small():
     def per_call(size: int) -> int:
         large = {"image_size": size}
