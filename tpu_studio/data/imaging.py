@@ -93,7 +93,8 @@ def probe(data: str | bytes) -> Header:
     if quick is not None and quick.width * quick.height <= MOST_PIXELS:
         return Header(quick.width, quick.height, quick.mode, quick.format, False)
     with open_image(data) as image:
-        return Header(image.width, image.height, image.mode, image.format or "", _orientation(image) != 1)
+        noted = image.format != "PNG" or "exif" in image.info  # else Pillow unpacks a PNG to look behind its pixels
+        return Header(image.width, image.height, image.mode, image.format or "", noted and _orientation(image) != 1)
 
 
 def decode(data: str | bytes, side: int, channels: int) -> Bytes:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile, PngImagePlugin
 
 from tests.fakes.fuzz.data import claims_size
 from tpu_studio.data import imagecost, images, imaging
 from tpu_studio.data.imagecost import MOST_BYTES, Budget, decoder_bytes, loaded_bytes
-from tpu_studio.data.imaging import BrokenImage, decode, open_image
+from tpu_studio.data.imaging import BrokenImage, decode, open_image, probe
 from tpu_studio.data.look import look
 
 
@@ -113,3 +113,18 @@ def test_a_look_decodes_no_picture_that_takes_a_second(
 
 def test_the_limits_leave_room_for_the_program_itself() -> None:
     assert imagecost.MOST_PIXELS * 4 == MOST_BYTES <= 320_000_000
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "I;16", "LA", "P"])
+def test_a_header_is_read_without_the_pixels(monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
+    """Pillow unpacks a PNG that notes nothing of the camera, to look for it behind the pixels: a look took 20 s."""
+    data = stored(noise(mode), "PNG")
+
+    def unpacked(*_: object) -> None:
+        raise AssertionError("the pixels were unpacked")
+
+    monkeypatch.setattr(Image.Image, "load", unpacked)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", unpacked)
+    monkeypatch.setattr(PngImagePlugin.PngImageFile, "load", unpacked, raising=False)
+    header = probe(data)
+    assert (header.width, header.height, header.turned) == (130, 90, False)
