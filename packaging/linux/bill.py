@@ -60,8 +60,10 @@ def parts(report: Mapping[str, Any], app: Path) -> list[Part]:
 
 
 def libraries(internal: Path) -> list[Part]:
-    """Shared libraries beside the packages: they came from the machine that built, under Debian's copyright files."""
-    files = sorted(path for path in internal.glob("*.so*") if path.is_file() and not path.is_symlink())
+    """Shared libraries beside the packages: they came from the machine that built, under Debian's copyright files.
+    Those that are a package's own module are not among them."""
+    found = (path for path in internal.glob("*.so*") if path.is_file() and not path.is_symlink())
+    files = sorted(path for path in found if not re.search(r"\.(cpython-|abi3)", path.name))
     return [Part("library", path.name, "", "", _sha256(path)) for path in files]
 
 

@@ -92,6 +92,7 @@ def test_the_bill_names_what_is_shipped_and_not_what_it_was_built_with(bill: Mod
     app = locked("constraints/app.txt")
     (tmp_path / "_internal").mkdir()
     (tmp_path / "_internal" / "libpython3.11.so.1.0").write_bytes(b"python")
+    (tmp_path / "_internal" / "_cffi_backend.cpython-311-x86_64-linux-gnu.so").write_bytes(b"of the package cffi")
     found = bill.parts(report(
         ("google_auth", app["google-auth"], "cryptography>=38"), ("cryptography", app["cryptography"], ""),
         ("pyinstaller", "6.22.3", "")), tmp_path)  # fmt: skip
