@@ -31,6 +31,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from chaos_judge import Verdict
 from doubts_met import watch_doubts
+from google.auth.exceptions import RefreshError
+from google.auth.transport.requests import Request
 from google.oauth2.credentials import Credentials
 
 from tests.fakes.consent import Person
@@ -177,6 +179,7 @@ def signin(practice: Practice, verdict: Verdict, cell: Cell) -> None:
     home.mkdir(parents=True)
     accounts = Accounts(home, ends, lambda: PrivateFile(home / "secrets.json"))
     told = []
+    elsewhere = _another_computer(Path(cell.folder) / "elsewhere", ends)
     for turn in range(2):
         person = Person()
         try:
@@ -193,7 +196,32 @@ def signin(practice: Practice, verdict: Verdict, cell: Cell) -> None:
         if turn == 0:
             for text in cell.then:
                 practice.cloud.faults.arm_text(text)
+    if elsewhere is not None and "scope-unticked" in cell.then:
+        verdict.check("end", _lives(elsewhere), "a sign-in that failed here ended that of another computer")
+    for one in accounts.all():
+        accounts.remove(one.id)
     verdict.facts["reason"] = ", ".join(told)
+
+
+def _another_computer(home: Path, ends: Endpoints) -> Accounts | None:
+    """Where the same person is signed in by the same client; None: nobody can sign in."""
+    home.mkdir(parents=True)
+    accounts, person = Accounts(home, ends, lambda: PrivateFile(home / "secrets.json")), Person()
+    try:
+        accounts.sign_in(CLIENT, person.open, cancelled=partial(_is_blocked, person))
+    except StudioError:
+        return None
+    finally:
+        person.leave()
+    return accounts
+
+
+def _lives(accounts: Accounts) -> bool:
+    try:
+        accounts.credentials().refresh(Request(plain_session()))
+    except RefreshError:
+        return False
+    return True
 
 
 def _is_blocked(person: Person) -> bool:

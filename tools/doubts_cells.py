@@ -135,7 +135,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "quota-project-none": ({"kind": ACCOUNT},),
     "api-made-project": ({"kind": NEW},),
     "service-lag": ({"kind": ACCOUNT}, {"kind": NEW}),
-    "revoke-whole-grant": ({"kind": SIGNIN, "faults": (("submit", "scope-unticked"),)},),
+    "revoke-whole-grant": ({"kind": SIGNIN, "faults": (("queued", "scope-unticked"),)},),
     "date-header": ({}, {"kind": ACCOUNT}),
 }
 

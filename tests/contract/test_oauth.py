@@ -28,7 +28,7 @@ from tpu_studio.cloud.signin.secrets import Session
 from tpu_studio.domain.sentences import say
 from tpu_studio.domain.sentences.signin import BLOCKED
 from tpu_studio.practice.main import Practice
-from tpu_studio.wire.errors import SignedOut
+from tpu_studio.wire.errors import NotReady, SignedOut
 
 CLOUD = "https://www.googleapis.com/auth/cloud-platform"
 EMAIL = "https://www.googleapis.com/auth/userinfo.email"
@@ -315,7 +315,9 @@ def test_only_loopback_addresses_are_sent_a_code(call: Call, target: str):
 def test_other_web_pages_cannot_press_the_button(call: Call):
     fields = parse.urlencode({"ticket": "x", "action": "allow"}).encode()
 
-    foreign = call("POST", "/o/oauth2/v2/auth/consent", fields, token="", headers={**FORM, "Origin": "http://evil.example"})
+    foreign = call(
+        "POST", "/o/oauth2/v2/auth/consent", fields, token="", headers={**FORM, "Origin": "http://evil.example"}
+    )
     guessed = call("POST", "/o/oauth2/v2/auth/consent", fields, token="", headers=FORM)
 
     assert foreign.status == 403
@@ -408,13 +410,52 @@ def test_the_app_tells_an_unticked_box_from_a_person_who_cancelled(practice: Pra
 
     assert unticked.value.id == "scope-missing"
     assert (cancelled.value.id, cancelled.value.facts["error"]) == ("sign-in-declined", "access_denied")
-    assert practice.cloud.db.list("refresh") == []  # what the first one got was withdrawn
+    ((_, granted),) = practice.cloud.db.list("refresh")  # what the first one got stays at Google, and is used by nobody
+    assert CLOUD not in granted["scopes"]
+
+
+class Locked(Session):
+    """A keyring that takes nothing."""
+
+    def put(self, name: str, secret: str) -> None:
+        raise NotReady("secret-not-kept", where="keyring")
+
+
+@pytest.mark.parametrize("fails", ["unticked", "keyring"])
+def test_a_sign_in_that_fails_on_one_computer_leaves_that_of_another_and_signing_out_ends_it(
+    practice: Practice, tmp_path: Path, fails: str
+):
+    """The other one drives a rented run by the same grant, which Google ends as a whole."""
+    ends = Endpoints.at(practice.url)
+
+    def signs_in(at: Accounts, person: Person) -> None:
+        try:
+            at.sign_in(OURS, person.open)
+        finally:
+            person.leave()
+
+    here, there = Accounts(tmp_path / "a", ends, Session), Accounts(tmp_path / "b", ends, Session)
+    signs_in(here, Person())
+    driving = here.credentials()
+    if fails == "unticked":
+        with pytest.raises(SignedOut, match="scope-missing"):
+            signs_in(there, Person(untick=(CLOUD,)))
+    else:
+        with pytest.raises(NotReady, match="secret-not-kept"):
+            signs_in(Accounts(tmp_path / "c", ends, Locked), Person())
+    refresh(driving)
+    assert caller(practice)("GET", "/v1/projects", token=driving.token).status == 200
+
+    signs_in(there, Person())
+    refresh(driving)
+    active = there.active()
+    assert active is not None and there.remove(active.id)
+    with pytest.raises(RefreshError):
+        refresh(driving)
 
 
 @pytest.mark.parametrize("code", sorted(BLOCKED))
-def test_a_page_of_google_s_that_blocks_the_sign_in_never_comes_back_and_shows_its_code(
-    practice: Practice, code: str
-):
+def test_a_page_of_google_s_that_blocks_the_sign_in_never_comes_back_and_shows_its_code(practice: Practice, code: str):
     practice.cloud.faults.arm("signin-blocked", code=code)
     person = Person()
     with pytest.raises(SignedOut) as told:

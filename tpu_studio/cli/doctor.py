@@ -92,6 +92,8 @@ def _sign_out(arguments: Arguments, output: Output, side: Side) -> None:
         raise BadInput("signing-out-under-a-run", runs=going_on)
     revoked = side.signing.remove(active.id)
     output.say(f"{active.email or 'The account'} is signed out here. {going_on}".rstrip())
+    if revoked:
+        output.say("Google ended the sign-in by the same client on every other computer, too.")
     if not revoked and active.kind == "oauth":
         output.say(str(say(SignedOut("not-revoked", account=active.email))))
 

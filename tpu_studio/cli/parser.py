@@ -234,7 +234,10 @@ def parser() -> argparse.ArgumentParser:
     who.add_argument(
         "--sign-in", nargs="?", const="", metavar="FILE", help="sign in in the browser; FILE: your own OAuth client"
     )
-    who.add_argument("--sign-out", action="store_true", help="forget the account in use, and tell Google so")
+    who.add_argument(
+        "--sign-out", action="store_true",
+        help="forget the account in use, and tell Google so, which ends its sign-in on your other computers, too",
+    )  # fmt: skip
     doctor.add_argument(
         "--yes", action="store_true",
         help="with --fix all: make the project, turn billing on; with --sign-out: also while a run is on a rented TPU",

@@ -1,7 +1,8 @@
 """The accounts this program knows: how each signs in, which is in use, and their credentials. Secrets lie elsewhere.
 
 ``accounts.json`` in the home folder: kind, address, client id, path of a key file; never a token. Removing an account
-revokes what was granted to us; credentials that gcloud or a key file own are only forgotten here.
+revokes what was granted to us, on every computer; nothing else does. Credentials that gcloud or a key file own are
+only forgotten here.
 """
 
 from __future__ import annotations
@@ -115,30 +116,19 @@ class Accounts:
     ) -> Account:
         """Sign in in the browser, keep the refresh token, and make the account the active one.
 
-        What could not be kept is taken back at Google, and so is the token of an earlier sign-in by another project's
-        client. By the same client the earlier one is only forgotten: Google would end the new one with it.
+        What cannot be kept, and the token of an earlier sign-in, are only forgotten: Google would end every sign-in of
+        that address to the clients of that project with them, on other computers too (`browser.revoke`).
 
         Raises: see `browser.sign_in`; NotReady ``secret-not-kept``.
         """
-        granted = browser.sign_in(
-            client, self._endpoints, open_browser, cancelled=cancelled, hint=hint, told=told,
-            keeps=lambda email: bool(self._earlier(f"oauth:{email or client.id}", client)),
-        )  # fmt: skip
+        granted = browser.sign_in(client, self._endpoints, open_browser, cancelled=cancelled, hint=hint, told=told)
         now = self._now()
         account = Account(
             f"oauth:{granted.email or client.id}", "oauth", granted.email, client.id,
             since=now, until=now + granted.lives_s if granted.lives_s else 0.0,
         )  # fmt: skip
         before = next((one for one in self.all() if one.id == account.id), None)
-        earlier, same = self.secrets.get(f"refresh:{account.id}"), self._earlier(account.id, client)
-        try:
-            self._keep(account, client, granted.refresh_token, earlier)
-        except NotReady:
-            if not same:
-                browser.revoke_quietly(self._endpoints, granted.refresh_token)
-            raise
-        if before is not None and earlier and not same:
-            browser.revoke_quietly(self._endpoints, earlier)
+        self._keep(account, client, granted.refresh_token, self.secrets.get(f"refresh:{account.id}"))
         return account if before is None or before.project == "" else replace(account, project=before.project)
 
     def add_gcloud(self, path: Path | None = None) -> Account:
@@ -158,8 +148,8 @@ class Accounts:
         return self._add(account)
 
     def remove(self, id: str) -> bool:
-        """Forget the account; True when what was granted is revoked at Google too (False: Google was not reached, or
-        the credentials are not ours to revoke)."""
+        """Forget the account; True when what was granted is revoked at Google too, which ends the sign-in by its client
+        on every other computer (False: Google was not reached, or the credentials are not ours to revoke)."""
         with self._lock:
             accounts, active = self._read()
             gone = next((one for one in accounts if one.id == id), None)
@@ -262,13 +252,6 @@ class Accounts:
         return credentials
 
     # ------------------------------------------------------------------------------------------------------- private
-
-    def _earlier(self, id: str, client: browser.Client) -> str:
-        """The token that account has, where Google would end it together with one that is granted to *client* now."""
-        before = next((one for one in self.all() if one.id == id), None)
-        if before is None or not browser.same_grant(before.client_id, client.id):
-            return ""
-        return self.secrets.get(f"refresh:{id}") or ""
 
     def _keep(self, account: Account, client: browser.Client, token: str, earlier: str | None) -> None:
         """Raises NotReady ``secret-not-kept``: all is as it was."""

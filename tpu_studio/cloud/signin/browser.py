@@ -19,7 +19,6 @@ import hashlib
 import hmac
 import html
 import json
-import logging
 import secrets
 import threading
 import time
@@ -33,14 +32,13 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import TIMEOUT, once, plain_session
 from tpu_studio.domain.loopback import LoopbackHandler, LoopbackServer
 from tpu_studio.domain.sentences.signin import BLOCKED
-from tpu_studio.wire.errors import SignedOut, StudioError
+from tpu_studio.wire.errors import SignedOut
 
 SCOPES = (
     "openid",
     "https://www.googleapis.com/auth/userinfo.email",
     "https://www.googleapis.com/auth/cloud-platform",
 )
-_log = logging.getLogger(__name__)
 NEEDED = "https://www.googleapis.com/auth/cloud-platform"
 WAIT_S = 300.0
 _SILENT_S = 30.0
@@ -91,7 +89,6 @@ def sign_in(
     hint: str = "",
     wait_s: float = WAIT_S,
     told: Callable[[str, bool], None] | None = None,
-    keeps: Callable[[str], bool] = lambda email: False,
 ) -> Granted:
     """Open the browser, wait for the answer, exchange it.
 
@@ -101,8 +98,6 @@ def sign_in(
         hint: The account to offer first.
         told: Hears the address, and whether a browser opened it. Whoever listens can have it opened by hand, so it is
             waited for all the same.
-        keeps: Whether an earlier sign-in of that address lives by the same client: what is granted now is not taken
-            back then, for Google would end the earlier one with it (`revoke`).
 
     Raises:
         SignedOut: ``sign-in-cancelled``, ``sign-in-timeout``, ``sign-in-declined``, ``sign-in-blocked`` and
@@ -146,8 +141,6 @@ def sign_in(
         )
     scopes = tuple(str(reply.get("scope", "")).split())
     if NEEDED not in scopes:
-        if not keeps(email_of(endpoints, str(reply["access_token"]))):
-            revoke_quietly(endpoints, str(reply.get("refresh_token") or reply["access_token"]))
         raise SignedOut("scope-missing", granted=list(scopes))
     if not reply.get("refresh_token"):
         raise SignedOut("sign-in-refused", error="no refresh token")
@@ -181,7 +174,8 @@ def revoke(endpoints: Endpoints, token: str) -> None:
 
     Google answers 200, or 400 with an error code; ``invalid_token`` is one that was not valid before ("Revoking a
     token", OAuth 2.0 for desktop apps). It is the whole grant that ends, of an address to the clients of a project:
-    every other refresh token of theirs, too (doubt ``revoke-whole-grant``).
+    every other refresh token of theirs, too, on whatever computer (doubt ``revoke-whole-grant``). So it is for a person
+    who signs out, never for a sign-in that failed: another computer may drive a rented run by that grant.
 
     Raises:
         CloudUnclear, SignedOut …: any other answer, or none: it may be valid still.
@@ -193,12 +187,6 @@ def revoke(endpoints: Endpoints, token: str) -> None:
             raise errors.of_reply(reply.status_code, reply.content)
 
     once(ask)
-
-
-def same_grant(one: str, other: str) -> bool:
-    """Whether two clients are of one project (the number before the dash), so that Google ends what was granted to them
-    together."""
-    return one.partition("-")[0] == other.partition("-")[0]
 
 
 def _what_instead(text: str) -> str:
@@ -219,14 +207,6 @@ def _what_instead(text: str) -> str:
 def _challenge(verifier: str) -> str:
     """S256 (RFC 7636, 4.2)."""
     return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
-
-
-def revoke_quietly(endpoints: Endpoints, token: str) -> None:
-    """`revoke` of a token that nobody keeps: where Google takes no notice, it is lost all the same."""
-    try:
-        revoke(endpoints, token)
-    except StudioError as error:
-        _log.info("a token that is not kept could not be revoked: %s", error.id)
 
 
 def _oauth_error(reply: Any) -> str:
@@ -337,7 +317,6 @@ class _Waiting:
             request.send_header(name, value)
         request.end_headers()
         request.wfile.write(page)
-
 
     def _leads_on(self, request: LoopbackHandler, path: str) -> bool:
         """Answer the request for the page that leads to Google. To whoever is not known as this person, once only: who

@@ -97,7 +97,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "scope-missing": Sentence(
         "One of the rights was not ticked while signing in",
-        "Without it TPUs can neither be rented nor deleted. Nothing was charged.",
+        "Without it TPUs can neither be rented nor deleted. Nothing was charged. What was ticked stays granted at Google, "
+        "and is not used: myaccount.google.com/permissions takes it back, with the sign-in of your other computers.",
         "Sign in again and leave all boxes ticked.",
     ),
     "two-step-needed": Sentence(

@@ -112,7 +112,8 @@ ERRORS: dict[str, Entry] = {
     "secret-not-kept": lambda f: Sentence(
         "The sign-in could not be kept",
         f"{'The keyring of this computer' if f.text('where') == 'keyring' else f.text('where', 'Its file')} did not take it. "
-        f"You are not signed in. {_NOTHING}",
+        f"You are not signed in here. {_NOTHING} What you granted stays granted at Google, and is not used: "
+        "myaccount.google.com/permissions takes it back, with the sign-in of your other computers.",
         "Unlock the keyring, or make the folder writable, and sign in again.",
     ),
 }

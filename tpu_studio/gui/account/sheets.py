@@ -28,7 +28,8 @@ def ask_sign_out(over: QWidget, model: AccountViewModel, person: Person) -> Shee
     sheet.facts(
         [
             *([going_on] if going_on else []),
-            "What you granted to TPU Studio is taken back at Google."
+            "What you granted to TPU Studio is taken back at Google. That signs you out on every other computer, too, "
+            "where you signed in by the same client: runs are not watched from there any more."
             if ours
             else "The credentials themselves stay where they are; they are not ours.",
             *([] if going_on else ["Runs that go on are not stopped: they end at their limits."]),
