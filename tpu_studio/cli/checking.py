@@ -71,6 +71,7 @@ def _not_rented(found: Check) -> Check:
 
 
 def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
+    from tpu_studio.planner.public import bounds
     from tpu_studio.viewmodels.plancheck import own_words
 
     compiled = answer.get("compiled") or {}
@@ -88,7 +89,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
             for one in made.checks
         ],
         "largest_batch": largest,
-        "estimate": {"floor_s": made.basis.get("floor_s"), "mfu": made.basis.get("mfu")},
+        **bounds(made),
         "programs": compiled.get("programs") or {},
         "compile_s": compiled.get("seconds"),
         "flops": compiled.get("flops"),

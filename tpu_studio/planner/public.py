@@ -11,7 +11,6 @@ from tpu_studio.wire.plan import Plan, Range
 def plan_to_public_json(plan: Plan) -> dict[str, Any]:
     """Ranges are ``{"low","expected","high"}``; nothing costs anything on this computer unless a price is pretended.
 
-    ``estimate`` has what one step takes at least and the bound on model FLOP utilisation, null on a processor.
     ``worst_case_usd`` only where something is rented; null: no price is known, or nothing ends a machine that hangs.
     ``extras`` neither: what it costs besides the chips, part by part (``wire.extras``), at most; ``cost_usd`` is the
     chips'.
@@ -26,7 +25,6 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
         "examples_per_s": _range(plan.examples_per_s),
         "time_s": _range(plan.time_s),
         "cost_usd": _range(plan.cost_usd),
-        "estimate": {"floor_s": plan.basis.get("floor_s"), "mfu": plan.basis.get("mfu")},
         "price": dict(plan.price) if plan.price else _no_price(plan),
         "checks": [
             {"id": check.id, "level": check.level, "title": check.title, "fix": dict(check.fix) if check.fix else None}
@@ -34,10 +32,17 @@ def plan_to_public_json(plan: Plan) -> dict[str, Any]:
         ],
         "alternatives": [dict(one) for one in plan.alternatives],
         "verdict": dict(plan.verdict),
+        **bounds(plan),
         **_from_own_runs(plan),
         **({"extras": dict(plan.extras)} if plan.extras else {}),
         **({"worst_case_usd": worst.usd} if (worst := worst_case(plan)) else {}),
     }
+
+
+def bounds(plan: Plan) -> dict[str, Any]:
+    """``estimate``, only for a TPU: what one step takes at least, and the model FLOP utilisation."""
+    basis = plan.basis
+    return {"estimate": {name: basis[name] for name in ("floor_s", "mfu")}} if "floor_s" in basis else {}
 
 
 def _range(value: Range | None) -> dict[str, float] | None:

@@ -174,7 +174,6 @@ def test_the_public_form_has_exactly_the_promised_keys():
         "examples_per_s",
         "time_s",
         "cost_usd",
-        "estimate",
         "price",
         "checks",
         "alternatives",
