@@ -20,7 +20,7 @@ SUMS = "SHA256SUMS"
 SHIPPED = (
     ("Inter", "fonts/Inter-LICENSE.txt", "OFL-1.1"),
     ("JetBrains Mono", "fonts/JetBrainsMono-LICENSE.txt", "OFL-1.1"),
-    ("Lucide", "icons/LICENSE.txt", "ISC"),
+    ("Lucide", "icons/LICENSE.txt", "ISC AND MIT"),  # some drawings are Feather's
 )
 
 

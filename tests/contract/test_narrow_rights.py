@@ -118,7 +118,7 @@ def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_nar
     for id, fix in (("runner", "narrow-runner"), ("outside-stop", "narrow-stops")):
         offered = row(results, id)
         assert (offered.state, offered.fix, offered.facts["wide"]) == ("optional", fix, True)
-        assert "more than it needs" in words(offered)
+        assert "more than it needs" in words(offered) and "need “--condition=None”" in words(offered)
     assert "gcloud iam roles create" not in doctor.request_text(choices, [])
     assert deletes(practice, practice.cloud.settings.runner, "database")
     for fix in ("narrow-runner", "narrow-stops"):
@@ -244,5 +244,8 @@ def test_the_letter_asks_for_the_narrow_grants(practice: Practice) -> None:
     told = [line for line in lines if "--condition=expression=" in line]
     assert len([line for line in told if OWN_MACHINES["expression"] in line]) == 2
     assert len([line for line in told if own_words(choices.bucket)["expression"] in line]) == 1 == len(told) - 2
+    letter = "\n".join(lines)
+    assert letter.count("It may delete any TPU of the project, not only mine") == 2 and "nothing else" not in letter
+    assert "--condition=None is given: scripts that do so in this project need it" in letter
     created = [line for line in lines if line.startswith("gcloud iam roles create tpuStudioRunner")]
     assert len(created) == 1 and "cloudtasks" not in created[0] and "instances.delete" not in created[0]

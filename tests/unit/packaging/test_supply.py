@@ -102,7 +102,11 @@ def test_the_bill_names_what_is_shipped_and_not_what_it_was_built_with(bill: Mod
     assert packages["cryptography"].licence == "Apache-2.0 OR BSD-3-Clause"
     (library,) = [one for one in found if one.kind == "library"]
     assert (library.name, library.sha256) == ("libpython3.11.so.1.0", hashlib.sha256(b"python").hexdigest())
-    assert {"python", "Inter", "Lucide"} <= {one.name for one in found}
+    licences = {one.name: one.licence for one in found}
+    assert {"python", "Inter"} <= licences.keys() and licences["Lucide"] == "ISC AND MIT"
+    copyrights = (ROOT / "packaging" / "linux" / "copyright").read_text()
+    assert "Cole Bemis" in (ROOT / "resources" / "icons" / "LICENSE.txt").read_text()
+    assert "Cole Bemis\nLicense: ISC and Expat\n" in copyrights and "\nLicense: Expat\n" in copyrights
 
 
 def test_what_no_lock_names_stops_the_bill(bill: ModuleType, tmp_path: Path) -> None:

@@ -12,6 +12,16 @@ from tpu_studio.domain.grants import OWN_MACHINES, own_words
 from tpu_studio.domain.regions import nearest, with_cloud_tasks
 from tpu_studio.workflow.account.ports import Choices
 
+_WIDE = (
+    "It may delete any TPU of the project, not only mine: TPUs have nothing that a condition could name. Of virtual "
+    "machines of Compute Engine it may delete only those whose names begin with ts-."
+)
+_CONDITIONS = (
+    "Some of these grants hold under a condition. Once a project or bucket has one, gcloud asks everybody who grants a "
+    "role there (add-iam-policy-binding) which condition is meant, and fails in scripts, unless --condition=None is "
+    "given: scripts that do so in this project need it."
+)
+
 
 def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence[str], queue: str = "") -> str:
     """A letter.
@@ -35,17 +45,19 @@ def request(choices: Choices, me: str, missing: Sequence[str], lacking: Sequence
     if "runner" in lacking:
         parts += [
             "The machines need a service account of their own, which may delete them when they are done, move their "
-            "own deadlines and write to the bucket, and nothing else. If I may not make it, please run",
+            f"own deadlines and write to the bucket. {_WIDE} If I may not make it, please run",
             "\n".join(_runner(choices, person)),
         ]
     if "outside-stop" in lacking:
         parts += [
             "So that no machine runs on when it hangs and my computer is off, Google is told beforehand to delete it "
-            "at a deadline (Cloud Tasks). That deletion needs a second service account, which may delete machines and "
-            "nothing else: if the first one loses its rights, the second still ends the bill. If I may not make it, or "
-            "the queue in which these stops stand, please run",
+            "at a deadline (Cloud Tasks). That deletion needs a second service account, which may look at machines and "
+            f"delete them: if the first one loses its rights, the second still ends the bill. {_WIDE} If I may not "
+            "make it, or the queue in which these stops stand, please run",
             "\n".join([*_stopper(choices, person, "runner" not in lacking), *_queue(choices, queue)]),
         ]
+    if {"runner", "outside-stop"} & set(lacking):
+        parts.append(_CONDITIONS)
     return "\n\n".join([*parts, "Thank you."])
 
 

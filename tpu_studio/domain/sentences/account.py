@@ -101,6 +101,11 @@ def _slices(f: Facts) -> str:
     return f", for TPUs of {f.text('sizes')}{small}"
 
 
+CONDITIONS = (
+    "It makes grants with conditions: from then on scripts that grant roles in this project by gcloud need "
+    "“--condition=None”, or fail."
+)
+
 _PASS: dict[str, Entry] = {
     "signed-in": lambda f: Sentence("", f.text("email", "Google knows who you are"), ""),
     "project": lambda f: Sentence("", _joined(f.text("name"), f.text("project")) or "One is chosen.", ""),
@@ -122,7 +127,8 @@ _PASS: dict[str, Entry] = {
     ),
     "runner": lambda f: Sentence(
         "",
-        "It may delete TPUs and machines of TPU Studio, move their stops and write to the bucket, and nothing else.",
+        "It may delete TPUs (Google knows no way to say which), virtual machines of TPU Studio, move their stops and write to "
+        "the bucket, and nothing else.",
         "",
     ),
     "outside-stop": lambda f: Sentence(
@@ -171,7 +177,7 @@ _FAIL: dict[str, Entry] = {
         f"Missing for it: {_some(f.raw('missing'))}."
         if f.raw("missing")
         else "The TPU's machine needs an account of its own, to delete itself when it is done.",
-        "We make one that can do that, move its stops, write to the bucket, and nothing else. It costs nothing.",
+        f"We make one that can do that, move its stops, write to the bucket, and nothing else. It costs nothing. {CONDITIONS}",
     ),
     "outside-stop": lambda f: Sentence(
         "",
@@ -211,13 +217,13 @@ _OPTIONAL: dict[str, Entry] = {
         "An earlier version let it delete every machine of the project at Compute Engine and every task of every queue, and "
         "write anything into the bucket: so may the code of a model that runs as it.",
         "Narrow it: that costs nothing, and runs that go on keep what they need. Best while none goes on: Google "
-        "needs some minutes.",
+        f"needs some minutes. {CONDITIONS}",
     ),
     "outside-stop": lambda f: Sentence(
         "The outside stop may do more than it needs",
         "An earlier version let its account delete every machine of the project at Compute Engine, not only those of TPU "
         "Studio.",
-        "Narrow it: that costs nothing, and stops that stand go on to work.",
+        f"Narrow it: that costs nothing, and stops that stand go on to work. {CONDITIONS}",
     )
     if f.raw("wide")
     else Sentence(

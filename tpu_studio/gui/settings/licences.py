@@ -25,7 +25,7 @@ _SETS = (
 _SHIPPED = (
     ("Inter, the font", "fonts", "Inter-LICENSE.txt"),
     ("JetBrains Mono, the font", "fonts", "JetBrainsMono-LICENSE.txt"),
-    ("Lucide, the icons", "icons", "LICENSE.txt"),
+    ("Lucide, the icons (ISC AND MIT)", "icons", "LICENSE.txt"),
 )
 
 
