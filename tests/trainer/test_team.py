@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import hashlib
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fakes.waiting import PATIENCE_S
-from tests.trainer.training import Training, curve, planned, put, train
+from tests.trainer.training import DIGITS, Training, curve, planned, put, train
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 WORKERS = 2
@@ -21,7 +23,7 @@ TOLERANCE = 1e-4  # of the loss: sums over devices are made in another order
 
 
 @contextlib.contextmanager
-def team(folder: Path, *, whole: bool = False, **training: object) -> Iterator[list[Training]]:
+def team(folder: Path, *, whole: bool = False, **training: Any) -> Iterator[list[Training]]:
     """A trainer for each worker, each with a run folder of its own, as on machines of their own."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -72,6 +74,31 @@ def test_a_worker_that_is_killed_ends_the_training_with_its_reason(tmp_path: Pat
         workers[1].kill()
         outcome = workers[0].outcome()
     assert (outcome["status"], outcome["reason"]) == ("failed", "worker-lost")
+
+
+UNSEEDED = """\
+import keras
+import numpy as np
+
+
+def build_model(job):
+    start = np.random.default_rng().normal(size=(64, 10)).astype("float32")
+    return keras.Sequential([
+        keras.layers.Input(job.input_shape), keras.layers.Flatten(),
+        keras.layers.Dense(10, kernel_initializer=lambda shape, dtype=None: keras.ops.convert_to_tensor(start, dtype)),
+    ])
+"""
+
+
+def test_a_model_that_begins_differently_on_each_machine_is_refused_by_all(tmp_path: Path) -> None:
+    file = tmp_path / "model.py"
+    file.write_text(UNSEEDED)
+    own = {**DIGITS, "model": {"file": str(file)}}
+    consent = hashlib.sha256(UNSEEDED.encode()).hexdigest()
+    with team(tmp_path, tree=own, consent=consent, steps=64, evaluate_every=32, checkpoint_every=32) as workers:
+        outcomes = [worker.outcome() for worker in workers]
+    assert [outcome["facts"]["error"] for outcome in outcomes] == ["model-differs"] * WORKERS
+    assert [outcome["steps"] for outcome in outcomes] == [0] * WORKERS
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/net")

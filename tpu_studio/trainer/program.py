@@ -24,7 +24,7 @@ from tpu_studio.trainer.schedule import Schedule, extension_steps
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
 from tpu_studio.wire import controls
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -160,6 +160,8 @@ class Attempt:
             self._resume(loop, loaded)
         elif self.attempt > 1 or checkpoints.steps(self.run):
             self.events.send("resume", step=0, attempt=self.attempt)  # nothing to go on from: the curve begins anew
+        if loaded is None and self._team is not None and plan.job.model == "file":
+            self._same_model(plan, loop.steps.snapshot())
         loop.extend(None)
         self._loop = loop
         self._may_leave_at_once = loaded is None
@@ -178,6 +180,11 @@ class Attempt:
         if step != mine:
             said = f"worker 0 goes on from step {step}, worker {self.worker} has {mine}"
             raise RuntimeError(said)
+
+    def _same_model(self, plan: Plan, arrays: Mapping[str, Any]) -> None:
+        """Raises ModelError ``model-differs`` on every worker: a person's file draws numbers that nothing seeds."""
+        if not self._team.have_same(arrays):
+            raise ModelError("model-differs", file=str(plan.job["model.file"]))
 
     def _not_opened(self, facts: dict[str, Any]) -> None:
         """A call of libtpu that does not return; its thread cannot be stopped, so the process is."""

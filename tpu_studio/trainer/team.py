@@ -8,9 +8,11 @@ training itself (losses, checks on unseen data) is the same everywhere and needs
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +81,17 @@ class Team:
             return json.loads(client.blocking_key_value_get(key, WORD_MS))
         except JaxRuntimeError as error:
             raise Lost(str(error)) from error
+
+    def have_same(self, arrays: Mapping[str, Any]) -> bool:
+        """Whether all workers hold the very same *arrays*; all are told the same."""
+        import numpy as np
+        from jax.experimental import multihost_utils
+
+        digest = hashlib.sha256()
+        for name, array in arrays.items():
+            digest.update(name.encode() + np.ascontiguousarray(array).tobytes())
+        told = multihost_utils.process_allgather(np.frombuffer(digest.digest(), np.uint8))
+        return bool((told == told[0]).all())
 
     def part(self) -> None:
         """All are done; the runtime ends on all workers together."""

@@ -103,6 +103,11 @@ ERRORS: dict[str, Entry] = {
         f"That function gives us the model. {NOTHING_CHARGED}",
         "Add it; the example “your-own-model” shows how.",
     ),
+    "model-differs": lambda f: Sentence(
+        f"{_file(f)} begins with other weights on each machine",
+        "The machines of a slice train one model together, each from its own copy of it. Nothing was trained.",
+        "Draw random numbers from job.seed, as in numpy.random.default_rng(job.seed), and start again.",
+    ),
     "model-not-keras": lambda f: Sentence(
         f"{_file(f)} does not return a Keras model",
         f"It returned {f.text('got', 'something else')}. {NOTHING_CHARGED}",
