@@ -43,9 +43,11 @@ class Closing:
         if machine.outcome != "refused" or machine.made:
             self.last_words(run, machine.attempt)
         guard = run.words.guard(machine.attempt)
-        created = machine.created
+        created, first = machine.created, None
         if machine.ready is None and guard.first and _claimed_by(run.folder, machine):
             created = _made(run.folder, machine, guard)
+            if machine.created is None and created > guard.first - GUESSED_S:  # its own clock: it was made before
+                first = max(machine.asked or 0.0, guard.first - rules.boot_s)
         deletion = self._deletion(run, machine)
         ended = self._until(run, replace(machine, created=created), guard, deletion, rules, limits)
         self._tell_unseen(run, machine, deletion, rules, limits)
@@ -53,7 +55,7 @@ class Closing:
             run, "deleted", name=machine.ref.name, zone=machine.ref.zone,
             proof="refused" if machine.ref.name in run.unlookable else "404",
             made=machine.made or created is not None, created=created, billed_until=ended.likely,
-            billed_least=ended.least, billed_most=ended.most, spoke=guard.first or None,
+            billed_least=ended.least, billed_most=ended.most, spoke=guard.first or None, first=first,
         )  # fmt: skip
         if failing:
             self._records.say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})
@@ -218,6 +220,9 @@ class Closing:
                 run.mirror.push_desk()
             except (CloudRefused, CloudUnclear) as error:
                 _log.info("run %s: its last event is on this disk only: %s", run.folder.name, error)
+
+
+GUESSED_S = 5.0  # a machine that may not read its createTime tells the moment of its first word (doubt node-created)
 
 
 def _own_end(run: Watched, machine: Machine, guard: Guard, rules: Rules, limits: Limits) -> float:

@@ -42,7 +42,8 @@ class Machine:
         billed_until: When it was really gone, as far as that can be told: a desktop that comes back proves it late.
         billed_least, billed_most: What that moment lies between, where no record of the cloud's tells it.
         coming: When a look first saw it PROVISIONING without a node yet: that may be charged (`provisioning-free`).
-        first: createTime of the first node in its place: one that vanished while it was provisioned may be billed.
+        first: createTime of the first node in its place: one that vanished while it was provisioned may be billed; or
+            the earliest at which it can have been made, where nobody was told.
         spoke: When it was there and ready at the latest: billing may begin with READY.
         made: Something was really there.
     """
@@ -346,6 +347,7 @@ def _deleted(state: State, event: Event) -> State:
             billed_least=_time(event.get("billed_least")),
             billed_most=_time(event.get("billed_most")),
             spoke=_time(event.get("spoke")),
+            first=_time(event.get("first")) or known.first,
         ),
     )
 

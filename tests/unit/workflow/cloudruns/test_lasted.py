@@ -91,6 +91,17 @@ def test_what_was_provisioning_before_there_was_a_node_may_be_charged() -> None:
     assert one.billed_s(T + 9000) == 1100 and one.billed_between_s(T + 9000)[1] == 1800
 
 
+def test_a_machine_that_may_not_read_when_it_was_made_may_be_charged_from_before_its_first_word() -> None:
+    """The doubt `node-created`, with the laptop off."""
+    events = [
+        Event(T, "intent", {"action": "create", "name": "ts-run-a1-t1", "zone": "us-west4-a", "attempt": 1}),
+        Event(T + 2000, "deleted", {"name": "ts-run-a1-t1", "billed_until": T + 600.0, "created": T + 90.0,
+                                    "spoke": T + 91.0, "first": T + 2.0}),
+    ]  # fmt: skip
+    one = fold(events).machines[0]
+    assert one.billed_s(T + 9000) == 510 and one.billed_between_s(T + 9000)[1] == 598
+
+
 def test_a_flex_start_of_compute_engine_may_be_charged_while_it_waits() -> None:
     """The doubt `flex-pending-free`; one that waited in vain, too."""
     came = Machine(Ref("ts-run-a1-t1", "us-east5-a", "compute"), 1, 1, made=True, asked=T - 3600, created=T, ready=T,
