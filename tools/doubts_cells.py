@@ -76,6 +76,7 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "stopper-permissions": ({}, _HUNG),
     "queue-policy": ({}, _HUNG, {"verb": "extend"}),
     "compute-condition": (_COMPUTE,),
+    "condition-as-written": ({"kind": ACCOUNT}, {"kind": NEW}, {"kind": LISTS}, _COMPUTE),
     "bucket-condition": ({"speed": 10.0, "ends": ("machine-gone", "machine-never-spoke")},),  # it may not write a word
     "provisioning-delete": (
         {"hours": 0.2, "wait_hours": 0.3, "speed": 240.0, "faults": (("submit", "provisioning-stalls:seconds=14400"),)},

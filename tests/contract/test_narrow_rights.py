@@ -108,6 +108,24 @@ def test_our_own_condition_says_yes_at_compute_engine_and_any_other_says_no(prac
         assert row(doctor_of(practice).check(ready(practice)), "runner").facts["missing"] == [names.MACHINES_ROLE]
 
 
+def test_our_condition_laid_out_anew_by_google_is_ours_still(start_practice: Start) -> None:
+    practice = start_practice()
+    practice.cloud.doubts.arm("condition-as-written")
+    choices, doctor, project = ready(practice), doctor_of(practice), f"projects/{practice.cloud.settings.project}"
+    call = caller(practice)
+    told = call("POST", f"/v3/{project}:getIamPolicy", {"options": {"requestedPolicyVersion": 3}}).body
+    (shown,) = {one["condition"]["expression"] for one in told["bindings"] if one.get("condition")}
+    assert shown != OWN_MACHINES["expression"] and '"&&resource.name' in shown
+    found = side_of(practice).rights.evidence(COMPUTE)
+    assert found.stopper is not None and (found.runner.says, found.stopper.says) == ("yes", "yes")
+    assert [row(doctor.check(choices), id).state for id in ("runner", "outside-stop")] == ["pass", "pass"]
+    grants = practice.cloud.principals.policy(project)["bindings"]
+    for fix in ("make-runner", "make-queue"):
+        doctor.fix(fix, choices)
+    assert len(practice.cloud.principals.policy(project)["bindings"]) == len(grants)  # nothing is granted twice
+    assert deletes(practice, practice.cloud.settings.runner, "ts-digits-k3f7-a1-t1")
+
+
 def test_an_account_of_an_earlier_version_goes_on_to_work_and_is_offered_the_narrowing(practice: Practice) -> None:
     choices, doctor = earlier(practice), doctor_of(practice)
     for ref in (ZONE, COMPUTE):

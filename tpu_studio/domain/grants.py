@@ -5,6 +5,7 @@ A condition that is not exactly one of these counts for nothing: it may fail at 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 Condition = Mapping[str, str]
@@ -37,11 +38,21 @@ _DESKTOPS = ("control/", "events/desk-", "job/")
 """In a run's prefix. Google takes 12 logical operators in a condition (https://cloud.google.com/iam/quotas)."""
 
 
+_PIECE = re.compile(r"\"[^\"\\]*\"|'[^'\\]*'|\w+|\S")
+
+
 def is_same(condition: object, wanted: Condition) -> bool:
-    """Whether *condition* of a grant is *wanted*; a description says nothing."""
-    if not isinstance(condition, Mapping):
+    """Whether *condition* of a grant is *wanted*, however Google lays it out; a description says nothing."""
+    if not isinstance(condition, Mapping) or str(condition.get("title")).strip() != wanted["title"]:
         return False
-    return all(condition.get(key) == wanted[key] for key in ("title", "expression"))
+    return _pieces(str(condition.get("expression"))) == _pieces(wanted["expression"])
+
+
+def _pieces(expression: str) -> list[str]:
+    """Of an expression of CEL: names, operators and strings. Space between them, and which quotes, say nothing (doubt
+    ``condition-as-written``); in a string both do."""
+    found = _PIECE.findall(expression)
+    return [f'"{one[1:-1]}"' if len(one) > 1 and one[0] in "\"'" and '"' not in one[1:-1] else one for one in found]
 
 
 def is_own_machines(condition: object) -> bool:

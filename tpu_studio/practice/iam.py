@@ -109,7 +109,7 @@ def install(router: Router, cloud: Cloud) -> None:
     def get_policy(request: Request) -> dict[str, Any]:
         record = _account(cloud, request, "iam.serviceAccounts.getIamPolicy")
         asked = request.one("options.requestedPolicyVersion")
-        return policies.shown(cloud.principals.policy(f"serviceAccounts/{record['email']}"), asked)
+        return policies.shown(cloud, cloud.principals.policy(f"serviceAccounts/{record['email']}"), asked)
 
     @router.route("POST", rf"{account_path}:setIamPolicy", schema="iam.v1:SetIamPolicyRequest", service=_IAM)
     def set_policy(request: Request) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.practice.conditions import NOTHING, NotUnderstood, Target, holds
@@ -41,7 +42,7 @@ def known_at(cloud: Cloud, what: str) -> float:
     return cloud.clock.now() + most_s(cloud) * (0.25 + 0.75 * share)
 
 
-def shown(policy: Policy, requested: Any) -> Policy:
+def shown(cloud: Cloud, policy: Policy, requested: Any) -> Policy:
     """*policy* as it is answered to who asks for version *requested*: conditions are cut out of anything below 3.
 
     Raises GoogleError 400: there is no such version.
@@ -50,7 +51,9 @@ def shown(policy: Policy, requested: Any) -> Policy:
     if not has_conditions(policy):
         return {**policy, "version": 1}
     if version >= CONDITIONAL:
-        return {**policy, "version": CONDITIONAL}
+        laid_out = cloud.doubts.way("condition-as-written") == "normalised"
+        bindings = [_laid_out(one) if laid_out and one.get("condition") else one for one in policy["bindings"]]
+        return {**policy, "version": CONDITIONAL, "bindings": bindings}
     bindings = [_cut(one) if one.get("condition") else one for one in policy.get("bindings", [])]
     return {**policy, "version": 1, "bindings": bindings}
 
@@ -74,7 +77,7 @@ def has_conditions(policy: Policy) -> bool:
 
 def key(binding: Policy, member: str) -> str:
     """Of one grant, under which its time is kept."""
-    condition = json.dumps(binding["condition"], sort_keys=True) if binding.get("condition") else ""
+    condition = json.dumps(_laid_out(binding)["condition"], sort_keys=True) if binding.get("condition") else ""
     return f"{binding.get('role')} {member} {condition}"
 
 
@@ -87,6 +90,13 @@ def satisfied(binding: Policy, now: float, about: Target = NOTHING) -> bool:
         return holds(str(condition.get("expression", "")), about, now)
     except NotUnderstood:
         return False
+
+
+def _laid_out(binding: Policy) -> Policy:
+    """Without the space around operators; those of our conditions stand in no string."""
+    condition = dict(binding["condition"])
+    condition["expression"] = re.sub(r"\s*(&&|\|\||==)\s*", r"\1", str(condition.get("expression", "")).strip())
+    return {**binding, "condition": condition}
 
 
 def _cut(binding: Policy) -> Policy:

@@ -118,7 +118,7 @@ def install(router: Router, cloud: Cloud) -> None:
     def get_policy(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.getIamPolicy")
         asked = request.json().get("options", {}).get("requestedPolicyVersion")
-        return policies.shown(cloud.principals.policy(f"projects/{record['projectId']}"), asked)
+        return policies.shown(cloud, cloud.principals.policy(f"projects/{record['projectId']}"), asked)
 
     @router.route("POST", rf"/v[13]/projects/{project}:setIamPolicy",
                   schema="cloudresourcemanager.v3:SetIamPolicyRequest", service=_API)  # fmt: skip

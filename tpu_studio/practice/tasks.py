@@ -123,7 +123,7 @@ def install(router: Router, cloud: Cloud) -> None:
     def get_policy(request: Request) -> dict[str, Any]:
         name = _queue(cloud, request, "cloudtasks.queues.getIamPolicy")["name"]
         asked = request.json().get("options", {}).get("requestedPolicyVersion")
-        return policies.shown(cloud.principals.policy(f"queues/{name}"), asked)
+        return policies.shown(cloud, cloud.principals.policy(f"queues/{name}"), asked)
 
     @router.route("POST", rf"{queue}:setIamPolicy", schema="cloudtasks.v2:SetIamPolicyRequest", service=service)
     def set_policy(request: Request) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _READS: dict[str, tuple[Callable[[Side], Sequence[Seen]], tuple[str, ...], str]]
     "machine types": (reads.machine_types, ("machine-type-names",), "GET compute machineTypes of one zone"),
     "areas of tasks": (reads.tasks_areas, ("tasks-locations",), "GET cloudtasks locations"),
     "dates": (reads.dates, ("date-header",), "GET tpu a name that is absent; GET tpu without a sign-in"),
+    "conditions": (reads.conditions, ("condition-as-written",), "POST resourcemanager getIamPolicy of the project"),
     "quota": (reads.quota_ids, ("quota-ids-old", "serving-region-quota"), "GET cloudquotas quotaInfos of the TPU API"),
     "prices": (reads.prices, ("price-descriptions",), "GET cloudbilling skus of TPU and Compute Engine"),
 }

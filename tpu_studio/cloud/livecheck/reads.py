@@ -10,6 +10,7 @@ from tpu_studio.cloud.livecheck.asking import Side
 from tpu_studio.cloud.prices import live_rows
 from tpu_studio.cloud.session import Api
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.grants import OWN_MACHINES, is_own_machines
 from tpu_studio.domain.regions import with_cloud_tasks
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.workflow.livecheck.ports import Seen
@@ -79,6 +80,18 @@ def dates(side: Side) -> Sequence[Seen]:
         return [Seen("date-header", None, f"{absent.status}, {nobody.status}")]
     dated = "Date" in absent.headers and "Date" in nobody.headers
     return [Seen("date-header", "" if dated else "not-on-errors", f"{absent.status}, {nobody.status}")]
+
+
+def conditions(side: Side) -> Sequence[Seen]:
+    """Of the grants of ours that hold under a condition, as the project's policy shows them."""
+    url, options = f"{side.ends.resources}/v3/projects/{side.project}:getIamPolicy", {"requestedPolicyVersion": 3}
+    policy = side.need(side.ask("POST", url, {"options": options})).body
+    held = [one.get("condition") for one in policy.get("bindings") or ()]
+    ours = [one["expression"] for one in held if is_own_machines(one)]
+    if not ours:
+        return [Seen("condition-as-written", None, "no grant of ours under a condition")]
+    written = all(one == OWN_MACHINES["expression"] for one in ours)
+    return [Seen("condition-as-written", "" if written else "normalised", side.without_names(ours[0]))]
 
 
 def quota_ids(side: Side) -> Sequence[Seen]:

@@ -184,7 +184,8 @@ class Buckets:
         return self._service.answer(request, self._policy(record["name"], asked.get("version")))
 
     def _policy(self, bucket: str, version: Any) -> dict[str, Any]:
-        policy = policies.shown(self._service.cloud.principals.policy(f"buckets/{bucket}"), version)
+        cloud = self._service.cloud
+        policy = policies.shown(cloud, cloud.principals.policy(f"buckets/{bucket}"), version)
         return {"kind": "storage#policy", "resourceId": f"projects/_/buckets/{bucket}", **policy}
 
     def test_permissions(self, request: Request) -> dict[str, Any]:
