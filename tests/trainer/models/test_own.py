@@ -21,6 +21,12 @@ def build_model(job):
 FILES = {
     "good": GOOD,
     "example": (Path(__file__).parents[3] / "resources" / "examples" / "model.py").read_text(),
+    "stateful": """import keras
+def build_model(job):
+    inputs = keras.Input(batch_shape=(32, *job.input_shape))
+    x = keras.layers.LSTM(4, stateful=True, name="memory")(keras.layers.Reshape((8, 8))(inputs))
+    return keras.Model(inputs, keras.layers.Dense(job.outputs)(x))
+""",
     "raises": """import keras
 def helper():
     raise RuntimeError('no such thing')
@@ -129,6 +135,7 @@ def test_a_wrong_shape_is_told_with_the_wanted_one(found: Any) -> None:
     [
         ("no function", "model-no-function"),
         ("not keras", "model-not-keras"),
+        ("stateful", "model-stateful"),
         ("binary", "model-syntax"),
         ("missing", "model-file-missing"),
     ],

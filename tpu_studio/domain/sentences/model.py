@@ -108,6 +108,12 @@ ERRORS: dict[str, Entry] = {
         "The machines of a slice train one model together, each from its own copy of it. Nothing was trained.",
         "Draw random numbers from job.seed, as in numpy.random.default_rng(job.seed), and start again.",
     ),
+    "model-stateful": lambda f: Sentence(
+        f"The layer {f.text('layer', 'in your model')} keeps its state from one batch to the next",
+        "It is made for one size of batch, and examples come in another order each time through the data, in other "
+        f"batches when they are checked. {NOTHING_CHARGED}",
+        "Leave stateful=True out of the layer, and batch_size out of the input.",
+    ),
     "model-not-keras": lambda f: Sentence(
         f"{_file(f)} does not return a Keras model",
         f"It returned {f.text('got', 'something else')}. {NOTHING_CHARGED}",

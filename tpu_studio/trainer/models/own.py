@@ -112,7 +112,8 @@ def build(path: Path, consent: str, job: OwnJob, *, limit_s: float | None = None
 
     Raises:
         ModelError: ``model-file-missing``, ``model-no-consent``, ``model-syntax``, ``model-no-function``,
-            ``model-raises``, ``model-stuck``, ``model-not-keras``, ``model-wrong-input``, ``model-wrong-output``.
+            ``model-raises``, ``model-stuck``, ``model-not-keras``, ``model-stateful``, ``model-wrong-input``,
+            ``model-wrong-output``.
     """
     source = read(path, consent)
 
@@ -170,6 +171,8 @@ def _check(model: Any, job: OwnJob, path: Path) -> None:
     """Try *model* on two examples of zeros: this also gives a model without fixed input shapes its weights."""
     if not isinstance(model, keras.Model):
         raise ModelError("model-not-keras", file=str(path), got=_kind(model))
+    if keeps := next((one.name for one in model._flatten_layers() if getattr(one, "stateful", False)), None):
+        raise ModelError("model-stateful", file=str(path), layer=str(keeps))
     wanted_input = (None, *job.input_shape)
     inputs = getattr(model, "inputs", None)
     if inputs and (len(inputs) != 1 or not _fits(inputs[0].shape, wanted_input)):
