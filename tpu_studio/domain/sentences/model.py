@@ -105,7 +105,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "model-differs": lambda f: Sentence(
         f"{_file(f)} begins with other weights on each machine",
-        "The machines of a slice train one model together, each from its own copy of it. Nothing was trained.",
+        "The machines of a slice train one model together, each from its own copy of it. No step was made; "
+        "the minutes until here are charged where machines were rented.",
         "Draw random numbers from job.seed, as in numpy.random.default_rng(job.seed), and start again.",
     ),
     "model-stateful": lambda f: Sentence(
