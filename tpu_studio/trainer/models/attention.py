@@ -1,8 +1,9 @@
 """Attention as it is written, on TPUs too: without the kernel that Keras would put in its place there.
 
 Keras 3.15 hands `dot_product_attention` on a TPU to a kernel that is causal whatever was asked, where there is no mask,
-and that no compiler can spread over several chips ("Mosaic kernels cannot be automatically partitioned"; keras#21116,
-#21808). Put in wherever JAX trains, so that a practice run, `check` and a TPU work out the same.
+and that no compiler can spread over several chips ("Mosaic kernels cannot be automatically partitioned", seen in
+erfanzar/EasyDeL#149; it breaks models on pods: keras#21116; a mask that is traced breaks it, too: keras#21808). Put in
+wherever JAX trains, so that a practice run, `check` and a TPU work out the same.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 The lock names every file that may be installed by its sha256: nothing is resolved here, nothing is built from source,
 and a file that is another one ends the run. Made once: a mark beside it names the lock it was made from. Python itself
 comes from the system where it has the right version, else through ``uv``, itself by its hash, which checks the Python
-that it fetches (the images of TPU VMs have 3.10, which frameworks no longer support; those of Compute Engine have no
-pip either, so uv comes from the bucket there). The environment's own pip is the one that comes with that Python.
+that it fetches by the sha256 built into it (astral-sh/uv#4806), from releases.astral.sh or else GitHub (#18503). The
+images of TPU VMs have 3.10, which frameworks no longer support; those of Compute Engine have no pip either, so uv comes
+from the bucket there. The environment's own pip is the one that comes with that Python.
 """
 
 from __future__ import annotations
