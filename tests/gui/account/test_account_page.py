@@ -403,6 +403,8 @@ def test_without_a_network_what_was_known_stays(qtbot: QtBot, page: AccountPage,
 def test_signing_out_asks_first_and_says_what_stays(qtbot: QtBot, page: AccountPage, world: World):
     signed_in(qtbot, page)
     press(qtbot, next(one for one in page.findChildren(Button) if one.text() == "Sign out"))
+    told = " ".join(label.text() for label in sheet(page).findChildren(QLabel))
+    assert "That signs you out on every other computer, too" in told
     answer(qtbot, page, "Sign out")
     assert world.signing.accounts == [] and page.heading.text() == "Sign in to begin"
 

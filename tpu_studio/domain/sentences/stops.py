@@ -110,10 +110,13 @@ REASONS: dict[Reason, Entry] = {
         "--without-outside-stop.",
     ),
     Reason.STOPS_UNPROVED: lambda f: Sentence(
-        f"{_WHOSE.get(f.text('which', ''), 'An account')} may not delete the machine, so nothing was rented",
+        f"{_WHOSE.get(f.text('which', ''), 'An account')} "
+        f"{'was refused a deletion' if f.text('why', '') == 'denied' else 'may not delete the machine'}, so nothing was "
+        "rented",
         f"{f.text('account', 'It')} {_LACK.get(f.text('why', ''), 'was not shown to hold the right to')}.{f.said()} A "
         "machine that nobody may end would be charged without end. Nothing was charged.",
         "Let the account page set it up anew (“The machine's account”, “The stop that works with your computer off”), "
-        "then start again. Google takes some minutes to know of a new right.",
+        "then start again. Google takes some minutes to know of a new right."
+        + (" If it stays so with Compute Engine, rent by the TPU API." if f.text("why", "") == "denied" else ""),
     ),
 }

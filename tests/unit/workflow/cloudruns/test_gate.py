@@ -555,3 +555,13 @@ def test_going_without_a_stop_holds_for_one_launch_and_not_when_the_run_is_begun
         assert sky.tasks_ever
     else:
         assert (state.end.get("reason"), len(sky.created_names)) == ("no-outside-stop", 1)
+
+
+def test_a_deletion_that_was_refused_when_tried_is_told_as_that_with_a_way_round_it() -> None:
+    """Google may refuse it only for a name that never was (doubt ``compute-condition``)."""
+    facts = {"account": "stopper@p.iam.gserviceaccount.com", "which": "stopper", "why": "denied"}
+    told = str(say_reason(Reason.STOPS_UNPROVED, facts, place="cloud"))
+    assert "The account of the stops at Google was refused a deletion, so nothing was rented" in told
+    assert "rent by the TPU API" in told
+    absent = say_reason(Reason.STOPS_UNPROVED, {**facts, "why": "absent"}, place="cloud")
+    assert "may not delete" in absent.title and "rent by the TPU API" not in absent.action
