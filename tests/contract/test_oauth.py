@@ -355,7 +355,8 @@ def test_a_self_signed_token_of_a_key_file_is_taken_too(practice: Practice):
         key_file(practice), scopes=[CLOUD], always_use_jwt_access=True
     )  # fmt: skip
     with session(signed) as web:
-        assert web.get(f"{practice.url}/v1/projects/{practice.cloud.settings.project}").status_code == 200
+        there = f"compute/v1/projects/{practice.cloud.settings.project}/zones/us-east5-b/instances"
+        assert web.get(f"{practice.url}/{there}").status_code == 200
     assert signed.token.count(".") == 2
 
 
