@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.waiting import eventually
 from tpu_studio.practice.main import Practice
+from tpu_studio.practice.vms import MachineSpec
 
 PLACE = "projects/practice-project/locations/us-west4-a"
 V2, NODE = f"/v2/{PLACE}", f"{PLACE}/nodes/n1"
@@ -74,6 +76,25 @@ def test_a_machine_boots_with_its_node_and_every_process_goes_with_the_delete(st
     assert call("DELETE", f"{V2}/queuedResources/q1?force=true").status == 200
     eventually(lambda: state(call) == "gone", "the end")
     assert not vms.alive(NODE) and processes(home) == []
+
+
+def test_a_node_that_is_deleted_while_its_machine_starts_leaves_no_machine(
+    start_practice: Start, home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    practice = start_practice(speed=10.0, machines=True)
+    vms, started = practice.cloud.vms, threading.Event()
+    assert vms is not None
+    begin = vms.start
+
+    def slow(name: str, spec: MachineSpec) -> None:
+        practice.cloud.db.delete("tpu-node", name)
+        begin(name, spec)
+        started.set()
+
+    monkeypatch.setattr(vms, "start", slow)
+    create(caller(practice))
+    eventually(started.is_set, "its start")
+    eventually(lambda: not vms.alive(NODE) and processes(home) == [], "the end of what had started")
 
 
 def test_preempted_at_a_step_it_is_warned_first_and_dead_after_the_notice(start_practice: Start, home: Path):

@@ -41,7 +41,8 @@ class Machines:
                 if vm != "on":
                     if vms is not None:
                         vms.start(name, self._spec(name, record))
-                    self._note(name, vm="on")
+                    if not self._note(name, vm="on") and vms is not None:
+                        vms.kill(name)  # deleted while it started
                 elif record.get("notice") is not None:
                     if vms is not None:
                         vms.stop(name, record["notice"])
@@ -83,11 +84,13 @@ class Machines:
             self._faults.take("preempted-at-step", **about)
             self._note(name, preempt=noticed + record["step_notice"])
 
-    def _note(self, name: str, **change: Any) -> None:
+    def _note(self, name: str, **change: Any) -> bool:
+        """Whether there is such a node still."""
         with self._db.transaction():
             record = self._db.get(NODE, name)
             if record is not None:
                 self._db.put(NODE, name, {**record, **change})
+        return record is not None
 
     def _spec(self, name: str, record: Record) -> MachineSpec:
         part = tpu_offer.by_type(record["accelerator"])
