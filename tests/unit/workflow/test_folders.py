@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import pytest
 
+from tpu_studio.wire import plan
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.runfolder import PLAN, has_plan, is_torn
 from tpu_studio.workflow.folders import RunFolders
 
 
-def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path) -> None:
-    (tmp_path / "shut-k3f7" / PLAN).mkdir(parents=True)  # for root too there is no reading this
+def test_a_run_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(path: Path, limit: int) -> bytes:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    (tmp_path / "shut-k3f7").mkdir()
+    (tmp_path / "shut-k3f7" / PLAN).write_text("{}")
+    monkeypatch.setattr(plan, "read_at_most", refused)  # root may read everything
     with pytest.raises(RunError) as caught:
         RunFolders(tmp_path, lambda folder: False).find("shut")
     assert caught.value.id == "run-unreadable" and caught.value.facts["raw"]
