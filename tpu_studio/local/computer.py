@@ -19,6 +19,7 @@ from tpu_studio.wire import ownpython
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
+from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.runfolder import claim_file
 
 START_WITHIN_S = 20.0  # a claim takes 0.2 s; a computer that is busy starting frameworks takes its time
@@ -83,7 +84,7 @@ class Computer:
         ]
         log = folder / "guardian.log"
         try:
-            with open(log, "ab") as output:
+            with open_to_append(log) as output:
                 started = subprocess.run(
                     argv,
                     cwd=ownpython.NEUTRAL_FOLDER,

@@ -26,10 +26,12 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from tpu_studio.trainer.state import Arrays
+from tpu_studio.wire.plainfiles import check_folder, make_folder
 from tpu_studio.wire.runfolder import COMMITTED, checkpoint_folder
 
 STATE, DATA, MANIFEST = "state.safetensors", "data-w000.json", "manifest.json"
 KEEP = 2
+_OURS = frozenset({STATE, DATA, MANIFEST, COMMITTED, ".DS_Store"})  # the last is what a Mac's file manager leaves
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def write(run: Path, step: int, arrays: Arrays, position: Mapping[str, Any]) -> 
         OSError: Disk full, no permission.
     """
     final = checkpoint_folder(run, step)
-    final.parent.mkdir(exist_ok=True)  # of a run that was removed meanwhile nothing is made anew
+    make_folder(final.parent)  # of a run that was removed meanwhile nothing is made anew
     making = final.with_name(f".{final.name}.{os.getpid()}.making")
     shutil.rmtree(making, ignore_errors=True)
     try:
@@ -132,17 +134,29 @@ def prune(run: Path, best: int | None, keep: int = KEEP) -> None:
     kept = {*whole[:keep], *([best] if best is not None else [])}
     for step in steps(run):
         if step not in kept and (step in whole or (whole and step < whole[0])):
-            path = checkpoint_folder(run, step)
-            (path / COMMITTED).unlink(missing_ok=True)  # first, so that a half-deleted one never counts
-            shutil.rmtree(path, ignore_errors=True)
+            _remove(checkpoint_folder(run, step))
 
 
 def drop_after(run: Path, step: int) -> None:
     """Delete checkpoints beyond *step*: damaged, or of a future that was given up by going back."""
     for later in steps(run):
         if later > step:
-            (checkpoint_folder(run, later) / COMMITTED).unlink(missing_ok=True)
-            shutil.rmtree(checkpoint_folder(run, later), ignore_errors=True)
+            _remove(checkpoint_folder(run, later))
+
+
+def _remove(path: Path) -> None:
+    """Delete one checkpoint; what is no folder of ours, or is reached by a link, stays as it is.
+
+    Raises OSError ``ELOOP`` where the folder of all checkpoints is a link.
+    """
+    check_folder(path.parent)
+    if path.is_symlink() or not path.is_dir():
+        return
+    with os.scandir(path) as entries:
+        if any(one.name not in _OURS or not one.is_file(follow_symlinks=False) for one in entries):
+            return
+    (path / COMMITTED).unlink(missing_ok=True)  # first, so that a half-deleted one never counts
+    shutil.rmtree(path, ignore_errors=True)
 
 
 @dataclass

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.plainfiles import make_folder, open_plain
 from tpu_studio.wire.runfolder import beside
 
 if sys.platform != "win32":  # there the computer place is not offered yet, but run folders are read
@@ -44,9 +45,10 @@ def create_claim(path: Path, record: Mapping[str, Any]) -> int | None:
 
     The lock is taken before the file gets its name, so nobody can see a claim that nobody holds while its owner lives.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = beside(path, "new")
-    fd = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_CLOEXEC", 0), 0o644)
+    fd = open_plain(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     try:
         try_lock(fd)
         os.write(fd, json.dumps(record, sort_keys=True).encode() + b"\n")

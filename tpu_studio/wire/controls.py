@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.plainfiles import make_folder
 from tpu_studio.wire.runfolder import control_file, create_once
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -23,7 +24,7 @@ Control = dict[str, Any]
 
 def send(run: Path, record: Mapping[str, Any]) -> int:
     """Write a control file under the next free number; its number. Raises OSError, FileNotFoundError without a run."""
-    (run / "control").mkdir(exist_ok=True)
+    make_folder(run / "control")
     number = 1 + max(
         (int(path.stem) for path in (run / "control").glob("[0-9]*.json") if path.stem.isdigit()), default=0
     )

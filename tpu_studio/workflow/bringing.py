@@ -23,6 +23,7 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
 _CHUNK = 1 << 20
+_NOT_BROUGHT = frozenset({"control"})  # what somebody asked for there, limits too, is not asked for here
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
             return Imported(run, already=True)
         run, number = f"{wanted}-{number}", number + 1
     found = _regular_files(path)
-    files = [one for one in found if belongs(PurePosixPath(one[0].as_posix()))]
+    files = [one for one in found if belongs(PurePosixPath(one[0].as_posix())) and one[0].parts[0] not in _NOT_BROUGHT]
     left_out = tops_of(one.as_posix() for one, _ in found if not belongs(PurePosixPath(one.as_posix())))
     target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
     try:
@@ -102,6 +103,8 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
         RunError: ``no-result``, ``run-unknown``, ``export-exists``, ``disk-full``, ``folder-unwritable``.
     """
     result = result_folder(folder)
+    if result.is_symlink():
+        raise RunError("import-symlink", file=result.name)
     files = _regular_files(result) if result.is_dir() else []
     if not files:
         raise RunError("no-result", run=folder.name)

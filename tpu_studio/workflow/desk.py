@@ -20,6 +20,7 @@ from typing import Any
 from tpu_studio.wire.claims import this_machine, try_lock
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event, is_time
+from tpu_studio.wire.plainfiles import make_folder, open_plain
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
@@ -48,8 +49,8 @@ def write_event(folder: Path, install: str, kind: str, *, t: float, **fields: An
     Raises OSError; FileNotFoundError when there is no such folder: of a run that was moved away nothing is begun anew.
     """
     path = desk_events_file(folder, install)
-    path.parent.mkdir(exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    make_folder(path.parent)
+    fd = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         size = os.fstat(fd).st_size

@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tpu_studio.wire import plan as plans
-from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.errors import BadInput, RunError
+from tpu_studio.wire.plainfiles import strange_entry
 from tpu_studio.wire.runfolder import PLAN, has_plan, is_torn
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.plans import is_damaged
@@ -60,6 +61,29 @@ class RunFolders:
         known = {name.rpartition("-")[0]: name for name in names} | {name: name for name in names}
         near = difflib.get_close_matches(run, known, n=1)
         raise RunError("run-unknown", run=run, nearest=known[near[0]] if near else None)
+
+    def own(self, run: str, *, begins: bool = False) -> Path:
+        """The folder of a run that is one of ours, for whoever writes into it: what lies elsewhere is only looked at.
+
+        Args:
+            begins: Something is to be started there, which writes wherever its links lead: then there may be none.
+
+        Raises:
+            BadInput: ``run-lies-elsewhere`` (facts: folder), also for a link to a run's folder.
+            RunError: ``run-has-links`` (facts: run, file), and those of `find`.
+        """
+        found = self.find(run)
+        lies = found.resolve()
+        if found.is_symlink() or lies.parent != self.root.resolve():
+            raise BadInput("run-lies-elsewhere", folder=str(found))
+        folder = self.root / lies.name
+        try:
+            strange = strange_entry(folder) if begins else None
+        except OSError as error:
+            raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
+        if strange is not None:
+            raise RunError("run-has-links", run=folder.name, file=str(strange.relative_to(folder)))
+        return folder
 
     def _whole(self, folder: Path, damaged: bool = False) -> Path:
         """With its plan as it was launched, where anybody knows it still."""

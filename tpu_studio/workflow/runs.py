@@ -145,9 +145,9 @@ class Runs:
         """Ask the guardian to end the run; *keep* its result, or discard it. Returns when that is written, not done.
 
         Raises:
-            RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``.
+            RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``; BadInput ``run-lies-elsewhere``.
         """
-        folder = self.folder(run)
+        folder = self._folders.own(run)
         if self._rents(folder):
             self._rents_or_refuse(folder).stop(folder, keep)
             return
@@ -166,10 +166,8 @@ class Runs:
         """Train *epochs* more: a word to the trainer while it goes on, afterwards a new attempt. None: only limits.
 
         *hours*, *money_usd*: New limits of the whole run. Time grows with the work by itself, the cost limit never.
-
         Raises:
-            RunError: ``no-checkpoint``, ``money-spent``, ``run-elsewhere``, ``extend-by-nothing``, ``run-imported``,
-                ``limits-of-an-ended-run``; ModelError ``model-no-consent``; NotReady.
+            RunError: ``no-checkpoint``, ``extend-by-nothing``, ``limits-of-an-ended-run``, and as `resume`.
         """
         folder = self._steerable(run)
         action = decide.extend(self._seen(folder), epochs, hours=hours, money_usd=money_usd)
@@ -191,7 +189,7 @@ class Runs:
 
         Raises:
             RunError: ``run-goes-on``, ``run-complete``, ``money-spent``, ``run-elsewhere``, ``run-imported`` (a rented
-                one of somebody else's); ModelError ``model-no-consent``; NotReady.
+                one of somebody else's); BadInput ``run-lies-elsewhere``; ModelError ``model-no-consent``; NotReady.
         """
         folder = self._steerable(run)
         action = decide.resume(self._seen(folder), hours=hours, money_usd=money_usd)
@@ -315,7 +313,9 @@ class Runs:
 
     def settle(self, run: str) -> bool:
         """Give this one run its end if nobody guards it and it never said so; True when this call did."""
-        return self._declare(self.folder(run))
+        with suppress(BadInput):  # one that lies elsewhere is only looked at
+            return self._declare(self._folders.own(run))
+        return False
 
     # -------------------------------------------------------------------------------------------------------- private
 
@@ -329,8 +329,8 @@ class Runs:
         return self._places[name]
 
     def _steerable(self, run: str) -> Path:
-        """Its folder. Raises RunError: ``run-in-colab`` (only its notebook can go on with it), ``run-imported``."""
-        folder = self.folder(run)
+        """Raises RunError: ``run-in-colab`` (only its notebook can go on with it), ``run-imported``; as `own`."""
+        folder = self._folders.own(run, begins=True)
         if self._rents(folder):
             known = self._journal.plan_of(folder.name) is not None
             consent.check_rented_here(folder, self.runs_folder, launched_here=known)

@@ -22,6 +22,7 @@ from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
+from tpu_studio.trainer.guardian.appending import EventsFile
 from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.wire.claims import is_guarded, read_claim
 from tpu_studio.wire.events import decode
@@ -255,6 +256,40 @@ def test_a_torn_last_line_of_an_earlier_guardian_is_cut_off(run: Path) -> None:
     assert guard(run, "--steps", "3").returncode == 0
     assert events(run)[0]["phase"] == "queued"
     assert events(run)[1]["phase"] == "setting-up"
+
+
+@pytest.mark.parametrize("link", ["symlink", "hard link", "linked folder"])
+def test_events_are_not_written_where_a_link_leads(run: Path, tmp_path: Path, link: str) -> None:
+    own, path = tmp_path / "a0001-w000.jsonl", events_file(run, 1)
+    own.write_bytes(b'{"t":1,"mine":true}\n{"t":2,"no newline":true}')
+    if link == "linked folder":
+        path.parent.symlink_to(tmp_path)
+    else:
+        path.parent.mkdir()
+        os.link(own, path) if link == "hard link" else path.symlink_to(own)
+    assert guard(run, "--steps", "3").returncode == 6
+    assert own.read_bytes() == b'{"t":1,"mine":true}\n{"t":2,"no newline":true}'
+    with pytest.raises(OSError):  # nor by an opener that looks at nothing else
+        EventsFile(run, 1)
+    assert own.read_bytes().endswith(b"true}")
+
+
+@pytest.mark.parametrize("own", [b"alias ll='ls -l'\nexport EDITOR=vi", b"no newline at all"])
+def test_a_file_that_is_no_log_of_events_is_neither_cut_nor_appended_to(run: Path, own: bytes) -> None:
+    path = events_file(run, 1)
+    path.parent.mkdir()
+    path.write_bytes(own)
+    assert guard(run, "--steps", "3").returncode == 6
+    assert path.read_bytes() == own
+
+
+@pytest.mark.parametrize("torn", [b'{"t', b'{"t":1.0,"kin', bytes(40)])
+def test_a_log_whose_very_first_line_is_torn_is_begun_anew(run: Path, torn: bytes) -> None:
+    path = events_file(run, 1)
+    path.parent.mkdir()
+    path.write_bytes(torn)
+    assert guard(run, "--steps", "3").returncode == 0
+    assert events(run)[0]["phase"] == "setting-up"
 
 
 def test_a_clock_set_back_while_it_trains_and_before_it_is_extended_leaves_one_curve_forward(

@@ -15,7 +15,7 @@ from tests.fakes.skies import Sky, cloud_plan
 from tests.fakes.studio import Studio
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
-from tpu_studio.wire.errors import ModelError, RunError
+from tpu_studio.wire.errors import BadInput, ModelError, RunError
 from tpu_studio.wire.events import encode, event
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan, dumps
@@ -77,7 +77,7 @@ def test_a_strangers_model_file_does_not_run_because_the_strangers_plan_says_so(
 
 
 def test_nor_where_the_folder_was_not_even_taken_in(studio: Studio, tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="model-no-consent"):
+    with pytest.raises(BadInput, match="run-lies-elsewhere"):
         studio.runs.resume(str(strangers_run(tmp_path / "friendly-b2b2", own())))
 
 
@@ -134,7 +134,7 @@ def test_nor_one_that_lies_elsewhere_or_that_names_nobody_who_drives_it(
     elsewhere = strangers_rented_run(tmp_path / "friendly-b2b2")
     mine = desk.owner_record(desk.install_id(rented.runs.home), t=1.0)  # once seen, anybody can write it
     (elsewhere / OWNER).write_text(json.dumps(mine))
-    with pytest.raises(RunError, match="run-imported"):
+    with pytest.raises(BadInput, match="run-lies-elsewhere"):
         rented.runs.resume(str(elsewhere))
     strangers_rented_run(rented.runs.runs_folder / "friendly-b2b2")  # put there by hand
     with pytest.raises(RunError, match="run-imported"):

@@ -432,6 +432,12 @@ NOTICES: dict[str, Entry] = {
         "The earlier ones stand; the machine also ends by itself.",
         "",
     ),
+    "left-in-bucket": lambda f: Sentence(
+        "More lies in the bucket than a run writes",
+        f"What is left out here: {f.text('what')}. What came before is here, and the rest stays in the bucket, where storing it is "
+        "charged. Machine and limits are looked after as ever.",
+        "If that is not your own code's doing, stop the run. Look into the run's folder in the bucket, and delete what you don't know.",
+    ),
     "limits-not-believed": Sentence(
         "The bucket holds other limits, which nobody set here",
         "They may come from code on the machine: this computer goes on by the limits that you agreed to, and rents nothing "

@@ -218,6 +218,18 @@ ERRORS: dict[str, Entry] = {
         "Press “Change and start again”: it is planned and priced anew, for your own account. A run of your own on another "
         "computer is taken over with “tpu-studio watch gs://BUCKET/runs/RUN”.",
     ),
+    "run-lies-elsewhere": lambda f: Sentence(
+        "This run does not lie among your runs",
+        f"{f.file('folder')} is a folder somewhere else, or a link to one. It can be looked at, but nothing is trained, stopped or "
+        f"written there: links in it could lead to files of yours. {_UNCHANGED}",
+        "Take it in first: “tpu-studio import FOLDER” copies it, checked. Then use the name that it gets here. If it is a link "
+        "among your runs, put the folder itself in its place.",
+    ),
+    "run-has-links": lambda f: Sentence(
+        f"{_run(f)} holds a link or something that is no plain file",
+        f"What is written to {f.file()} could end up in a file of yours, so nothing was begun. {_UNCHANGED}",
+        "Look where it leads, and remove it if it is not yours. Then try again.",
+    ),
     "needs-yes-to-forget": Sentence(
         "What runs taught is forgotten only after a yes",
         "Nothing was changed: your runs and what they taught are untouched.",
@@ -311,7 +323,7 @@ ERRORS: dict[str, Entry] = {
     ),
     "import-symlink": lambda f: Sentence(
         "The folder holds a link that leads elsewhere",
-        f"{f.file()} could point at anything on this computer, so the folder was not taken in. {_UNCHANGED}",
+        f"{f.file()} could point at anything on this computer, so nothing was copied. {_UNCHANGED}",
         "Copy the run's folder without links.",
     ),
     "import-special-file": lambda f: Sentence(

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.plainfiles import make_folder, open_plain
 from tpu_studio.wire.runfolder import claim_file, events_file, heartbeat_file, write_atomically
 
 _HELD_BYTES = 1 << 20
@@ -24,6 +25,7 @@ _RESERVE_BYTES = 64 << 10
 _TIME = re.compile(rb'\{"t": ?([0-9]{1,12}(?:\.[0-9]+)?)')
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 HEARTBEAT_S = 30.0
+_BEGIN = b'{"t":'  # of the first line of each events file (`wire.events.event`)
 
 
 class EventsFile:
@@ -41,8 +43,9 @@ class EventsFile:
         """*at*: what a time of this machine's clock is by the clock that counts."""
         self._at = at
         path = events_file(run, attempt, worker)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+        path.parent.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
+        self._fd = open_plain(path, os.O_RDWR | os.O_CREAT)
         self._size = _repair(self._fd)
         self.had_lines = self._size > 0
         self._held: deque[bytes] = deque()
@@ -107,6 +110,7 @@ class EventsFile:
             return
         self._beaten_at = now
         try:
+            make_folder(self._heartbeat.parent)
             write_atomically(self._heartbeat, encode({"t": round(self._at(time.time()), 3)}))
         except OSError as error:
             self.problem = error
@@ -131,8 +135,8 @@ class EventsFile:
 
     def _make_reserve(self) -> None:
         try:
-            self._reserve.parent.mkdir(parents=True, exist_ok=True)
-            with open(self._reserve, "wb") as file:
+            make_folder(self._reserve.parent)
+            with os.fdopen(open_plain(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
                 file.write(b"\0" * _RESERVE_BYTES)
                 file.flush()
                 os.fsync(file.fileno())
@@ -166,9 +170,15 @@ def is_full(problem: OSError | None) -> bool:
 
 
 def _repair(fd: int) -> int:
-    """Cut a torn last line off a file that is ours alone; its size. An earlier guardian of the attempt may have
-    died."""
+    """Cut a torn last line off a file that is ours alone; its size. An earlier guardian of the attempt may have died.
+
+    Raises OSError ``EINVAL`` for a file that is no log of events: nothing of it is cut, and nothing is written there.
+    """
     size = os.fstat(fd).st_size
+    head = os.pread(fd, len(_BEGIN), 0)
+    if head.strip(b"\0") and not _BEGIN.startswith(head):  # zeros: what a power cut may leave
+        os.close(fd)
+        raise OSError(errno.EINVAL, "is no log of events")
     end = size
     while end > 0:
         start = max(0, end - 65_536)

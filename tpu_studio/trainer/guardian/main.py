@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tpu_studio.trainer.guardian.keeper import Keeper
 from tpu_studio.wire.claims import claim_record, create_claim
+from tpu_studio.wire.plainfiles import check_plain
 from tpu_studio.wire.runfolder import claim_file
 
 DONE, CLAIMED_ALREADY, UNWRITABLE, NO_END = 0, 5, 6, 7
@@ -60,6 +61,7 @@ def _claim(arguments: argparse.Namespace) -> int:
     """Claim the attempt: 0, or the exit code that says why not. The lock is held until this process ends."""
     path = claim_file(arguments.run, arguments.attempt)
     try:
+        check_plain(arguments.run)
         held = create_claim(path, claim_record(arguments.attempt, arguments.worker))
     except OSError as error:
         print(f"guardian: folder-unwritable: {path}: {error}", file=sys.stderr)
@@ -73,15 +75,15 @@ def _claim(arguments: argparse.Namespace) -> int:
 def _guard(arguments: argparse.Namespace, trainer: list[str]) -> int:
     if arguments.nice:
         os.nice(arguments.nice)
-    keeper = Keeper(
-        arguments.run,
-        arguments.attempt,
-        trainer,
-        worker=arguments.worker,
-        turnstile=arguments.turnstile,
-        grace_s=arguments.grace,
-    )
     try:
+        keeper = Keeper(
+            arguments.run,
+            arguments.attempt,
+            trainer,
+            worker=arguments.worker,
+            turnstile=arguments.turnstile,
+            grace_s=arguments.grace,
+        )
         written = keeper.run()
     except OSError as error:
         print(f"guardian: folder-unwritable: {error}", file=sys.stderr)

@@ -248,6 +248,9 @@ class Acts:
         wanted = {name: control[name] for name in ("hours", "money_usd") if name in control}
         self._tell_once(run, "limits-not-believed", "warning", **wanted)
 
+    def tell_left_out(self, run: Watched) -> None:
+        self._closing.tell_left_out(run)
+
     def _tell_once(self, run: Watched, id: str, level: str, **facts: Any) -> None:
         told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
         if id not in told:

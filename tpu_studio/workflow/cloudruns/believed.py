@@ -16,6 +16,7 @@ from typing import Any
 
 from tpu_studio.wire.controls import Control, Controls, send
 from tpu_studio.wire.limits import Limits, limits_of
+from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.plan import Plan
 
 FILE = "limits-asked.jsonl"
@@ -38,8 +39,8 @@ def believe(run: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """Raises OSError."""
     new = {_line(one) for one in records if one.get("verb") == "limits"} - _known(run)
     if new:
-        with open(run / FILE, "a", encoding="utf-8") as file:
-            file.writelines(sorted(f"{line}\n" for line in new))
+        with open_to_append(run / FILE) as file:
+            file.write("".join(sorted(f"{line}\n" for line in new)).encode())
             file.flush()
             os.fsync(file.fileno())
 

@@ -173,6 +173,13 @@ class Closing:
         self._records.say(run, "phase", phase=Phase.QUEUED.value, detail="submitted", attempt=number)
         run.asked_why = ()
 
+    def tell_left_out(self, run: Watched) -> None:
+        """Once a run: more lies in the bucket than any run writes."""
+        told = (event.get("id") for event in desk_events(run.folder) if event.kind == "notice")
+        if run.mirror.left_out and "left-in-bucket" not in told:
+            facts = {"what": sorted(run.mirror.left_out)[:10]}
+            self._records.say(run, "notice", id="left-in-bucket", level="warning", facts=facts)
+
     def finish(self, run: Watched, limits: Limits) -> None:
         """What was to be discarded gone, the result here, the receipt here and in the bucket, then phase done.
 
@@ -187,6 +194,7 @@ class Closing:
                 if _is_discarded(with_guard(run.state, run.words.guard(run.state.attempt))):
                     run.mirror.discard()
                 run.mirror.result()
+                self.tell_left_out(run)
                 kept = run.mirror.kept_bytes()
             except CloudRefused as error:
                 _log.warning("run %s: the bucket is not as it should be left: %s", run.folder.name, error)

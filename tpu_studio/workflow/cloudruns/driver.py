@@ -168,8 +168,8 @@ class Driver:
                 state = self.state(folder.name)
             except (OSError, StudioError):
                 continue
-            if plan.place not in PLACES or state.settled:
-                continue
+            if plan.place not in PLACES or state.settled or is_foreign(folder, launched_here=False):
+                continue  # a stranger's: what it says of machines, project and bucket is not looked after from here
             facts = {"plan": plan.to_json()}
             self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
             for one in state.there:
@@ -431,6 +431,7 @@ class Driver:
     def _limits(self, run: Watched) -> Limits:
         for one in believed.strange(run.folder):
             self._acts.tell_strange(run, one)
+        self._acts.tell_left_out(run)
         return believed.limits(run.folder, run.plan)
 
     def _rules(self, run: Watched, limits: Limits) -> Rules:

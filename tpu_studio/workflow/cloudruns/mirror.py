@@ -21,6 +21,7 @@ from typing import Any
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import send
 from tpu_studio.wire.events import Event, complete_lines, decode
+from tpu_studio.wire.plainfiles import make_folder, open_to_append
 from tpu_studio.wire.runfolder import (
     OWNER,
     PLAN,
@@ -42,6 +43,8 @@ from tpu_studio.workflow.desk import append_whole
 
 WATCHING_EVERY_S = 30.0
 HEARD_BEFORE_S = 60.0  # no warning is written down later than that
+EVENTS_AT_MOST = 2 << 30  # bytes of one machine's events; a run of weeks writes some hundred megabytes
+RESULT_AT_MOST, RESULT_FILES = 40_000_000_000, 50_000  # as of a zip
 DESK_AT_MOST = 64 << 20  # bytes of another desktop's events; a run writes some kilobytes
 _DIGITS = 12
 _LARGE = 64 << 10  # of a range; a guardian cuts them at 256 KiB
@@ -123,6 +126,7 @@ class Mirror:
         self._controls_pushed = 0
         self._watching_at = float("-inf")
         self._heard: dict[str, int] = {}
+        self.left_out: set[str] = set()
         self.signs = 0  # of life, by what came and could not be kept on this disk
 
     # ---------------------------------------------------------------------------------------------------------- down
@@ -141,19 +145,19 @@ class Mirror:
         return came
 
     def _pull_file(
-        self, name: str, path: Path, catch_up: bool, at_most: int | None = None, one: bool = False
+        self, name: str, path: Path, catch_up: bool, at_most: int = EVENTS_AT_MOST, one: bool = False
     ) -> bool:  # fmt: skip
         came = False
         size = path.stat().st_size if path.exists() else 0
-        while at_most is None or size < at_most:
+        while size < at_most:
             data = self._box.read(f"{self.prefix}events/{name}/{size:0{_DIGITS}d}.jsonl")
             if not data and catch_up:
                 data = self._rest(name, size)
             if not data:
                 return came
             catch_up = catch_up or len(data) >= READ_AT_MOST  # the rest of it is to be had
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "ab", buffering=0) as file:
+            make_folder(path.parent)
+            with open_to_append(path) as file:
                 if file.tell() != size:
                     return came  # another desktop's process was at it
                 try:
@@ -164,8 +168,15 @@ class Mirror:
             size, came = size + len(data), True
             if one and len(data) < _LARGE:
                 return came
-        _log.warning("%s%s: no desktop writes so much; the rest is left out", self.prefix, name)
+        self._leave_out(f"events/{name}")
         return came
+
+    def _leave_out(self, what: str) -> None:
+        """The rest of *what* stays in the bucket: no run of ours writes so much. Said once in the log, and to whoever
+        reads `left_out`."""
+        if what not in self.left_out:
+            self.left_out.add(what)
+            _log.warning("%s%s: no run writes so much; the rest stays in the bucket", self.prefix, what)
 
     def _listen(self, name: str, end: int) -> None:
         """Whether there is more than what was heard last, of a file that cannot be kept here now."""
@@ -216,8 +227,8 @@ class Mirror:
 
     def result(self) -> int:
         """Download what lies under result/; how many files are there now. Names that lead elsewhere, or that no file
-        can have here, are left out."""
-        count = 0
+        can have here, are left out, and what is beyond RESULT_AT_MOST or RESULT_FILES."""
+        count, total = 0, 0
         for stored in self._box.list(f"{self.prefix}result/"):
             relative = stored.name.removeprefix(self.prefix)
             if relative.endswith("/"):
@@ -226,6 +237,10 @@ class Mirror:
                 path = inside(self.folder, relative)
             except ValueError:
                 continue
+            if count >= RESULT_FILES or total + stored.size > RESULT_AT_MOST:
+                self._leave_out("result")
+                continue
+            total += stored.size
             try:
                 if not path.exists() or path.stat().st_size != stored.size:
                     path.parent.mkdir(parents=True, exist_ok=True)
@@ -306,9 +321,9 @@ class Mirror:
             if not self._box.create(name, data):
                 theirs = self._box.read(name)
                 if theirs is not None and theirs != data:
-                    record = json.loads(data)
                     write_atomically(path, theirs)
-                    send(self.folder, {key: value for key, value in record.items() if key != "t"})
+                    if (record := _record(data)) is not None:
+                        send(self.folder, {key: value for key, value in record.items() if key != "t"})
             self._controls_pushed += 1
 
     def send_control(self, record: Mapping[str, Any]) -> None:
@@ -377,6 +392,15 @@ def inside(folder: Path, relative: str) -> Path:
     if os.path.commonpath([root, os.path.realpath(path)]) != root:
         raise ValueError(relative)
     return path
+
+
+def _record(data: bytes) -> Mapping[str, Any] | None:
+    """The record in a control file; None where it holds none: then nothing was asked for."""
+    try:
+        record = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _offset(name: str) -> int | None:

@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -278,6 +278,67 @@ def test_a_control_that_cannot_be_obeyed_is_obeyed_by_nobody(tmp_path: Path, tex
     (tmp_path / "control").mkdir()
     (tmp_path / "control" / "000001.json").write_text(text)
     assert [one["verb"] for one in Controls(tmp_path, 1).read()] == ["unreadable"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[" * 100_000, "7", ""])
+def test_a_control_that_is_no_record_and_was_changed_in_the_bucket_stops_no_turn(
+    desk: CloudDesk, sky: Sky, text: str
+) -> None:
+    train_a_little(desk)
+    control = desk.folder / "control" / "000001.json"
+    control.parent.mkdir(exist_ok=True)
+    control.write_text(text)
+    theirs = b'{"verb":"stop","attempt":1,"keep":true,"t":1.0}'
+    sky._put(f"{PREFIX}control/000001.json", theirs)
+    box = sky.place().connect(desk.plan).mailbox
+    mirror.Mirror(desk.folder, "aaaaaaaa", box).push_controls()
+    assert control.read_bytes() == theirs
+    assert not (control.parent / "000002.json").exists()
+
+
+def test_more_events_and_results_than_a_run_writes_stay_in_the_bucket_and_that_is_told(
+    desk: CloudDesk, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "RESULT_AT_MOST", 100)
+    train_a_little(desk)
+    sky._put(f"{PREFIX}result/zz-flood", b"x" * 101)
+    desk.until()
+    assert (desk.folder / "result" / "model.txt").read_bytes() == b"model"
+    assert not (desk.folder / "result" / "zz-flood").exists()
+    notices = [one for one in mirror.desk_events(desk.folder) if one.kind == "notice"]
+    told = [one for one in notices if one.get("id") == "left-in-bucket"]
+    assert len(told) == 1 and "result" in told[0].get("facts")["what"]
+
+
+def test_events_beyond_the_limit_are_left_in_the_bucket(tmp_path: Path) -> None:
+    class Endless:
+        def read(self, name: str, start: int = 0) -> bytes:
+            return b'{"t":1.0,"kind":"log"}\n' * 10
+
+    one = mirror.Mirror(tmp_path / RUN, "aaaaaaaa", cast(Any, Endless()))
+    path = tmp_path / RUN / "events" / "a0001-w000.jsonl"
+    (tmp_path / RUN).mkdir()
+    assert one._pull_file("a0001-w000", path, False, at_most=1000)
+    assert 1000 <= path.stat().st_size <= 1300 and one.left_out == {"events/a0001-w000"}
+
+
+def test_a_new_journal_learns_nothing_of_a_rented_run_that_came_as_files(tmp_path: Path, sky: Sky) -> None:
+    sent = tmp_path / "sent" / RUN
+    name = f"ts-{RUN}-a1-t1"
+    (sent / "events").mkdir(parents=True)
+    (sent / "plan.json").write_bytes(dumps(cloud_plan().launched(RUN, sky.now, "test")))
+    (sent / "events" / "desk-zzzzzzzz.jsonl").write_text(
+        '{"t":1.0,"kind":"opened","bucket":"theirs","project":"theirs"}\n'
+        f'{{"t":2.0,"kind":"intent","id":"create/{name}","action":"create","name":"{name}","zone":"z","attempt":1,"try":1}}\n'
+    )
+    home = tmp_path / "home"
+    bring(sent, home / "runs", desks.install_id(home), sky.now)
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": sky.place()}, journal=journal)
+    assert driver.state(RUN).there  # the stranger's word
+    driver.tell_journal()
+    assert journal.open_intents() == [] and journal.plan_of(RUN) is None
+    journal.disconnect()
 
 
 def test_a_run_folder_that_was_brought_here_rents_nothing(tmp_path: Path, sky: Sky) -> None:

@@ -1,0 +1,65 @@
+"""Which folders of checkpoints are removed: ours, and never by a link. Needs nothing of the engine."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def checkpoints(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The module, with stand-ins where the engine's library is not installed: removing opens no file of it."""
+    stand_in, arrays = ModuleType("safetensors"), ModuleType("safetensors.numpy")
+    vars(stand_in).update(SafetensorError=ValueError)
+    vars(arrays).update(load_file=None, save_file=None)
+    monkeypatch.setitem(sys.modules, "safetensors", stand_in)
+    monkeypatch.setitem(sys.modules, "safetensors.numpy", arrays)
+    monkeypatch.delitem(sys.modules, "tpu_studio.trainer.checkpoints", raising=False)
+    yield importlib.import_module("tpu_studio.trainer.checkpoints")
+    sys.modules.pop("tpu_studio.trainer.checkpoints", None)
+
+
+def copy(folder: Path, step: int, *more: str) -> Path:
+    path = folder / f"{step:08d}"
+    path.mkdir(parents=True)
+    for name in ("state.safetensors", "data-w000.json", "manifest.json", "COMMITTED", *more):
+        (path / name).write_text("x")
+    return path
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def test_a_linked_folder_of_checkpoints_is_refused_and_keeps_its_own(checkpoints: Any, tmp_path: Path) -> None:
+    mine, run = tmp_path / "mine", tmp_path / "run"
+    for step in (7, 8, 9, 10):
+        copy(mine, step)
+    run.mkdir()
+    (run / "checkpoints").symlink_to(mine)
+    before = names(mine)
+    for remove in (lambda: checkpoints.prune(run, None), lambda: checkpoints.drop_after(run, 7)):
+        with pytest.raises(OSError):
+            remove()
+    with pytest.raises(OSError):
+        checkpoints.write(run, 11, {}, {})
+    assert names(mine) == before
+
+
+def test_a_linked_checkpoint_and_a_folder_with_more_in_it_stay(checkpoints: Any, tmp_path: Path) -> None:
+    run, mine = tmp_path / "run", copy(tmp_path / "mine", 1)
+    for step in (8, 9, 10):
+        copy(run / "checkpoints", step)
+    strange = copy(run / "checkpoints", 2, "holiday.jpg")
+    (run / "checkpoints" / "00000001").symlink_to(mine)
+    checkpoints.prune(run, None)
+    assert names(mine) == ["COMMITTED", "data-w000.json", "manifest.json", "state.safetensors"]
+    assert (strange / "holiday.jpg").exists() and (strange / "COMMITTED").exists()
+    assert checkpoints.steps(run) == [10, 9, 2, 1]  # of ours, the last two are kept
+    checkpoints.drop_after(run, 9)
+    assert checkpoints.steps(run) == [9, 2, 1]

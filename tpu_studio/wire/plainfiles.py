@@ -1,0 +1,92 @@
+"""Files of a run's folder are opened only where they are plain files in plain folders: no link leads a write elsewhere.
+
+A run's folder may come from somebody else, with links in it to files of the person who opens it. Standard library
+only: the guardian uses this too.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # Windows has none
+
+
+def open_plain(path: Path, flags: int, mode: int = 0o644) -> int:
+    """A descriptor of the plain file at *path*, which has no other name, in a folder that is no link.
+
+    Raises:
+        OSError: ``ELOOP`` where a link or a special file is in its place, besides what opening raises.
+    """
+    check_folder(path.parent)
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode):  # Windows has nothing else; and no pipe is waited for
+            raise _refused(path)
+    except FileNotFoundError:
+        pass
+    fd = os.open(path, flags | _SAFE, mode)
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            raise _refused(path)
+        if hasattr(os, "set_blocking"):
+            os.set_blocking(fd, True)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def open_to_append(path: Path) -> BinaryIO:
+    """The plain file at *path*, made where it is not there, for bytes at its end. Raises OSError as `open_plain`."""
+    return os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "ab")
+
+
+def make_folder(path: Path) -> None:
+    """Make the folder *path* in one that is there. Raises OSError: ``ELOOP`` where a link is in its place."""
+    path.mkdir(exist_ok=True)
+    check_folder(path)
+
+
+def check_folder(path: Path) -> None:
+    """Raises OSError: there is no such folder, or it is a link (``ELOOP``)."""
+    if not stat.S_ISDIR(os.lstat(path).st_mode):
+        raise _refused(path)
+
+
+def strange_entry(folder: Path) -> Path | None:
+    """The first link or special file in *folder*, however deep; None: there are only files and folders. Raises
+    OSError."""
+    return next(_strange(folder), None)
+
+
+def check_plain(folder: Path) -> None:
+    """Raises OSError ``ELOOP`` where *folder* holds a link or a special file."""
+    found = strange_entry(folder)
+    if found is not None:
+        raise _refused(found)
+
+
+def _strange(folder: Path) -> Iterator[Path]:
+    todo = [folder]
+    while todo:
+        at = todo.pop()
+        try:
+            entries = list(os.scandir(at))
+        except FileNotFoundError:
+            if at == folder:
+                raise
+            continue  # of a run that goes on: a checkpoint was renamed, or pruned
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                todo.append(Path(entry.path))
+            elif not entry.is_file(follow_symlinks=False) and os.path.lexists(entry.path):  # else it is gone by now
+                yield Path(entry.path)
+
+
+def _refused(path: Path) -> OSError:
+    return OSError(errno.ELOOP, "is a link or no plain file", str(path))
