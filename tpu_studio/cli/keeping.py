@@ -12,6 +12,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import BadInput, StudioError
+from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
 
 if TYPE_CHECKING:
@@ -280,6 +281,8 @@ def _as_table(rows: list[RunSummary]) -> str:
         )
         steps = f"{row.step:,} of {row.steps_planned:,}" if row.steps_planned else ""
         most = max(row.usd, row.usd_most)
+        if _is_copy(row):
+            state += ", imported"
         lines.append(
             [
                 row.run,
@@ -294,6 +297,11 @@ def _as_table(rows: list[RunSummary]) -> str:
     return table(lines, right=(2, 4, 5))
 
 
+def _is_copy(row: RunSummary) -> bool:
+    """Whether somebody else rented it, and it came here as files."""
+    return not row.problem and row.place in ("practice", "cloud") and is_imported(row.folder)
+
+
 def _state(row: RunSummary) -> str:
     from tpu_studio.domain.sentences.colab import WAITING
 
@@ -304,7 +312,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     from tpu_studio.domain import figures
     from tpu_studio.domain.forecast import forecast
     from tpu_studio.domain.sentences import say_reason
-    from tpu_studio.viewmodels import runchips, runpace
+    from tpu_studio.viewmodels import runchips, runpace, runrented
     from tpu_studio.viewmodels.runrows import marked, pretence
     from tpu_studio.wire.reasons import Reason
     from tpu_studio.wire.runfolder import model_from_before
@@ -331,12 +339,14 @@ def _as_text(row: RunSummary, following: Any) -> str:
     lines += [[name, figures.metric(name, value)] for name, value in view.last.items()]
     lines.append(["Folder", str(row.folder)])
     text = table(lines)
+    if copy := _is_copy(row):
+        text = f"{runrented.COPY}\n{text}"
     if said := runpace.notice(following.plan, view, forecast(following.plan, view)):
         text += f"\n{said}"
     if view.end is not None:
         facts = {**view.end.facts, **model_from_before(row.folder)}
         try:
-            text += f"\n{say_reason(Reason(view.end.reason), facts, place=row.place, usd=row.usd)}"
+            text += f"\n{say_reason(Reason(view.end.reason), facts, place=row.place, usd=row.usd, copy=copy)}"
         except ValueError:  # a reason of a newer version
             text += f"\n{view.end.reason}"
         if raw := str(view.end.facts.get("raw") or ""):

@@ -103,7 +103,10 @@ class RunPageState:
 
     @property
     def removal(self) -> runrented.Removal | None:
-        return runrented.removal_of(self.plan, self.view, self.now) if self.plan and self.facts.rented else None
+        if self.plan is None or not self.facts.rented:
+            return None
+        found = runrented.removal_of(self.plan, self.view, self.now)
+        return runrented.copied(found) if self.strangers else found
 
     @property
     def over(self) -> bool:
@@ -154,7 +157,7 @@ class RunPageState:
         if reason is None:
             return Sentence("It ended", self.view.end.reason, "")
         facts = {**self.view.end.facts, **model_from_before(self.folder)}
-        said = say_reason(reason, facts, place=self.facts.place, usd=self.view.usd)
+        said = say_reason(reason, facts, place=self.facts.place, usd=self.view.usd, copy=self.strangers)
         if self.strangers and self.view.end.status is not Status.FINISHED:
             return replace(said, action="“Change and start again” plans and prices it for your own account.")
         return said

@@ -7,12 +7,18 @@ from typing import Any, Literal
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
-from tpu_studio.domain.sentences import say
+from tpu_studio.domain.sentences import Sentence, say
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
 
 WAITING_SHOWN_AFTER_S = 10.0
+NOT_CHECKED = "This computer has not checked it."
+COPY = Sentence(
+    "This is a copy of a run that somebody else rented",
+    f"What stands here is what the copy says of itself. {NOT_CHECKED}",
+    "You can look at it, try its model and save it.",
+)
 QUEUED = {
     "submitted": "Asking for a TPU",
     "uploading": "Sending job and data",
@@ -117,6 +123,15 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     )
     title = f"{figures.duration(lasted)}, {asked}, {said}"
     return Waiting(title, f"{supply}Nothing is charged while it waits, for {more}.", tuple(ways))
+
+
+def copied(removal: Removal | None) -> Removal | None:
+    """*removal* of a run that came here as a copy: what it says of itself, which nobody here has seen."""
+    if removal is None:
+        return None
+    title = removal.title[0].lower() + removal.title[1:] if removal.kind != "bad" else removal.title
+    text = f"{NOT_CHECKED} Whoever rented it sees at Google, or on the computer that did, whether anything is left."
+    return Removal("neutral", f"It says: {title}", text, removal.lines)
 
 
 def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:

@@ -164,11 +164,12 @@ def row_of(known: RunSummary) -> RunRow:
     icon, place = _PLACES.get(known.place, ("monitor", known.place)) if not known.problem else ("monitor", "Unknown")
     waiting = not known.over and known.status == "queued"
     name, value = known.key_metric if known.key_metric else ("", None)
-    goes_on = known.over and not known.problem and not (known.place in _RENTED and is_imported(known.folder))
+    copy = not known.problem and known.place in _RENTED and is_imported(known.folder)
+    goes_on = known.over and not known.problem and not copy
     return RunRow(
         run=known.run,
         name=known.name,
-        subtitle=subtitle_of(known),
+        subtitle=", ".join(filter(None, ("imported" if copy else "", subtitle_of(known)))),
         folder=known.folder,
         created=known.created,
         status=status,

@@ -12,6 +12,7 @@ from typing import Any
 PLAN = "plan.json"
 OWNER = "owner.json"
 WATCHING = "watching.json"
+LIMITS_ASKED = "limits-asked.jsonl"  # what was asked for on one computer: never taken along to another
 COMMITTED = "COMMITTED"
 _FILES = frozenset({PLAN, OWNER, WATCHING, "guardian.log"})
 FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have; none: any
@@ -36,6 +37,11 @@ def belongs(name: PurePosixPath) -> bool:
         return top in _FILES
     endings = FOLDERS.get(top)
     return endings is not None and (not endings or name.suffix in endings)
+
+
+def is_known(name: PurePosixPath) -> bool:
+    """Whether the program itself writes the file *name* into a run's folder: it belongs, or stays where it is."""
+    return belongs(name) or name.parts == (LIMITS_ASKED,)
 
 
 def has_plan(folder: Path) -> bool:

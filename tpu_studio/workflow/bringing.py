@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
-from tpu_studio.wire.runfolder import FOLDERS, PLAN, belongs, has_plan, is_run_id, result_folder
+from tpu_studio.wire.runfolder import FOLDERS, PLAN, belongs, has_plan, is_known, is_run_id, result_folder
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
@@ -69,7 +69,7 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         run, number = f"{wanted}-{number}", number + 1
     found = _regular_files(path)
     files = [one for one in found if belongs(PurePosixPath(one[0].as_posix())) and one[0].parts[0] not in _NOT_BROUGHT]
-    left_out = tops_of(one.as_posix() for one, _ in found if not belongs(PurePosixPath(one.as_posix())))
+    left_out = tops_of(one.as_posix() for one, _ in found if not is_known(PurePosixPath(one.as_posix())))
     target, temporary = runs / run, runs / f".importing-{run}-{secrets.token_hex(4)}"
     try:
         runs.mkdir(parents=True, exist_ok=True)

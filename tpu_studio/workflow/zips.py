@@ -23,7 +23,7 @@ from typing import Literal
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, decode
 from tpu_studio.wire.plan import Plan, loads
-from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_run_id
+from tpu_studio.wire.runfolder import OWNER, PLAN, belongs, is_known, is_run_id
 from tpu_studio.wire.sizes import PLAN_BYTES
 from tpu_studio.workflow.bringing import tops_of
 from tpu_studio.workflow.ports import Progress
@@ -76,7 +76,8 @@ def unzipped(path: Path, runs: Path, progress: Progress | None = None) -> Iterat
             own = [entry for entry in entries if belongs(PurePosixPath(entry.filename[len(root) :]))]
             _unpack(archive, own, root, folder, path, progress)
         others = {entry.filename[len(root) :] for entry in entries} - {entry.filename[len(root) :] for entry in own}
-        yield Unzipped(folder, plan, frozen, tops_of(name for name in others if not _is_hidden(name)))
+        strange = (name for name in others if not _is_hidden(name) and not is_known(PurePosixPath(name)))
+        yield Unzipped(folder, plan, frozen, tops_of(strange))
     finally:
         shutil.rmtree(beside, ignore_errors=True)
 

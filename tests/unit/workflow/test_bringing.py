@@ -14,7 +14,7 @@ from tests.fakes.fuzz.runs import finished, studio_in
 from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import BadInput, RunError
-from tpu_studio.wire.runfolder import OWNER, PLAN
+from tpu_studio.wire.runfolder import LIMITS_ASKED, OWNER, PLAN
 
 FOREIGN = {
     "argparse.py": b"raise SystemExit", "tpu_studio/__init__.py": b"", "events/json.py": b"", "notes/readme.txt": b"x",
@@ -64,6 +64,18 @@ def test_only_what_a_run_has_is_taken_along_and_the_rest_is_named(
     assert not any((here / name).exists() for name in FOREIGN)
     assert studio.runs.summary(made.run).reason == "completed"
     assert (here / "result").is_dir() == (foreign / "result").is_dir()
+
+
+@pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
+def test_what_the_program_writes_for_one_computer_only_stays_and_is_not_worth_telling(
+    studio: Studio, trained: Path, tmp_path: Path, as_zip: bool
+) -> None:
+    folder = tmp_path / "stick" / trained.name
+    shutil.copytree(trained, folder)
+    (folder / LIMITS_ASKED).write_bytes(b"{}\n")
+    made = studio.runs.import_folder(zipped(folder, tmp_path / "it.zip") if as_zip else folder)
+    assert made.left_out == ()
+    assert not (studio.runs.runs_folder / made.run / LIMITS_ASKED).exists()
 
 
 def test_all_that_the_program_writes_itself_is_taken_along(studio: Studio, trained: Path) -> None:

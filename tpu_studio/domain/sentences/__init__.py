@@ -68,12 +68,14 @@ def say(error: StudioError) -> Sentence:
     return reaching.at_launch(error.id, said) if error.facts.get("launching") else said
 
 
-def say_reason(reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0) -> Sentence:
-    """Why a run ended. *facts* come with its `end` event; *usd* is what it cost at a rented *place*."""
+def say_reason(reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0, copy: bool = False) -> Sentence:
+    """Why a run ended. *facts* come with its `end` event; *usd* is what it cost at a rented *place*; *copy*: a rented
+    run that was brought here as files, which nobody here has checked."""
     if place not in ("practice", "cloud"):
         return tell(REASONS[reason], facts)
     facts = {"usd": usd, **facts, "place": place}
-    return cloud.at_a_rented_place(reason, tell(REASONS[reason], facts), Facts(facts))
+    said = cloud.at_a_rented_place(reason, tell(REASONS[reason], facts), Facts(facts))
+    return cloud.of_a_copy(said) if copy else said
 
 
 def say_notice(id: str, facts: Mapping[str, Any]) -> Sentence:

@@ -349,6 +349,13 @@ def at_a_rented_place(reason: Reason, said: Sentence, f: Facts) -> Sentence:
     return Sentence(said.title, f"{kept} {spent(f)}", said.action)
 
 
+def of_a_copy(said: Sentence) -> Sentence:
+    """*said* of a rented run that was brought here as files: who says so, and that this computer has not looked."""
+    meaning = said.meaning.replace(" is in the bucket and on this computer.", " is in its bucket.")
+    told = f"{meaning} That is what it says of itself; this computer has not checked it.".strip()
+    return Sentence(said.title, told, said.action)
+
+
 CHECKS: dict[str, Entry] = {
     **allowance.CHECKS,
     "place-needs-jax": lambda f: Sentence(

@@ -28,6 +28,7 @@ from tpu_studio.gui.run.charts import Charts
 from tpu_studio.gui.run.events import EventCard
 from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
 from tpu_studio.gui.run.trying import TryPanel, panel_for
+from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Status
@@ -64,6 +65,7 @@ class RunPage(QWidget):
         self.resume_button.clicked.connect(model.resume)
         self.stop_button.clicked.connect(self.stop_asked)
 
+        self.copy = Note(runrented.COPY.title, f"{runrented.COPY.meaning} {runrented.COPY.action}", "neutral")
         self.problem = Note("", "", "bad", action="Close")
         self.problem.acted.connect(model.dismiss_problem)
         self.practice = PracticeStrip()
@@ -94,8 +96,8 @@ class RunPage(QWidget):
         self.column.setContentsMargins(Space.dashboard, Space.xxl, Space.dashboard, Space.xxl)
         self.column.setSpacing(Space.m + 6)
         for widget in (
-            self.header, self.practice, self.problem, self.trouble, self.stale, self.pace, self.ending, self.removal,
-            timeline_card, self.waiting, self.numbers,
+            self.header, self.copy, self.practice, self.problem, self.trouble, self.stale, self.pace, self.ending,
+            self.removal, timeline_card, self.waiting, self.numbers,
         ):  # fmt: skip
             self.column.addWidget(widget)
         self.grid = QGridLayout()
@@ -175,6 +177,7 @@ class RunPage(QWidget):
 
     def _notes(self, state: RunPageState) -> None:
         waiting, removal = state.waiting, state.removal
+        self.copy.setVisible(state.strangers)
         self.waiting.setVisible(waiting is not None)
         if waiting is not None:
             self.waiting.show_waiting(waiting)

@@ -18,8 +18,9 @@ from tpu_studio.wire.controls import Control, Controls, send
 from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.runfolder import LIMITS_ASKED
 
-FILE = "limits-asked.jsonl"
+FILE = LIMITS_ASKED
 
 
 def limits(run: Path, plan: Plan, more: Iterable[Mapping[str, Any]] = ()) -> Limits:
