@@ -12,6 +12,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import BadInput, StudioError
+from tpu_studio.wire.runfolder import COMMITTED
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import RunSummary
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.runs import Runs
     from tpu_studio.workflow.trash import Deleted
 
+RENTED = ("practice", "cloud")
 
 def runs(arguments: Arguments, output: Output) -> int:
     with studio() as services:
@@ -50,6 +52,8 @@ def show(arguments: Arguments, output: Output) -> int:
         following.poll()
         logs = [str(event.get("text", "")) for event in following.recent_logs(arguments.log)] if arguments.log else []
         following.close()
+        if arguments.job is not None:
+            return _save_job(following.plan, arguments.job, output)
         told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
         told["detail"] = following.view.detail or None
         told["duty_cycle"], told["devices"] = following.view.duty_cycle, chips.as_json(following.view.chips)
@@ -61,6 +65,19 @@ def show(arguments: Arguments, output: Output) -> int:
         if arguments.log:
             told["log"] = logs
         output.answer(told, "\n".join([_as_text(row, following), *_part_lines(parts or []), *logs]))
+    return 0
+
+
+def _save_job(plan: Plan, path: Path, output: Output) -> int:
+    """Write what the run was asked to do as a job file. Raises BadInput: a file is there."""
+    from tpu_studio.domain.jobfile import save
+    from tpu_studio.viewmodels.draft import of_plan
+
+    if path.exists():
+        raise BadInput("command-line", raw=f"{path} is there already", help="tpu-studio show --help")
+    save(of_plan(plan), path.absolute())
+    output.say(f"What it was asked to do is in {path}. Price it anew: tpu-studio plan {path}")
+    output.answer({"job": str(path)}, str(path))
     return 0
 
 
@@ -127,12 +144,24 @@ def resume(arguments: Arguments, output: Output) -> int:
 
     with studio() as services:
         _agree_to_rent(services, arguments, output)
+        copied = _has_copy(services, arguments.run)
         services.runs.resume(arguments.run, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
         run_id = services.runs.folder(arguments.run).name
-    output.say(f"{run_id} goes on from its last saved copy. Watch it: tpu-studio watch {run_id}")
-    output.answer({"run": run_id})
+    begins = "goes on from its last saved copy" if copied else "has no saved copy, so it starts from the beginning"
+    output.say(f"{run_id} {begins}. Watch it: tpu-studio watch {run_id}")
+    output.answer({"run": run_id, "from_copy": copied})
     return 0
+
+
+def _has_copy(services: Studio, run: str) -> bool:
+    """Whether a copy of it was saved that it can go on from: in its folder, or as a rented run's events tell."""
+    if any((services.runs.folder(run) / "checkpoints").glob(f"*/{COMMITTED}")):
+        return True
+    following = services.runs.follow(run)
+    following.poll()
+    following.close()
+    return following.plan.place in RENTED and following.view.checkpoint_step is not None
 
 
 def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> None:
@@ -299,7 +328,7 @@ def _as_table(rows: list[RunSummary]) -> str:
 
 def _is_copy(row: RunSummary) -> bool:
     """Whether somebody else rented it, and it came here as files."""
-    return not row.problem and row.place in ("practice", "cloud") and is_imported(row.folder)
+    return not row.problem and row.place in RENTED and is_imported(row.folder)
 
 
 def _state(row: RunSummary) -> str:

@@ -75,7 +75,28 @@ def _of_the_home(error: OSError) -> StudioError | None:
     return NotReady("disk-full" if full else "home-unwritable", folder=str(home), raw=str(error))
 
 
+def _nothing_rented(home: Path) -> bool:
+    """Whether this computer knows of nothing of ours that may be going on at Google; in doubt it does not."""
+    from tpu_studio.cli.studio import Studio
+    from tpu_studio.workflow.livecheck import left
+
+    if (home / left.NAME).exists():
+        return False
+    if not (home / "runs").is_dir():
+        return True
+    services = Studio(home)
+    try:
+        rows = services.reading.list()
+        return not any(row.problem or (row.place == "cloud" and not (row.over and row.settled)) for row in rows)
+    except (StudioError, OSError):
+        return False
+    finally:
+        services.close()
+
+
 def _tell(output: Output, error: StudioError) -> int:
+    if error.id == "signed-out" and _nothing_rented(home_folder()):
+        error.facts["nothing_rented"] = True
     try:
         output.error(error)
     except BrokenPipeError:

@@ -120,6 +120,9 @@ def parser() -> argparse.ArgumentParser:
     show.add_argument(
         "--log", type=int, default=0, metavar="N", help="also the latest N lines the training program wrote"
     )
+    show.add_argument(
+        "--job", type=Path, metavar="FILE", help="write what it was asked to do to FILE, a job to start again"
+    )
 
     watch = verb(
         "watch",
@@ -150,7 +153,7 @@ def parser() -> argparse.ArgumentParser:
 
     resume = verb(
         "resume",
-        "Go on with a run that was stopped or has failed, from its last saved copy.",
+        "Go on with a run that was stopped or has failed, from its last saved copy, or without one from the beginning.",
         "tpu-studio resume digits-k3f7",
     )
     _run(resume)

@@ -21,6 +21,11 @@ _CLOCK_WRONG = Sentence(
 _GOES_ON = "A running machine goes on and ends at its limits, still without this computer."
 
 
+def _charged(f: Facts) -> str:
+    nothing = f.raw("nothing_rented")  # this computer knows of no run at Google
+    return "" if nothing else "A run that goes on is charged until it ends, at its limits at the latest."
+
+
 def _through(f: Facts) -> str:
     return f" ({f.text('proxy')})" if f.text("proxy") else ""
 
@@ -86,7 +91,7 @@ ERRORS: dict[str, Entry] = {
         if "iat and exp" in str(f.raw("raw"))  # of a key file: Google wants the time in what it signs
         else Sentence(
             "You are not signed in to Google",
-            "So nothing was looked at or changed. A run that goes on is charged until it ends, at its limits at the latest.",
+            f"So nothing was looked at or changed. {_charged(f)}".strip(),
             "Sign in on the account page, or with “tpu-studio doctor --use-gcloud”.",
         )
     ),
