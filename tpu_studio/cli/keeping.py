@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.cli.trusting import of_run
+from tpu_studio.domain import figures
 from tpu_studio.domain.visible import visible
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.runfolder import COMMITTED
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.trash import Deleted
 
 RENTED = ("practice", "cloud")
+FOLLOWED_S = 90.0  # a machine speaks every 30 s: older than this, nobody brings down what it says
 
 def runs(arguments: Arguments, output: Output) -> int:
     with studio() as services:
@@ -35,6 +38,8 @@ def runs(arguments: Arguments, output: Output) -> int:
             return _deleted(reading.deleted(), output)
         rows = reading.list()
         _tell(services, output)
+    if any(_unheard(row, time.time()) and not _is_copy(row) for row in rows):
+        output.say("“ago”: nobody has looked since. “tpu-studio watch RUN” or the window brings it up to date.")
     output.answer({"runs": [as_json(row) for row in rows]}, _as_table(rows) if rows else "No runs yet.")
     return 0
 
@@ -120,6 +125,7 @@ def extend(arguments: Arguments, output: Output) -> int:
     if epochs is None and not only_limits:
         epochs = 1.0
     with studio() as services:
+        of_run(services, arguments.run, output, trusted=arguments.trust_code)
         _agree_to_rent(services, arguments, output)
         services.runs.extend(arguments.run, epochs, hours=arguments.hours, money_usd=arguments.money)
         carry(services, arguments.run, output)
@@ -130,7 +136,6 @@ def extend(arguments: Arguments, output: Output) -> int:
 
 
 def _extended(run: str, epochs: float | None, arguments: Arguments) -> str:
-    from tpu_studio.domain import figures
 
     if epochs is not None:
         return f"{run} goes {'once' if epochs == 1 else f'{epochs:g} times'} more through the data."
@@ -143,6 +148,7 @@ def resume(arguments: Arguments, output: Output) -> int:
     from tpu_studio.cli.running import carry
 
     with studio() as services:
+        of_run(services, arguments.run, output, trusted=arguments.trust_code)
         _agree_to_rent(services, arguments, output)
         copied = _has_copy(services, arguments.run)
         services.runs.resume(arguments.run, hours=arguments.hours, money_usd=arguments.money)
@@ -297,7 +303,6 @@ def as_json(row: RunSummary) -> dict[str, Any]:
 
 
 def _as_table(rows: list[RunSummary]) -> str:
-    from tpu_studio.domain import figures
     from tpu_studio.domain.sentences import say
     from tpu_studio.viewmodels.runrows import cost_kind
 
@@ -312,6 +317,8 @@ def _as_table(rows: list[RunSummary]) -> str:
         most = max(row.usd, row.usd_most)
         if _is_copy(row):
             state += ", imported"
+        elif old := _unheard(row, time.time()):
+            state += f", {old} ago"
         lines.append(
             [
                 row.run,
@@ -326,6 +333,19 @@ def _as_table(rows: list[RunSummary]) -> str:
     return table(lines, right=(2, 4, 5))
 
 
+def _unheard(row: RunSummary, now: float) -> str:
+    """How long ago a rented run that goes on was last heard of; "" where somebody follows it, or it is over."""
+    goes_on = row.place in RENTED and not row.problem and not (row.over and row.settled)
+    silent_s = now - row.seen
+    return figures.duration(silent_s) if goes_on and row.seen and silent_s > FOLLOWED_S else ""
+
+
+def _age(row: RunSummary) -> list[list[str]]:
+    if _is_copy(row) or not (old := _unheard(row, time.time())):
+        return []
+    return [["Last heard", f"{old} ago; “tpu-studio watch {row.run}” or the window brings it up to date"]]
+
+
 def _is_copy(row: RunSummary) -> bool:
     """Whether somebody else rented it, and it came here as files."""
     return not row.problem and row.place in RENTED and is_imported(row.folder)
@@ -338,7 +358,6 @@ def _state(row: RunSummary) -> str:
 
 
 def _as_text(row: RunSummary, following: Any) -> str:
-    from tpu_studio.domain import figures
     from tpu_studio.domain.forecast import forecast
     from tpu_studio.domain.sentences import say_reason
     from tpu_studio.viewmodels import runchips, runpace, runrented
@@ -350,6 +369,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
     lines = [
         ["Run", row.run],
         ["State", _state(row)],
+        *_age(row),
         ["Model", f"{row.model}, {row.framework}"],
         ["Steps", f"{row.step:,} of {row.steps_planned:,}"],
         ["Time", figures.duration(row.duration_s)],

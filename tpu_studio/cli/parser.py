@@ -150,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     _limits(extend)
     _yes(extend)
+    _trust(extend)
 
     resume = verb(
         "resume",
@@ -159,6 +160,7 @@ def parser() -> argparse.ArgumentParser:
     _run(resume)
     _limits(resume)
     _yes(resume)
+    _trust(resume)
 
     delete = verb("delete", "Move a run to the trash, or take it back.", "tpu-studio delete digits-k3f7")
     _run(delete)
@@ -310,6 +312,7 @@ def parser() -> argparse.ArgumentParser:
 
     predict = verb("predict", "Ask the model of a run.", "tpu-studio predict sign-digits-k3f7 hand.jpg")
     _run(predict)
+    _trust(predict)
     predict.add_argument("items", nargs="*", metavar="ITEM", help="pictures, folders of pictures, tables, text files")
     predict.add_argument(
         "--samples", type=int, default=0, metavar="N", help="N pictures of the run's own data that were kept aside"
@@ -334,6 +337,10 @@ def _job(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--set", action="append", default=[], metavar="table.key=value", help="change a setting, any number of times"
     )
+    _trust(verb)
+
+
+def _trust(verb: argparse.ArgumentParser) -> None:
     verb.add_argument(
         "--trust-code", action="store_true", help="agree to run the job's own Python file (remembered by its content)"
     )

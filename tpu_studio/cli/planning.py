@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
+from tpu_studio.cli.trusting import ask
 from tpu_studio.wire import owncode, ownimports
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
@@ -279,16 +280,7 @@ def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> 
             from tpu_studio.domain.sentences import say_finding
 
             output.say(str(say_finding("model-file-secret", {"file": str(path), "line": secret_line})))
-        if not trusted:
-            from tpu_studio.domain.sentences import consent as consentwords
-
-            output.say(f"This job runs Python code of its own, {consentwords.where(place)}: {path}")
-            for words in consentwords.reach(place):
-                output.say(f"  {words}")
-            output.say("  Run it only if you know what is in it.")
-            output.say("  To agree to it, add --trust-code.")
-            trusted = output.ask("Run it?")
-        if not trusted:
+        if not (trusted or ask(path, place, output)):
             return _OwnModel(sha256, secret_line=secret_line, asked=asked)
         services.consents.agree(sha256, str(path), place)
     return _OwnModel(sha256, sha256, secret_line=secret_line, asked=asked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 
 from tests.fakes.views import view_of
 from tests.unit.viewmodels.test_rented_words import THERE, plan_at
+from tests.unit.viewmodels.test_runs import DONE
 from tpu_studio.cli import keeping, main
 from tpu_studio.cli.output import Output
 from tpu_studio.domain import jobfile
@@ -49,6 +52,18 @@ def test_signed_out_speaks_of_charges_only_where_something_may_be_rented(
     (tmp_path / "runs" / "odd-b2b2" / "plan.json").write_text("{")  # nobody knows where it runs
     main._tell(Output(as_json=False), SignedOut("signed-out"))
     assert "is charged until it ends" in capsys.readouterr().err
+
+
+def test_a_rented_run_that_nobody_follows_says_how_old_its_state_is(tmp_path: Path):
+    now = time.time()
+    row = replace(DONE, place="cloud", status="training", reason="", over=False, settled=False, seen=now - 600)
+    row = replace(row, folder=tmp_path)
+    assert "training, 10 min ago" in keeping._as_table([row])
+    told = keeping._as_text(row, SimpleNamespace(view=view_of(*THERE), plan=plan_at("cloud")))
+    assert "Last heard" in told and f"10 min ago; “tpu-studio watch {row.run}”" in told
+    for other in (replace(row, seen=now), replace(row, over=True, settled=True), replace(row, place="computer")):
+        assert "ago" not in keeping._as_table([other])
+    assert keeping._unheard(replace(row, over=True), now)  # something may be rented still
 
 
 def test_somebody_elses_run_is_named_as_it_is_with_the_way_in_a_terminal():

@@ -7,12 +7,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.skies import Sky, cloud_plan
 from tests.fakes.studio import Studio
+from tpu_studio.cli.output import Output
+from tpu_studio.cli.trusting import of_run
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, ModelError, RunError
@@ -74,6 +77,29 @@ def test_a_strangers_model_file_does_not_run_because_the_strangers_plan_says_so(
     studio.consents.agree(SHA256, "own_model.py")
     studio.runs.resume(run) if verb == "resume" else studio.runs.extend(run, 1)
     assert studio.wait(run).attempt >= 1
+
+
+def test_in_a_terminal_the_file_in_the_result_is_agreed_to_by_its_bytes(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.import_folder(strangers_run(tmp_path / "sent", own())).run
+    services = SimpleNamespace(reading=studio.runs, consents=studio.consents)
+    of_run(services, run, Output(as_json=True), trusted=False)  # type: ignore[arg-type]
+    assert not studio.consents.agreed(SHA256)
+    path = studio.runs.folder(run) / "result" / "own_model.py"
+    path.write_bytes(SOURCE + b"#")  # not what the plan is of
+    of_run(services, run, Output(as_json=True), trusted=True)  # type: ignore[arg-type]
+    assert studio.consents.all() == []
+    path.write_bytes(SOURCE)
+    of_run(services, run, Output(as_json=True), trusted=True)  # type: ignore[arg-type]
+    assert studio.consents.agreed(SHA256) and not studio.consents.agreed(SHA256, "cloud")
+
+
+def test_for_a_strangers_rented_run_nothing_is_agreed_to_but_its_model_here(studio: Studio, tmp_path: Path) -> None:
+    run = studio.runs.import_folder(strangers_run(tmp_path / "sent", replace(own("cloud"), place="cloud"))).run
+    services = SimpleNamespace(reading=studio.runs, consents=studio.consents)
+    of_run(services, run, Output(as_json=True), trusted=True)  # type: ignore[arg-type]
+    assert studio.consents.all() == []
+    of_run(services, run, Output(as_json=True), trusted=True, place="computer")  # type: ignore[arg-type]
+    assert studio.consents.agreed(SHA256) and not studio.consents.agreed(SHA256, "cloud")
 
 
 def test_nor_where_the_folder_was_not_even_taken_in(studio: Studio, tmp_path: Path) -> None:

@@ -74,9 +74,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "model-no-consent": lambda f: Sentence(
         f"{_file(f)} has not been agreed to",
-        "It is a program, and it has changed since you agreed, or you were never asked, or not for this place: what a program "
-        "can reach on a rented machine is more than your computer. " + NOTHING_CHARGED,
-        "Read it, then agree when you start the run. A run that came from somebody else: “Change and start again”.",
+        "It is a program, and nobody has agreed on this computer that it may run as it is now at that place. " + NOTHING_CHARGED,
+        "Read it, then agree: in the window by “Change and start again”, in a terminal by adding --trust-code.",
     ),
     "model-syntax": lambda f: Sentence(
         f"{_file(f)} has a mistake{_line(f)}",
