@@ -192,7 +192,11 @@ def _drive(services: Studio, run_id: str, turn_at: float) -> float:
         return turn_at
     driver = services.driver
     driver.watch(run_id)
-    return time.monotonic() + driver.turn(run_id)
+    wait = driver.turn(run_id)
+    problem = driver.problems.get(run_id)
+    if problem is not None and problem.id == "run-imported":  # nothing will ever be heard of it here
+        raise problem
+    return time.monotonic() + wait
 
 
 def _words(services: Studio, run_id: str, view: RunView, place: str) -> tuple[str, str]:

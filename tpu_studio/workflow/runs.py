@@ -145,10 +145,12 @@ class Runs:
         """Ask the guardian to end the run; *keep* its result, or discard it. Returns when that is written, not done.
 
         Raises:
-            RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``; BadInput ``run-lies-elsewhere``.
+            RunError: ``run-is-over``, ``run-elsewhere``, ``run-unknown``, ``run-imported`` (a rented one of somebody
+                else's, which would hear nothing); BadInput ``run-lies-elsewhere``.
         """
         folder = self._folders.own(run)
         if self._rents(folder):
+            self._refuse_imported(folder)
             self._rents_or_refuse(folder).stop(folder, keep)
             return
         action = decide.stop(self._seen(folder), keep)
@@ -332,11 +334,14 @@ class Runs:
         """Raises RunError: ``run-in-colab`` (only its notebook can go on with it), ``run-imported``; as `own`."""
         folder = self._folders.own(run, begins=True)
         if self._rents(folder):
-            known = self._journal.plan_of(folder.name) is not None
-            consent.check_rented_here(folder, self.runs_folder, launched_here=known)
+            self._refuse_imported(folder)
         if self._notebooks.is_one(folder):
             raise RunError("run-in-colab", run=folder.name)
         return folder
+
+    def _refuse_imported(self, folder: Path) -> None:
+        known = self._journal.plan_of(folder.name) is not None
+        consent.check_rented_here(folder, self.runs_folder, launched_here=known)
 
     def _rents(self, folder: Path) -> bool:
         return plans.read(folder).place in RENTED

@@ -154,6 +154,22 @@ def test_a_rented_run_of_somebody_else_is_not_gone_on_with_and_google_hears_noth
     assert calls == [] and sky.created_names == [] and sky.objects == {}
 
 
+def test_a_copy_of_a_rented_run_that_still_went_on_is_told_as_a_copy_and_can_be_deleted(
+    rented: RentedDesk, sky: Sky, tmp_path: Path
+) -> None:
+    sent = strangers_rented_run(tmp_path / "sent")
+    for path in (sent / "events").iterdir():
+        lines = [line for line in path.read_bytes().splitlines(keepends=True) if b'"end"' not in line]
+        path.write_bytes(b"".join(lines))
+    run = rented.runs.import_folder(sent).run
+    with pytest.raises(RunError, match="run-imported"):  # a word that nobody would hear
+        rented.runs.stop(run)
+    rented.driver.turn(run)
+    assert rented.driver.problems[run].id == "run-imported"
+    rented.runs.delete(run)
+    assert run not in [one.run for one in rented.runs.list()] and sky.created_names == []
+
+
 def test_nor_one_that_lies_elsewhere_or_that_names_nobody_who_drives_it(
     rented: RentedDesk, sky: Sky, tmp_path: Path
 ) -> None:

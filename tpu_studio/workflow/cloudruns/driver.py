@@ -106,7 +106,10 @@ class Driver:
                     return POLL_S[0]
                 launched_here = self._journal.plan_of(run) is not None
                 if is_foreign(folder, launched_here=launched_here):  # nobody here agreed to its price
-                    return 0.0 if self.state(run).settled else POLL_S[1]
+                    if self.state(run).settled:
+                        return 0.0
+                    self.problems[run] = RunError("run-imported", run=run)
+                    return POLL_S[1]
                 watched = self._take_up(folder)
                 wait = self._turn(watched)
         except (CloudUnclear, CloudRefused, NotReady) as error:

@@ -23,6 +23,7 @@ from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.state import Machine, State
+from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal
 
@@ -114,15 +115,16 @@ class CloudVerbs:
             desk.write_event(folder, install, "phase", t=now, phase="queued", detail="submitted", attempt=number)
 
     def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
-        """What the decisions about verbs need to know."""
+        """What the decisions about verbs need to know. A copy of somebody else's run does not go on here."""
         run = folder.name
+        foreign = is_foreign(folder, launched_here=self._journal.plan_of(run) is not None)
         state, plan = self.driver.state(run), plans.read(folder)
         limits, plain = believed.limits(folder, plan), limits_of(plan)
         end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0
         return Seen(
             run=run,
             attempt=state.attempt,
-            alive=not state.settled,
+            alive=not state.settled and not foreign,
             over=end is not None,
             reason=str(end.get("reason")) if end else "",
             has_checkpoint=checkpoint,
