@@ -216,12 +216,30 @@ def extension_words(facts: RunFacts, view: RunView, epochs: float) -> str:
     left = max(0, (view.steps_planned or facts.steps) - view.step) if view.over else 0
     seconds = extension_s(facts, view, left + more)
     took = f", about {figures.duration(seconds)}" if seconds else ""
+    price = _extension_price(facts, view, seconds)
     if not left:
-        return f"{figures.count(more)} more steps{took}"
+        return f"{figures.count(more)} more steps{took}{price}"
     return (
         f"The {figures.count(left)} steps that were still planned and {figures.count(more)} more: "
-        f"{figures.count(left + more)} in all{took}"
+        f"{figures.count(left + more)} in all{took}{price}"
     )
+
+
+def _extension_price(facts: RunFacts, view: RunView, seconds: float | None) -> str:
+    """What going on costs on a rented machine, and what its cost limit leaves; "" on this computer."""
+    if not facts.rented:
+        return ""
+    rate = view.usd_per_hour or facts.usd_per_hour
+    if rate:
+        about = f", about {figures.money(rate * seconds / 3600.0)} and what starting takes" if seconds else ""
+        told = f". It costs {figures.money(rate)} an hour{about}"
+    else:
+        told = ". What it costs an hour is not known"
+    if facts.usd_limit is not None:
+        spent = max(view.usd, (view.usd_between or (0.0, 0.0))[1])
+        left = figures.money(max(0.0, facts.usd_limit - spent))
+        told += f"; of the {figures.money(facts.usd_limit)} it was planned with, {left} are left"
+    return f"{told}{'. Practice: nothing is charged' if facts.practice else ''}."
 
 
 def extension_s(facts: RunFacts, view: RunView, steps: int) -> float | None:

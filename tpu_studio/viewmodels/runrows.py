@@ -122,6 +122,15 @@ class RunRow:
         return "" if self.problem else cost_kind(self.place_id, self.usd, self.most)
 
     @property
+    def extension_price(self) -> str:
+        """What training a rented run longer costs; "" for one that rents nothing."""
+        if not self.rented:
+            return ""
+        rate = f"{figures.money(self.usd_per_hour)} an hour" if self.usd_per_hour else "a price that is not known"
+        charged = "Practice: nothing is charged." if self.place_id == "practice" else "It is charged."
+        return f"It rents again, at {rate}, up to the run's cost limit; {self.cost} is counted in. {charged}"
+
+    @property
     def may_stop(self) -> bool:
         return self.live or self.waiting
 
