@@ -26,6 +26,7 @@ from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.wire.errors import CloudUnclear
 from tpu_studio.wire.job import Job
+from tpu_studio.workflow import desk
 
 GONE = (
     (70.0, "deleted", {"name": NAME, "zone": "us-west4-a", "proof": "404", "made": True, "created": T + 9}),
@@ -266,6 +267,15 @@ def test_enter_never_makes_a_rented_run_longer(qtbot: QtBot, show: Any):
     assert one.sheet.isVisible() and not asked
     qtbot.keyClick(focus, Qt.Key.Key_Return)
     assert not one.window.findChildren(Sheet) and not asked
+
+
+def test_a_copy_is_marked_and_nothing_of_it_is_green(show: Any, tmp_path: Path):
+    own = show("cloud", view_of(*THERE, END, *GONE), T + 90).page
+    assert not own.copy.isVisible() and own.removal.note._kind == own.ending._kind == "ok"
+    desk.write_owner(tmp_path, "x", t=T, imported=True)
+    copy = show("cloud", view_of(*THERE, END, *GONE), T + 90).page
+    assert copy.copy.isVisible()
+    assert copy.removal.note._kind == copy.ending._kind == "neutral"
 
 
 def test_what_stands_below_the_removal_begins_where_its_words_do(qtbot: QtBot, show: Any):

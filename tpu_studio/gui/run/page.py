@@ -209,7 +209,8 @@ class RunPage(QWidget):
         self.ending.setVisible(ending is not None)
         if ending is not None and state.view.end is not None:
             good, bad = state.view.end.status is Status.FINISHED, state.view.end.status is Status.FAILED
-            self.ending.set_kind("ok" if good else "bad" if bad else "neutral")
+            seen = good and not state.strangers  # green is for what this computer has seen itself
+            self.ending.set_kind("ok" if seen else "bad" if bad else "neutral")
             title = state.finding if good else ending.title
             self.ending.set_words(title, f"{ending.meaning} {ending.action}".strip())
 
