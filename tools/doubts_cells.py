@@ -173,9 +173,15 @@ def _both(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     alike = one.get("kind") == other.get("kind")  # what goes wrong in a run is nothing of the lists
     same = alike and all(one[key] == value for key, value in other.items() if key in one)
     both = {**other, **one} if same else one
+    if both.get("backend") == _COMPUTE["backend"] and _stalls(both):
+        both = one  # Compute Engine knows no PROVISIONING that stalls
     if (both.get("backend"), both.get("tier")) == (_COMPUTE["backend"], "flex-start"):
         both = {**both, "zones": _WAITED["zones"]}  # the one that has it
     return both
+
+
+def _stalls(scene: dict[str, Any]) -> bool:
+    return any(text.startswith("provisioning-stalls") for _, text in scene.get("faults", ()))
 
 
 def _of(armed: list[tuple[Doubt, str]], *scenes: dict[str, Any]) -> Iterator[World]:
