@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -312,7 +313,8 @@ def test_a_clock_set_back_while_it_trains_and_before_it_is_extended_leaves_one_c
 
     first, second = events(run), events(run, 2)
     times = [line["t"] for line in [*first, *second] if line["kind"] in ("metric", "phase", "end")]
-    assert times == sorted(times)
+    rounding_s = 0.002  # two processes tell milliseconds of one clock
+    assert [(one, later) for one, later in pairwise(times) if later < one - rounding_s] == []
     assert times[-1] - times[0] < 300
     view = RunView()
     for event in [*first, *second]:
