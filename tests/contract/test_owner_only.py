@@ -24,6 +24,7 @@ from tests.contract.test_oauth import OURS, Person
 from tests.fakes import practices, strangers
 from tests.fakes.consent import address_behind
 from tests.fakes.strangers import needs_another_user
+from tests.fakes.waiting import eventually
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser
 from tpu_studio.domain import peers
@@ -126,7 +127,7 @@ def test_where_nothing_can_be_told_only_the_sign_in_lets_in(
     monkeypatch.setattr(peers, "own_holders", refuses)
     with pytest.raises((http.client.HTTPException, OSError)):
         call("GET", "/practice/ready")
-    assert "nobody can tell whose program it is" in caplog.text
+    eventually(lambda: "nobody can tell whose program it is" in caplog.text, "the word of it")
     with browser._Waiting("s" * 43) as waiting:
         line = http.client.HTTPConnection("127.0.0.1", urllib.parse.urlsplit(waiting.address).port or 0, timeout=60)
         line.request("GET", f"/?state={'s' * 43}&code=right")
