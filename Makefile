@@ -4,6 +4,7 @@
 #   make app     the window
 #   make practice  the practice cloud, in the foreground (ARGS="--fault stockout-at-submit --speed 10")
 #   make help    this list
+#   make format  what CI's formatter wants (ruff format)
 #   make test    what CI runs: ruff, mypy, lint-imports, pytest   (one part: make pytest ARGS=tests/unit/wire)
 #   make quick   within a minute: the checks, and the tests nearest to what has changed; no engine
 #   make compiled  the tests that ask the TPU compiler, which it installs: Google's terms of libtpu are accepted by it
@@ -28,7 +29,7 @@ TYPED := $(wildcard tpu_studio tools benchmarks tests/fakes)
 JOBS ?= 3
 PIP := --quiet --disable-pip-version-check --root-user-action=ignore
 
-.PHONY: env help engine demo app practice test quick lint pytest compiled bench golden chaos doubts fuzz pictures package clean
+.PHONY: env help engine demo app practice test quick format lint pytest compiled bench golden chaos doubts fuzz pictures package clean
 
 env: .venv/.made
 
@@ -62,13 +63,17 @@ test: env
 quick: env
 	@$(BIN)/python tools/quick.py
 
+format: env
+	$(BIN)/ruff format --quiet .
+
 lint: env
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy --strict $(TYPED)
 	$(BIN)/lint-imports
 
 pytest: env engine
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -q -n $(JOBS) --dist worksteal --durations 25 $(ARGS)
 
 # 1.4 GB beside the engine, once; elsewhere these tests are skipped by name.
 compiled: env engine

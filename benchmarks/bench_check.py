@@ -58,15 +58,22 @@ def _verdicts() -> list[dict[str, Any]]:
         figure(
             f"check gpt-124m, batch 64, v5e-1: does not fit ({needs:.1f} of {limit:.1f} GiB), "
             f"and the largest batch: {refused['largest_batch']}",
-            refused_s, None, not refused["fits"] and _compiled(refused),
+            refused_s,
+            None,
+            not refused["fits"] and _compiled(refused),
         ),
-    ]  # fmt: skip
+    ]
 
 
 def figure(name: str, seconds: float, goal: float | None, right: bool) -> dict[str, Any]:
     """*right*: whether the answer is the one that it must be."""
-    return {"name": name, "ours": seconds, "unit": "s", "goal": "" if goal is None else f"at most {goal:g}",
-            "passed": right and (goal is None or seconds <= goal)}  # fmt: skip
+    return {
+        "name": name,
+        "ours": seconds,
+        "unit": "s",
+        "goal": "" if goal is None else f"at most {goal:g}",
+        "passed": right and (goal is None or seconds <= goal),
+    }
 
 
 def _compiled(told: Any) -> bool:
@@ -87,8 +94,12 @@ def _check(home: Path, settings: Sequence[str]) -> tuple[float, Any]:
     begun = time.monotonic()
     done = subprocess.run(
         [*argv, *(part for setting in settings for part in ("--set", setting))],
-        env=environment, capture_output=True, text=True, timeout=900, check=False,
-    )  # fmt: skip
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
     if done.returncode not in (0, 1):
         raise RuntimeError(done.stderr[-500:])
     return time.monotonic() - begun, json.loads(done.stdout)
@@ -105,9 +116,17 @@ def _again() -> list[dict[str, Any]]:
         estimate = make_golden.plan_of(row, batch).memory["device_bytes"]
         same = told["device_bytes"] == known[name]["device_bytes"]
         ratio = estimate / told["device_bytes"]
-        figures.append({"name": name, "ours": estimate / 2**20, "peer": told["device_bytes"] / 2**20,
-                        "unit": "MiB", "ratio": ratio, "goal": f"±{WITHIN:.0%}",
-                        "passed": same and abs(ratio - 1) <= WITHIN})  # fmt: skip
+        figures.append(
+            {
+                "name": name,
+                "ours": estimate / 2**20,
+                "peer": told["device_bytes"] / 2**20,
+                "unit": "MiB",
+                "ratio": ratio,
+                "goal": f"±{WITHIN:.0%}",
+                "passed": same and abs(ratio - 1) <= WITHIN,
+            }
+        )
     return figures
 
 

@@ -47,10 +47,17 @@ def run() -> list[dict[str, Any]]:
                         rates[name].append(PICTURES / seconds)
     medians = {name: statistics.median(values) for name, values in rates.items()}
     ratio = medians["ours"] / medians["peer"]
-    return [{
-        "name": "image folder to TFRecord, 2 processes", "ours": round(medians["ours"]), "peer": round(medians["peer"]),
-        "unit": "pictures/s", "ratio": round(ratio, 2), "goal": GOAL, "passed": ratio >= GOAL,
-    }]
+    return [
+        {
+            "name": "image folder to TFRecord, 2 processes",
+            "ours": round(medians["ours"]),
+            "peer": round(medians["peer"]),
+            "unit": "pictures/s",
+            "ratio": round(ratio, 2),
+            "goal": GOAL,
+            "passed": ratio >= GOAL,
+        }
+    ]
 
 
 class Server:
@@ -61,8 +68,14 @@ class Server:
 
     def __enter__(self) -> Server:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        self._process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                         env=environment, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+        )
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -135,11 +148,17 @@ def convert_peer(source: Path, target: Path) -> None:
                     data = file.read()
                 header = quick_header(data, whole=True)
                 assert header is not None
-                features = tf.train.Features(feature={
-                    "image/encoded": raw(data), "image/format": raw(b"jpeg"), "image/height": integer(header.height),
-                    "image/width": integer(header.width), "image/class/label": integer(labels.index(label)),
-                    "image/class/text": raw(label.encode()), "image/filename": raw(f"{label}/{name}".encode()),
-                })
+                features = tf.train.Features(
+                    feature={
+                        "image/encoded": raw(data),
+                        "image/format": raw(b"jpeg"),
+                        "image/height": integer(header.height),
+                        "image/width": integer(header.width),
+                        "image/class/label": integer(labels.index(label)),
+                        "image/class/text": raw(label.encode()),
+                        "image/filename": raw(f"{label}/{name}".encode()),
+                    }
+                )
                 writer.write(tf.train.Example(features=features).SerializeToString())
 
 

@@ -33,13 +33,22 @@ def run() -> list[dict[str, Any]]:
         print(f"false alarm: {name}: {checked[name]}")
     refused = sum(not one["works"] for one in answers.values())
     return [
-        {"name": "TensorFlow operations compared", "ours": len(answers), "unit": f"probes, {refused} refused",
-         "goal": "≥ 60", "passed": len(answers) >= 60 and set(checked) == set(answers)},
-        {"name": "false \"works\"", "ours": len(false_works), "goal": "0", "passed": not false_works},
-        {"name": "false alarms", "ours": len(false_alarms), "goal": f"≤ {MOST_FALSE_ALARMS}",
-         "passed": len(false_alarms) <= MOST_FALSE_ALARMS},
+        {
+            "name": "TensorFlow operations compared",
+            "ours": len(answers),
+            "unit": f"probes, {refused} refused",
+            "goal": "≥ 60",
+            "passed": len(answers) >= 60 and set(checked) == set(answers),
+        },
+        {"name": 'false "works"', "ours": len(false_works), "goal": "0", "passed": not false_works},
+        {
+            "name": "false alarms",
+            "ours": len(false_alarms),
+            "goal": f"≤ {MOST_FALSE_ALARMS}",
+            "passed": len(false_alarms) <= MOST_FALSE_ALARMS,
+        },
         _again(answers),
-    ]  # fmt: skip
+    ]
 
 
 def _again(answers: dict[str, Any]) -> dict[str, Any]:
@@ -53,5 +62,10 @@ def _again(answers: dict[str, Any]) -> dict[str, Any]:
         make_operations.compile_all(compiles.python(), found["libtpu"], sample)
     differ = [name for name, one in sample.items() if make_operations.summary(one)["works"] != answers[name]["works"]]
     differ += [name for name, one in told.items() if answers[name]["works"] and not one["lowered"]]
-    return {"name": "answers that differ when asked again", "ours": len(differ), "goal": "0", "passed": not differ,
-            "unit": f"of {len(told)} lowered, {len(sample)} compiled"}  # fmt: skip
+    return {
+        "name": "answers that differ when asked again",
+        "ours": len(differ),
+        "goal": "0",
+        "passed": not differ,
+        "unit": f"of {len(told)} lowered, {len(sample)} compiled",
+    }

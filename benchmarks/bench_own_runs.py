@@ -78,10 +78,19 @@ def asked() -> list[Asked]:
 
 def _traits(row: Row, workload: Workload) -> Traits:
     return Traits(
-        "cloud", row.sized.generation, row.sized.stack, str(workload.precision), row.sized.family, row.id,
-        (workload.global_batch or row.sized.chips) / row.sized.chips, row.sized.chips, workload.params or 1e9,
-        float(workload.sequence_length or workload.image_size or 1), 1, row.id,
-    )  # fmt: skip
+        "cloud",
+        row.sized.generation,
+        row.sized.stack,
+        str(workload.precision),
+        row.sized.family,
+        row.id,
+        (workload.global_batch or row.sized.chips) / row.sized.chips,
+        row.sized.chips,
+        workload.params or 1e9,
+        float(workload.sequence_length or workload.image_size or 1),
+        1,
+        row.id,
+    )
 
 
 def outcomes(some: Sequence[Asked], before: str, machine: float) -> list[Outcome]:
@@ -133,14 +142,28 @@ def run() -> list[dict[str, Any]]:
     for before in BEFORE[1:]:
         ours, held = median(every[before]), statistics.mean(one.inside for one in every[before])
         goal = 0.1 if before.endswith("of it") else 0.7 * nothing
-        figures.append({
-            "name": f"next estimate after {before}: median error", "ours": ours, "peer": nothing, "unit": "|log2|",
-            "ratio": nothing / ours, "goal": f"< {goal:.2f}", "passed": ours < goal,
-        })  # fmt: skip
-        figures.append({
-            "name": f"next estimate after {before}: in the stated 80 % range", "ours": held, "peer": None,
-            "unit": "share", "ratio": None, "goal": "≥ 0.70", "passed": held >= 0.70,
-        })  # fmt: skip
+        figures.append(
+            {
+                "name": f"next estimate after {before}: median error",
+                "ours": ours,
+                "peer": nothing,
+                "unit": "|log2|",
+                "ratio": nothing / ours,
+                "goal": f"< {goal:.2f}",
+                "passed": ours < goal,
+            }
+        )
+        figures.append(
+            {
+                "name": f"next estimate after {before}: in the stated 80 % range",
+                "ours": held,
+                "peer": None,
+                "unit": "share",
+                "ratio": None,
+                "goal": "≥ 0.70",
+                "passed": held >= 0.70,
+            }
+        )
     return figures
 
 

@@ -60,9 +60,14 @@ class Edit(NamedTuple):
 def figure(name: str, ours: list[float], peer: list[float], share: float, goal: float | None) -> dict[str, Any]:
     mine, other = percentile(ours, share), percentile(peer, share)
     return {
-        "name": name, "ours": mine, "peer": other, "unit": "ms", "ratio": mine / other,
-        "goal": "" if goal is None else f"at most {goal:g}", "passed": None if goal is None else mine <= goal,
-    }  # fmt: skip
+        "name": name,
+        "ours": mine,
+        "peer": other,
+        "unit": "ms",
+        "ratio": mine / other,
+        "goal": "" if goal is None else f"at most {goal:g}",
+        "passed": None if goal is None else mine <= goal,
+    }
 
 
 def line(name: str, edits: list[Edit]) -> str:

@@ -155,9 +155,7 @@ def sky(folder: Path) -> None:
 
     practice = Practice(Settings(folder=folder / "practice", machines=False)).start()
     settings = practice.cloud.settings
-    _say(
-        url=practice.url, token=practice.token, project=settings.project, bucket=settings.bucket, zone=settings.zone
-    )  # fmt: skip
+    _say(url=practice.url, token=practice.token, project=settings.project, bucket=settings.bucket, zone=settings.zone)
     try:
         for word in sys.stdin:
             if word.strip() == "over":
@@ -289,8 +287,9 @@ def desk(home: Path, found: dict[str, str]) -> None:
     driver = Driver(home, places={"practice": CloudPlace(lambda plan: side, Preparation())}, journal=journal)
     runs = Runs(home, places={}, journal=journal, index=index, driver=driver)
     where = {"place": "practice", "accelerator": "v5litepod-1"}
-    plan = make_plan(job("mlp", "digits", where=where, training={"epochs": 100}), DIGITS, now=time.time(),
-                     computer=LAPTOP)  # fmt: skip
+    plan = make_plan(
+        job("mlp", "digits", where=where, training={"epochs": 100}), DIGITS, now=time.time(), computer=LAPTOP
+    )
     names = [runs.launch(plan) for _ in range(RUNS)]
     steward = Steward(driver, lambda: names)
     loop = BackgroundLoop()
@@ -312,9 +311,13 @@ def desk(home: Path, found: dict[str, str]) -> None:
     seconds = time.perf_counter() - begun
     late.sort()
     _say(
-        watched=RUNS, seconds=seconds, cpu=(_cpu_s() - cpu) / seconds, requests=requests[0] - before,
-        late_s=late[int(0.95 * len(late))], reports=len(late),
-    )  # fmt: skip
+        watched=RUNS,
+        seconds=seconds,
+        cpu=(_cpu_s() - cpu) / seconds,
+        requests=requests[0] - before,
+        late_s=late[int(0.95 * len(late))],
+        reports=len(late),
+    )
     watched(LOOK_HOLDS_S, lambda: look(1))
     late = sorted(watched(ALONE_S, lambda: look(1)))
     _say(single=1, late_s=late[int(0.95 * len(late))])

@@ -1,6 +1,6 @@
 """Builds guardian.pyz as a file: what `tpu_studio.workflow.cloudruns.pyz` puts into the metadata of a machine.
 
-    python tools/build_guardian.py [DESTINATION]       prints path, bytes and sha256
+python tools/build_guardian.py [DESTINATION]       prints path, bytes and sha256
 """
 
 from __future__ import annotations

@@ -105,9 +105,13 @@ class Chaos:
         if self.over.is_set():
             return _unplayed(cell, "it was ended before its turn", began)
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
         self._playing.add(process)
         try:
             told, errors = process.communicate(timeout=LIMIT_S[cell.real])
@@ -147,9 +151,13 @@ class Chaos:
 def _unplayed(cell: Cell, failure: str, began: float) -> Record:
     seconds = round(time.monotonic() - began, 1)
     return {
-        "name": cell.name, "passed": False, "failures": [failure], "kinds": {"played": 1}, "judged": ["played"],
+        "name": cell.name,
+        "passed": False,
+        "failures": [failure],
+        "kinds": {"played": 1},
+        "judged": ["played"],
         "seconds": seconds,
-    }  # fmt: skip
+    }
 
 
 def _end(process: subprocess.Popen[str]) -> None:

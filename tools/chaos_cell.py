@@ -99,8 +99,9 @@ class Play:
 
     def _plan(self) -> Plan:
         cell = self.cell
-        where = {"place": "practice", "tier": cell.tier, "zones": list(cell.zones),
-                 "accelerator": cell.accelerator} | ({"backend": cell.backend} if cell.backend else {})  # fmt: skip
+        where = {"place": "practice", "tier": cell.tier, "zones": list(cell.zones), "accelerator": cell.accelerator} | (
+            {"backend": cell.backend} if cell.backend else {}
+        )
         limits = {"hours": cell.hours, "wait_hours": cell.wait_hours, "idle_minutes": 60.0, "money_usd": cell.money_usd}
         training: dict[str, Any] = {"epochs": 2}
         if cell.real:
@@ -244,10 +245,18 @@ class Play:
 
     def judge(self) -> Verdict:
         seen = Seen(
-            cell=self.cell, home=self.home, practice=self.practice, plan=self.plan, kept=self.kept,
-            deadlines=self.deadlines, empty_at=self.empty_at, settled=self.settled, problems=self.problems,
-            met=self.met, copies=self.copies,
-        )  # fmt: skip
+            cell=self.cell,
+            home=self.home,
+            practice=self.practice,
+            plan=self.plan,
+            kept=self.kept,
+            deadlines=self.deadlines,
+            empty_at=self.empty_at,
+            settled=self.settled,
+            problems=self.problems,
+            met=self.met,
+            copies=self.copies,
+        )
         return judge(seen)
 
     def evidence(self) -> dict[str, Any]:
@@ -344,8 +353,13 @@ def main() -> int:
                 (arguments.folder / "evidence.json").write_text(evidence + "\n")
         finally:
             play.end()
-    record = {"name": cell.name, "passed": not told["failures"], "seconds": round(time.monotonic() - began, 1),
-              **told, "load": load.told()}  # fmt: skip
+    record = {
+        "name": cell.name,
+        "passed": not told["failures"],
+        "seconds": round(time.monotonic() - began, 1),
+        **told,
+        "load": load.told(),
+    }
     (arguments.folder / "verdict.json").write_text(json.dumps(record, indent=1) + "\n")
     print(json.dumps(record))
     return 0 if record["passed"] else 1

@@ -67,25 +67,78 @@ class Cell:
 
 # Every transition of an undisturbed run, from launch to receipt.
 TRANSITIONS = (
-    "journal launch", "say target", "say phase/queued", "call bucket.create", "say opened", "say upload",
+    "journal launch",
+    "say target",
+    "say phase/queued",
+    "call bucket.create",
+    "say opened",
+    "say upload",
     "say prepared",
-    "journal stops", "say intent/stops", "call stops.set b", "say intent-closed/stops", "journal close#2",
-    "journal create", "say intent/create", "call tpu.create", "say intent-closed/create", "call tpu.look",
-    "say phase/provisioning", "say cloud/ready", "call stops.of#3", "call stops.set l",
-    "call stops.remove", "say intent-closed/lease-stops", "call bucket.read#5", "say phase/cleaning-up", "say deleted",
-    "say money", "call stops.remove#2", "say stops-removed", "call bucket.download", "say phase/done",
-)  # fmt: skip
-OF_A_LEAVING = ("say leaving", "journal delete", "say intent/delete", "call tpu.delete", "say intent-closed/delete",
-                "say attempt-over", "journal create#2", "call tpu.create#2", "say intent-closed/create#2")  # fmt: skip
-OF_AN_EXTENSION = ("journal extend", "call stops.of", "call stops.set l", "call stops.remove", "call stops.of#2",
-                   "journal close", "control limits", "control extend")  # fmt: skip
+    "journal stops",
+    "say intent/stops",
+    "call stops.set b",
+    "say intent-closed/stops",
+    "journal close#2",
+    "journal create",
+    "say intent/create",
+    "call tpu.create",
+    "say intent-closed/create",
+    "call tpu.look",
+    "say phase/provisioning",
+    "say cloud/ready",
+    "call stops.of#3",
+    "call stops.set l",
+    "call stops.remove",
+    "say intent-closed/lease-stops",
+    "call bucket.read#5",
+    "say phase/cleaning-up",
+    "say deleted",
+    "say money",
+    "call stops.remove#2",
+    "say stops-removed",
+    "call bucket.download",
+    "say phase/done",
+)
+OF_A_LEAVING = (
+    "say leaving",
+    "journal delete",
+    "say intent/delete",
+    "call tpu.delete",
+    "say intent-closed/delete",
+    "say attempt-over",
+    "journal create#2",
+    "call tpu.create#2",
+    "say intent-closed/create#2",
+)
+OF_AN_EXTENSION = (
+    "journal extend",
+    "call stops.of",
+    "call stops.set l",
+    "call stops.remove",
+    "call stops.of#2",
+    "journal close",
+    "control limits",
+    "control extend",
+)
 
 
 def matrix() -> list[Cell]:
     cells = [
-        *_kills(), *_calls(), *_storage(), *_room(), *_machines(), *_laptop_off(), *_preempted(), *_after_the_stops(),
-        *_extensions(), *_account(), *_verbs(), *_slices(), *_being_made(), *_gate(),
-    ]  # fmt: skip
+        *_kills(),
+        *_calls(),
+        *_storage(),
+        *_room(),
+        *_machines(),
+        *_laptop_off(),
+        *_preempted(),
+        *_after_the_stops(),
+        *_extensions(),
+        *_account(),
+        *_verbs(),
+        *_slices(),
+        *_being_made(),
+        *_gate(),
+    ]
     names = [cell.name for cell in cells]
     if len(names) != len(set(names)):
         raise ValueError("two cells have one name")
@@ -99,11 +152,13 @@ def _kills() -> list[Cell]:
     for at in OF_A_LEAVING:
         cells += [
             Cell(
-                f"preempted, killed {when} {at}", faults=(("submit", "preempted-at-step:step=12"),), tier="spot",
+                f"preempted, killed {when} {at}",
+                faults=(("submit", "preempted-at-step:step=12"),),
+                tier="spot",
                 kill=f"{when} {at}",
             )
             for when in ("before", "after")
-        ]  # fmt: skip
+        ]
     thrice = ("before call tpu.create", "before say intent-closed/create", "after say cloud/ready")
     cells.append(Cell("killed four times around create", kill="after say intent/create", again=thrice))
     return cells
@@ -111,9 +166,17 @@ def _kills() -> list[Cell]:
 
 def _calls() -> list[Cell]:
     faults = (
-        "too-many-requests", "server-error", "unavailable", "gateway-timeout", "connection-cut", "slow-replies:times=6",
-        "apply-then-fail", "answered-twice", "no-answer", "operation-never-ends",
-    )  # fmt: skip
+        "too-many-requests",
+        "server-error",
+        "unavailable",
+        "gateway-timeout",
+        "connection-cut",
+        "slow-replies:times=6",
+        "apply-then-fail",
+        "answered-twice",
+        "no-answer",
+        "operation-never-ends",
+    )
     pairs = [(fault, phase) for fault in faults for phase in PHASES]
     return [Cell(f"{fault} at {phase}", faults=((phase, fault),)) for fault, phase in pairs]
 
@@ -176,23 +239,32 @@ def _machines() -> list[Cell]:
         ("node-gone:seconds=30", "while it starts", {"ends": ("machine-gone", "preempted", "completed")}),
         ("node-gone:seconds=120", "while training", {"ends": ("machine-gone", "preempted", "completed"), "steps": 200}),
         ("environment-install-fails", "", {"ends": ("environment-failed",), "speed": 10.0}),
-        ("disk-full:step=12", "while training", {"ends": ("disk-full", "machine-silent", "folder-unwritable"),
-                                                 "speed": 60.0}),
+        (
+            "disk-full:step=12",
+            "while training",
+            {"ends": ("disk-full", "machine-silent", "folder-unwritable"), "speed": 60.0},
+        ),
         ("clock-skew:seconds=-600", "", {}),
         ("clock-skew:seconds=600", "", {}),
         ("clock-skew:seconds=86400", "", {}),
         ("delete-fails", "three times", {}),
         ("delete-fails:times=20", "twenty times", {"speed": 90.0}),
         ("runner-may-not-delete", "", {"ends": ("cannot-delete-itself",)}),
-    ]  # fmt: skip
+    ]
     return [Cell(f"{fault} {when}".strip(), faults=(("submit", fault),), **more) for fault, when, more in about]
 
 
 def _laptop_off() -> list[Cell]:
     """Off from the create call on, or from some phase; back when the cloud is empty."""
     cells = [Cell(f"laptop off from {phase}", off=phase) for phase in PHASES[1:]]
-    cells.append(Cell("laptop off from queued, preempted (spot waits for a computer)", off="queued", tier="spot",
-                      faults=(("submit", "preempted-at-step:step=12"),)))  # fmt: skip
+    cells.append(
+        Cell(
+            "laptop off from queued, preempted (spot waits for a computer)",
+            off="queued",
+            tier="spot",
+            faults=(("submit", "preempted-at-step:step=12"),),
+        )
+    )
     away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create"}
     hung: dict[str, Any] = {**away, "hours": 0.2, "wait_hours": 0.3, "boot_hang": True}
     end = (*_HUNG, "time-limit")
@@ -212,30 +284,64 @@ def _laptop_off() -> list[Cell]:
         ("bucket-gone", "while training", {**hung, "kill": "", "off": "training", "speed": 90.0, "ends": BUCKET}),
         ("runner-may-not-delete", "", {**away, "ends": ("cannot-delete-itself",)}),
         ("stockout-for-ever", "", {**hung, "speed": 240.0, "ends": ("no-capacity", "launch-refused")}),
-    ]  # fmt: skip
+    ]
     for fault, when, more in about:
         at = "training" if fault == "bucket-gone" else "submit"
         cells.append(Cell(f"laptop off, {fault} {when}".strip(), faults=((at, fault),), **more))
     cells += [
-        Cell("laptop off, hung at boot, money for ten minutes, time for ten hours", **away, hours=10.0, money_usd=0.2,
-             wait_hours=0.3, speed=240.0, faults=(("submit", "vm-hung"),), boot_hang=True,
-             ends=(*_HUNG, "no-capacity")),
-        Cell("laptop off, hung while training, money for a quarter of an hour, time for ten", **away, hours=10.0,
-             money_usd=0.3, wait_hours=0.1, speed=60.0, faults=(("submit", "vm-hung:step=12"),),
-             ends=(*end, "money-limit"), boot_hang=True),
-    ]  # fmt: skip
+        Cell(
+            "laptop off, hung at boot, money for ten minutes, time for ten hours",
+            **away,
+            hours=10.0,
+            money_usd=0.2,
+            wait_hours=0.3,
+            speed=240.0,
+            faults=(("submit", "vm-hung"),),
+            boot_hang=True,
+            ends=(*_HUNG, "no-capacity"),
+        ),
+        Cell(
+            "laptop off, hung while training, money for a quarter of an hour, time for ten",
+            **away,
+            hours=10.0,
+            money_usd=0.3,
+            wait_hours=0.1,
+            speed=60.0,
+            faults=(("submit", "vm-hung:step=12"),),
+            ends=(*end, "money-limit"),
+            boot_hang=True,
+        ),
+    ]
     cells += [
-        Cell("laptop off, runner may not delete from training on", off="training",
-             faults=(("training", "runner-may-not-delete"),)),
-        Cell("laptop off, runner may neither delete nor set stops", **{**hung, "speed": 120.0},
-             faults=(("submit", "runner-may-not-delete"), ("queued", "tasks-refused:times=0")),
-             ends=("cannot-delete-itself",)),
-        Cell("laptop off, runner may not delete, and it hangs while training", **{**hung, "speed": 60.0},
-             faults=(("submit", "vm-hung:step=12"), ("submit", "runner-may-not-delete:after_s=600")),
-             ends=(*end, "cannot-delete-itself")),
-    ]  # fmt: skip
-    cells.append(Cell("laptop off, training longer than its time", **away, hours=0.2, wait_hours=0.1, speed=60.0,
-                      steps=5000, ends=("time-limit",)))  # fmt: skip
+        Cell(
+            "laptop off, runner may not delete from training on",
+            off="training",
+            faults=(("training", "runner-may-not-delete"),),
+        ),
+        Cell(
+            "laptop off, runner may neither delete nor set stops",
+            **{**hung, "speed": 120.0},
+            faults=(("submit", "runner-may-not-delete"), ("queued", "tasks-refused:times=0")),
+            ends=("cannot-delete-itself",),
+        ),
+        Cell(
+            "laptop off, runner may not delete, and it hangs while training",
+            **{**hung, "speed": 60.0},
+            faults=(("submit", "vm-hung:step=12"), ("submit", "runner-may-not-delete:after_s=600")),
+            ends=(*end, "cannot-delete-itself"),
+        ),
+    ]
+    cells.append(
+        Cell(
+            "laptop off, training longer than its time",
+            **away,
+            hours=0.2,
+            wait_hours=0.1,
+            speed=60.0,
+            steps=5000,
+            ends=("time-limit",),
+        )
+    )
     return cells
 
 
@@ -246,12 +352,19 @@ def _preempted() -> list[Cell]:
         faults = tuple(("submit", f"preempted-at-step:step={step}") for step in steps[:times])
         cells.append(Cell(f"preempted {times} times", faults=faults, tier="spot"))
     cells += [
-        Cell("preempted without notice in time", tier="spot",
-             faults=(("submit", "preempted-at-step:step=12,notice=0.1"),)),
+        Cell(
+            "preempted without notice in time",
+            tier="spot",
+            faults=(("submit", "preempted-at-step:step=12,notice=0.1"),),
+        ),
         Cell("preempted half a minute after it was ready", faults=(("submit", "preempted"),), tier="spot"),
-        Cell("preempted, then nothing free for a while", tier="spot", speed=60.0,
-             faults=(("submit", "preempted-at-step:step=12"), ("training", "stockout-at-submit:times=2"))),
-    ]  # fmt: skip
+        Cell(
+            "preempted, then nothing free for a while",
+            tier="spot",
+            speed=60.0,
+            faults=(("submit", "preempted-at-step:step=12"), ("training", "stockout-at-submit:times=2")),
+        ),
+    ]
     return cells
 
 
@@ -270,10 +383,15 @@ def _after_the_stops() -> list[Cell]:
     for what, fault, ends in about:
         cells.append(Cell(f"create {what}", faults=(("submit", fault),), ends=ends))
         cells.append(
-            Cell(f"create {what}, killed before it is recorded", faults=(("submit", fault),), ends=ends,
-                 kill="before say intent-closed/create" if ends != COMPLETED or "twice" in what else
-                 "before say cloud/unclear")
-        )  # fmt: skip
+            Cell(
+                f"create {what}, killed before it is recorded",
+                faults=(("submit", fault),),
+                ends=ends,
+                kill="before say intent-closed/create"
+                if ends != COMPLETED or "twice" in what
+                else "before say cloud/unclear",
+            )
+        )
         if ends == COMPLETED:
             cells.append(Cell(f"create {what}, laptop off from there", faults=(("submit", fault),), off="queued"))
     return cells
@@ -285,37 +403,71 @@ def _extensions() -> list[Cell]:
         for when in ("before", "after"):
             cells.append(Cell(f"extension killed {when} {at}", verb="extend", verb_kill=f"{when} {at}"))
     cells += [
-        Cell("extension killed after its new stops, tried again", verb="extend", verb_kill="after call stops.set l",
-             verb_again=True),
+        Cell(
+            "extension killed after its new stops, tried again",
+            verb="extend",
+            verb_kill="after call stops.set l",
+            verb_again=True,
+        ),
         Cell("extension refused its stops", verb="extend", faults=(("training", "tasks-refused:times=0"),)),
-        Cell("extension killed after its new stops, laptop off", verb="extend", verb_kill="after call stops.set l",
-             off="training"),
-        Cell("extension killed after its stops, before the word; laptop off", verb="extend",
-             verb_kill="after journal close", off="training"),
-    ]  # fmt: skip
+        Cell(
+            "extension killed after its new stops, laptop off",
+            verb="extend",
+            verb_kill="after call stops.set l",
+            off="training",
+        ),
+        Cell(
+            "extension killed after its stops, before the word; laptop off",
+            verb="extend",
+            verb_kill="after journal close",
+            off="training",
+        ),
+    ]
     return cells
 
 
 def _account() -> list[Cell]:
     cells = [Cell(f"401 once at {phase}", faults=((phase, "token-expired"),)) for phase in PHASES]
     cells += [
-        Cell(f"signed out for two seconds at {phase}", faults=((phase, "token-revoked"),),
-             settle=(("token-revoked", 2.0),))
+        Cell(
+            f"signed out for two seconds at {phase}",
+            faults=((phase, "token-revoked"),),
+            settle=(("token-revoked", 2.0),),
+        )
         for phase in PHASES
-    ]  # fmt: skip
+    ]
     for fault, end in (
-        ("billing-off", "launch-refused"), ("project-deleted", "launch-refused"),
-        ("act-as-missing", "launch-refused"), ("org-policy", "launch-refused"),
+        ("billing-off", "launch-refused"),
+        ("project-deleted", "launch-refused"),
+        ("act-as-missing", "launch-refused"),
+        ("org-policy", "launch-refused"),
         ("tasks-refused:times=0", "launch-refused"),
-    ):  # fmt: skip
+    ):
         cells.append(Cell(fault, faults=(("submit", fault),), ends=(end,)))
-    cells.append(Cell("service-disabled, switched on after some seconds", faults=(("submit", "service-disabled"),),
-                      settle=(("service-disabled", 3.0),)))  # fmt: skip
+    cells.append(
+        Cell(
+            "service-disabled, switched on after some seconds",
+            faults=(("submit", "service-disabled"),),
+            settle=(("service-disabled", 3.0),),
+        )
+    )
     for service, ends in (("tpu", ("launch-refused",)), ("cloudtasks", ("launch-refused",))):
-        cells.append(Cell(f"service-disabled, {service} left off", ends=ends, speed=60.0,
-                          faults=(("submit", f"service-disabled:service={service}.googleapis.com"),)))  # fmt: skip
-    cells.append(Cell("service-disabled, storage left off", ends=("launch-refused",), speed=60.0,
-                      faults=(("submit", "service-disabled:service=storage.googleapis.com"),)))  # fmt: skip
+        cells.append(
+            Cell(
+                f"service-disabled, {service} left off",
+                ends=ends,
+                speed=60.0,
+                faults=(("submit", f"service-disabled:service={service}.googleapis.com"),),
+            )
+        )
+    cells.append(
+        Cell(
+            "service-disabled, storage left off",
+            ends=("launch-refused",),
+            speed=60.0,
+            faults=(("submit", "service-disabled:service=storage.googleapis.com"),),
+        )
+    )
     cells.append(Cell("tasks-refused three times", faults=(("submit", "tasks-refused"),)))
     return cells
 
@@ -325,47 +477,89 @@ def _verbs() -> list[Cell]:
     return [
         Cell("stopped, result kept", verb="stop", steps=400, ends=stopped),
         Cell("stopped and discarded", verb="discard", steps=400, ends=("discarded",)),
-        Cell("stopped, desktop killed after the word", verb="stop", verb_kill="after control stop", steps=400,
-             ends=stopped),
-        Cell("stopped, machine hung", verb="stop", steps=400, speed=90.0, faults=(("submit", "vm-hung:step=5"),),
-             ends=(*stopped, "machine-silent")),
-    ]  # fmt: skip
+        Cell(
+            "stopped, desktop killed after the word",
+            verb="stop",
+            verb_kill="after control stop",
+            steps=400,
+            ends=stopped,
+        ),
+        Cell(
+            "stopped, machine hung",
+            verb="stop",
+            steps=400,
+            speed=90.0,
+            faults=(("submit", "vm-hung:step=5"),),
+            ends=(*stopped, "machine-silent"),
+        ),
+    ]
 
 
 def _slices() -> list[Cell]:
     """Two hosts: all of them hang, or lose their network; with a desktop and without."""
     slice_: dict[str, Any] = {"accelerator": "v5p-16", "zones": ("us-east5-a",)}
-    away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create", "boot_hang": True,
-                            "hours": 0.2, "wait_hours": 0.3}  # fmt: skip
+    away: dict[str, Any] = {
+        "off": "killed",
+        "kill": "after say intent-closed/create",
+        "boot_hang": True,
+        "hours": 0.2,
+        "wait_hours": 0.3,
+    }
     cells = [Cell("slice, undisturbed", **slice_), Cell("slice, laptop off from queued", off="queued", **slice_)]
     for fault, when, speed in (
-        ("vm-hung", "at boot", 150.0), ("vm-hung:step=12", "while training", 60.0),
-        ("vm-without-network", "at boot", 150.0), ("vm-without-network:step=12", "while training", 60.0),
-    ):  # fmt: skip
+        ("vm-hung", "at boot", 150.0),
+        ("vm-hung:step=12", "while training", 60.0),
+        ("vm-without-network", "at boot", 150.0),
+        ("vm-without-network:step=12", "while training", 60.0),
+    ):
         faults = (("submit", fault),)
         ends = (*_HUNG, "reporting-lost")
         cells += [
             Cell(f"slice, {fault} {when}", faults=faults, speed=speed, ends=ends, **slice_),
-            Cell(f"slice, laptop off, {fault} {when}", faults=faults, speed=speed,
-                 ends=(*ends, "time-limit", "no-capacity"), **away, **slice_),
-        ]  # fmt: skip
+            Cell(
+                f"slice, laptop off, {fault} {when}",
+                faults=faults,
+                speed=speed,
+                ends=(*ends, "time-limit", "no-capacity"),
+                **away,
+                **slice_,
+            ),
+        ]
     return cells
 
 
 def _being_made() -> list[Cell]:
     """PROVISIONING for hours, in which Google takes no deletion, and says so in either way."""
     four_hours = ("submit", "provisioning-stalls:seconds=14400")
-    away: dict[str, Any] = {"off": "killed", "kill": "after say intent-closed/create", "boot_hang": True,
-                            "hours": 0.2, "wait_hours": 0.3, "speed": 240.0}  # fmt: skip
+    away: dict[str, Any] = {
+        "off": "killed",
+        "kill": "after say intent-closed/create",
+        "boot_hang": True,
+        "hours": 0.2,
+        "wait_hours": 0.3,
+        "speed": 240.0,
+    }
     cells = []
     for way in ("refused", "operation"):
         doubts = () if way == "refused" else (f"provisioning-delete={way}",)
         cells += [
-            Cell(f"being made for hours, delete {way}, hung at boot, laptop off", doubts=doubts, **away,
-                 faults=(four_hours, ("submit", "vm-hung")), ends=(*_HUNG, "no-capacity")),
-            Cell(f"being made for hours, delete {way}, waited too long", doubts=doubts, faults=(four_hours,),
-                 wait_hours=0.3, hours=0.2, speed=240.0, ends=("no-capacity",)),
-        ]  # fmt: skip
+            Cell(
+                f"being made for hours, delete {way}, hung at boot, laptop off",
+                doubts=doubts,
+                **away,
+                faults=(four_hours, ("submit", "vm-hung")),
+                ends=(*_HUNG, "no-capacity"),
+            ),
+            Cell(
+                f"being made for hours, delete {way}, waited too long",
+                doubts=doubts,
+                faults=(four_hours,),
+                wait_hours=0.3,
+                hours=0.2,
+                speed=240.0,
+                ends=("no-capacity",),
+            ),
+        ]
     return cells
 
 
@@ -374,13 +568,22 @@ def _gate() -> list[Cell]:
     unreadable, base = ("submit", UNREADABLE), dict[str, Any](speed=30.0)
     cells = [
         Cell("rights that cannot be read, proved", faults=(unreadable,), **base),
-        Cell("rights that cannot be read, proved, laptop off from training", faults=(unreadable,), off="training",
-             **base),
-        Cell("rights that cannot be read, tasks refused", faults=(unreadable, ("submit", "tasks-refused:times=0")),
-             ends=("launch-refused",), speed=60.0),
-        Cell("rights that cannot be read, runner may not delete", ends=("stops-unproved",), speed=120.0,
-             faults=(unreadable, ("submit", "runner-may-not-delete"))),
-    ]  # fmt: skip
+        Cell(
+            "rights that cannot be read, proved, laptop off from training", faults=(unreadable,), off="training", **base
+        ),
+        Cell(
+            "rights that cannot be read, tasks refused",
+            faults=(unreadable, ("submit", "tasks-refused:times=0")),
+            ends=("launch-refused",),
+            speed=60.0,
+        ),
+        Cell(
+            "rights that cannot be read, runner may not delete",
+            ends=("stops-unproved",),
+            speed=120.0,
+            faults=(unreadable, ("submit", "runner-may-not-delete")),
+        ),
+    ]
     for at in ("before say gate/proving", "after say gate/proving", "before say gate/proved"):
         cells.append(Cell(f"rights that cannot be read, killed {at}", faults=(unreadable,), kill=at, **base))
     return cells
@@ -399,15 +602,29 @@ def real_cells() -> list[Cell]:
         Cell("real: laptop off while training", off="training", **base),
         Cell("real: clock wrong by an hour", faults=(("submit", "clock-skew:seconds=-3600"),), **base),
         Cell("real: storage unavailable while training", faults=(("training", "storage-unavailable"),), **base),
-        Cell("real: create carried out and called failed",
-             faults=(("submit", "apply-then-fail:match=^POST .*/queuedResources"),), **base),
+        Cell(
+            "real: create carried out and called failed",
+            faults=(("submit", "apply-then-fail:match=^POST .*/queuedResources"),),
+            **base,
+        ),
         Cell("real: stopped and kept", verb="stop", ends=("stopped-by-user",), **base),
-        Cell("real: machine gone", faults=(("training", "node-gone:seconds=0"),),
-             ends=("machine-gone", "preempted", "completed"), **base),
-        Cell("real: hung while training, laptop off", off="training", hours=0.3, wait_hours=0.1,
-             faults=(("submit", "vm-hung:step=20"),), ends=(*_HUNG, "time-limit"), boot_hang=True,
-             **{**base, "speed": 30.0}),
-    ]  # fmt: skip
+        Cell(
+            "real: machine gone",
+            faults=(("training", "node-gone:seconds=0"),),
+            ends=("machine-gone", "preempted", "completed"),
+            **base,
+        ),
+        Cell(
+            "real: hung while training, laptop off",
+            off="training",
+            hours=0.3,
+            wait_hours=0.1,
+            faults=(("submit", "vm-hung:step=20"),),
+            ends=(*_HUNG, "time-limit"),
+            boot_hang=True,
+            **{**base, "speed": 30.0},
+        ),
+    ]
 
 
 REAL_STEPS = (83, 171, 262, 347, 451)

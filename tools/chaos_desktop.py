@@ -102,9 +102,12 @@ def hook_events(happens: Callable[[str], None]) -> None:
 
     def write(folder: Path, install: str, kind: str, *, t: float, **fields: Any) -> None:
         more = {
-            "intent": fields.get("action"), "intent-closed": str(fields.get("id")).partition("/")[0],
-            "cloud": fields.get("state"), "phase": fields.get("phase"), "gate": fields.get("answer"),
-        }.get(kind)  # fmt: skip
+            "intent": fields.get("action"),
+            "intent-closed": str(fields.get("id")).partition("/")[0],
+            "cloud": fields.get("state"),
+            "phase": fields.get("phase"),
+            "gate": fields.get("answer"),
+        }.get(kind)
         label = f"say {kind}/{more}" if more else f"say {kind}"
         happens(f"before {label}")
         real_event(folder, install, kind, t=t, **fields)

@@ -41,9 +41,14 @@ STOP_LATE_S = 120.0  # of the cloud's time: from the last outside stop to an emp
 
 # What a world of doubts may end with: before money was spent, or within so much rent (`make doubts`).
 REFUSED = (
-    "launch-refused", "quota-exceeded", "no-outside-stop", "stops-unproved", "upload-failed", "not-entitled",
+    "launch-refused",
+    "quota-exceeded",
+    "no-outside-stop",
+    "stops-unproved",
+    "upload-failed",
+    "not-entitled",
     "region-limit",
-)  # fmt: skip
+)
 SHOWN_BY_A_MACHINE = ("environment-failed", "cannot-delete-itself", "no-capacity")
 RENT_S = 900.0
 
@@ -314,19 +319,26 @@ class Judgement:
         told = f"shown ${shown:.4f}, between ${least:.4f} and ${most:.4f}; billed ${billed:.4f}"
         verdict.check("cost", kind != "wrong", told)
         verdict.facts.update(
-            usd=round(shown, 5), usd_at_least=round(least, 5), usd_at_most=round(most, 5), usd_per_hour=rate, cost=kind,
-            guessed=sum(not self._told(line) for line in lines), speed=self.cell.speed,
+            usd=round(shown, 5),
+            usd_at_least=round(least, 5),
+            usd_at_most=round(most, 5),
+            usd_per_hour=rate,
+            cost=kind,
+            guessed=sum(not self._told(line) for line in lines),
+            speed=self.cell.speed,
             error_s=round((shown - billed) / rate * 3600.0, 1) if rate else 0.0,
-        )  # fmt: skip
+        )
 
     def _told(self, line: dict[str, Any]) -> bool:
         """Whether the cloud's own record of a deletion has the end of this line of the bill."""
         name = _last(str(line["name"]))
         return any(
-            record["verb"] == "delete" and record["done"] and record["target"].endswith(f"/{name}")
+            record["verb"] == "delete"
+            and record["done"]
+            and record["target"].endswith(f"/{name}")
             and abs(record["end"] - float(line["end"] or 0.0)) <= TOLD_S
             for _, record in self.db.list("tpu-operation")
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------------------------------------------------- the end
 

@@ -56,10 +56,13 @@ class Load(threading.Thread):
         seconds = time.monotonic() - self._began
         waited_s = self.waited_s
         found: dict[str, Any] = {
-            "seconds": round(seconds, 1), "late_s": round(self.late_s, 2), "latest_s": round(self.latest_s, 2),
+            "seconds": round(seconds, 1),
+            "late_s": round(self.late_s, 2),
+            "latest_s": round(self.latest_s, 2),
             "waited_s": None if waited_s is None else round(waited_s, 1),
-            "load_1min": round(os.getloadavg()[0], 1), "cores": os.cpu_count(),
-        }  # fmt: skip
+            "load_1min": round(os.getloadavg()[0], 1),
+            "cores": os.cpu_count(),
+        }
         crowded = os.getloadavg()[0] >= LOAD_PER_CORE * (os.cpu_count() or 1)
         found["busy"] = crowded or self.latest_s >= LATE_S or self.late_s >= LATE_SHARE * seconds
         return found

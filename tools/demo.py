@@ -120,10 +120,13 @@ def train(driver: Driver, job: Path, changes: dict[str, Any] | None = None) -> A
     if model.state.value.job["where.place"] != "computer":
         say("Reviewing: what is rented, what it would cost, what ends it …")
         driver.wait(lambda: driver.sheet() is not None or model.state.value.problem, 30, "The review did not open.")
-        driver.linger(1.0)
-        driver.answer("primary")
-    driver.wait(lambda: studio.shell.state.value.page == "run" or model.state.value.problem or driver.complaint(), 60,
-                "Start was pressed, but no run began.")  # fmt: skip
+        if model.state.value.reviewing:
+            driver.agree(model)
+    driver.wait(
+        lambda: studio.shell.state.value.page == "run" or model.state.value.problem or driver.complaint(),
+        60,
+        "Start was pressed, but no run began.",
+    )
     if studio.shell.state.value.page != "run":
         problem = model.state.value.problem
         raise GaveUp(f"{problem.title}. {problem.text}" if problem else driver.complaint())

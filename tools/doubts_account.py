@@ -94,6 +94,9 @@ def account(practice: Practice, verdict: Verdict, cell: Cell) -> None:
         _has_words(verdict, error)
         verdict.facts["reason"] = error.id
         return
+    if "queue-tombstone" in practice.cloud.doubts.armed():  # somebody has only just deleted the queue
+        name = f"projects/{choices.project}/locations/us-west4/queues/{practice.cloud.settings.queue}"
+        practice.cloud.db.put("queue-gone", name, {"at": practice.cloud.clock.now()})
     give_up, made = time.monotonic() + PATIENCE_S, list[str]()
     results: list[Result] = []
     while time.monotonic() < give_up and len(made) < REPAIRS:
@@ -157,9 +160,14 @@ def new(practice: Practice, verdict: Verdict, cell: Cell) -> None:
     kept = [Choices(region="us-west4")]
     for _ in range(2):  # what was refused to one press is pressed once more
         mending = Mending(
-            doctor, Willing(doctor) if len(kept) == 1 else Paying(), say=lambda text: None, waits=lambda text: None,
-            keep=kept.append, refused=lambda error: _has_words(verdict, error), sleep=lambda seconds: time.sleep(0.1),
-        )  # fmt: skip
+            doctor,
+            Willing(doctor) if len(kept) == 1 else Paying(),
+            say=lambda text: None,
+            waits=lambda text: None,
+            keep=kept.append,
+            refused=lambda error: _has_words(verdict, error),
+            sleep=lambda seconds: time.sleep(0.1),
+        )
         kept.append(mending.run(kept[-1]))
     _rows_told(list(doctor.check(kept[-1])), verdict)
 
@@ -259,10 +267,20 @@ def live(practice: Practice, verdict: Verdict, cell: Cell) -> None:
         targets = {"tpu": ends.tpu, "compute": ends.compute}
         stops = TaskStops(http, ends.tasks, ends.orgpolicy, settings.project, settings.stopper, targets)
         side = Side(
-            http, plain, ends, settings.project, settings.zone, settings.region, settings.bucket, settings.runner,
-            settings.stopper, account=settings.owner, left=Left(cell.folder, settings.project),
-            now=practice.cloud.clock.now, speed=practice.cloud.clock.speed,
-        )  # fmt: skip
+            http,
+            plain,
+            ends,
+            settings.project,
+            settings.zone,
+            settings.region,
+            settings.bucket,
+            settings.runner,
+            settings.stopper,
+            account=settings.owner,
+            left=Left(cell.folder, settings.project),
+            now=practice.cloud.clock.now,
+            speed=practice.cloud.clock.speed,
+        )
         outcome = check(GoogleProber(side, stops), True, 1.0)
     armed = practice.cloud.doubts.armed()
     wrong = {one.doubt: one.way for one in outcome.seen if one.way is not None and one.way != armed.get(one.doubt, "")}
@@ -283,10 +301,17 @@ def lists(practice: Practice, verdict: Verdict, cell: Cell) -> None:
     machines, ref = side.machines["tpu"], Ref("ts-digits-abcd-a1-t1", settings.zone, "tpu", alpha=flex)
     give_up = time.monotonic() + PATIENCE_S
     wanted = Wanted(
-        ref=ref, request_id=str(uuid.uuid4()), accelerator="v5litepod-1", runtime=IMAGE, tier=tier,
-        valid_for_s=600.0, run_s=3600.0 if flex else None, metadata={}, service_account=settings.runner,
+        ref=ref,
+        request_id=str(uuid.uuid4()),
+        accelerator="v5litepod-1",
+        runtime=IMAGE,
+        tier=tier,
+        valid_for_s=600.0,
+        run_s=3600.0 if flex else None,
+        metadata={},
+        service_account=settings.runner,
         labels={"tpu-studio": "run", "run-id": "digits-abcd"},
-    )  # fmt: skip
+    )
     try:
         machines.create(wanted)
     except CloudRefused as error:
@@ -347,8 +372,13 @@ def _has_words(verdict: Verdict, error: StudioError) -> None:
 
 
 SCENES: dict[str, Callable[[Practice, Verdict, Cell], None]] = {
-    "account": account, "new": new, "signin": signin, "asking": asking, "lists": lists, "live": live,
-}  # fmt: skip
+    "account": account,
+    "new": new,
+    "signin": signin,
+    "asking": asking,
+    "lists": lists,
+    "live": live,
+}
 FREE = ("account", "new", "signin", "asking")
 
 
@@ -362,9 +392,12 @@ def main() -> int:
     raw: dict[str, Any] = json.loads(arguments.cell.read_bytes())
     began, verdict = time.monotonic(), Verdict()
     settings = Settings(
-        arguments.folder / "practice", speed=SPEED * arguments.speed, machines=False,
-        ready=arguments.scene not in ("account", "new"), new=arguments.scene == "new",
-    )  # fmt: skip
+        arguments.folder / "practice",
+        speed=SPEED * arguments.speed,
+        machines=False,
+        ready=arguments.scene not in ("account", "new"),
+        new=arguments.scene == "new",
+    )
     faults = [(phase, text) for phase, text in raw["faults"]]
     cell = Cell(arguments.folder, str(raw["tier"]), [text for phase, text in faults if phase != "submit"])
     early, met = tuple(text for phase, text in faults if phase == "submit"), watch_doubts()
@@ -377,8 +410,12 @@ def main() -> int:
             billed = [line for line in practice.cloud.meter.bill() if "begin" in line]
             verdict.check("cap", not billed, f"setting up was billed: {billed}")
     verdict.facts["doubts_met"] = sorted(met)
-    record = {"name": raw["name"], "passed": not verdict.failures, "seconds": round(time.monotonic() - began, 1),
-              **verdict.record()}  # fmt: skip
+    record = {
+        "name": raw["name"],
+        "passed": not verdict.failures,
+        "seconds": round(time.monotonic() - began, 1),
+        **verdict.record(),
+    }
     arguments.folder.mkdir(parents=True, exist_ok=True)
     (arguments.folder / "verdict.json").write_text(json.dumps(record, indent=1) + "\n")
     print(json.dumps(record))

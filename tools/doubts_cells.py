@@ -20,21 +20,40 @@ RUN, ACCOUNT, NEW, SIGNIN, ASKING, LISTS, LIVE = "run", "account", "new", "signi
 
 # With the laptop off nobody but the outside stops may be left to end it: that is waited for.
 _BASE: dict[str, Any] = {"hours": 0.3, "wait_hours": 0.1, "speed": 30.0}
-_SPOT: dict[str, Any] = {"tier": "spot", "faults": (("submit", "preempted-at-step:step=12"),),
-                         "ends": ("completed", "preempted", "machine-gone")}  # fmt: skip
+_SPOT: dict[str, Any] = {
+    "tier": "spot",
+    "faults": (("submit", "preempted-at-step:step=12"),),
+    "ends": ("completed", "preempted", "machine-gone"),
+}
 _TWO = ("us-west4-a", "us-east5-b")
 _COMPUTE: dict[str, Any] = {"backend": "compute-engine", "accelerator": "v6e-1", "zones": ("us-east5-b",)}
 _FLEX: dict[str, Any] = {"tier": "flex-start", "hours": 0.2, "wait_hours": 0.2}
-_WAITED: dict[str, Any] = {**_COMPUTE, **_FLEX, "zones": ("us-east5-a",), "settle": (("stockout-for-ever", 3.0),),
-                           "faults": (("submit", "stockout-for-ever"),)}  # fmt: skip
+_WAITED: dict[str, Any] = {
+    **_COMPUTE,
+    **_FLEX,
+    "zones": ("us-east5-a",),
+    "settle": (("stockout-for-ever", 3.0),),
+    "faults": (("submit", "stockout-for-ever"),),
+}
 _NO_ROOM: dict[str, Any] = {"wait_hours": 0.1, "speed": 90.0}
-_HUNG: dict[str, Any] = {"kill": "after say intent-closed/create", "hours": 0.2, "wait_hours": 0.3, "speed": 60.0,
-                         "faults": (("submit", "vm-hung:step=12"),), "boot_hang": True, "off": "killed",
-                         "ends": ("machine-silent", "machine-never-spoke", "machine-gone", "time-limit")}  # fmt: skip
+_HUNG: dict[str, Any] = {
+    "kill": "after say intent-closed/create",
+    "hours": 0.2,
+    "wait_hours": 0.3,
+    "speed": 60.0,
+    "faults": (("submit", "vm-hung:step=12"),),
+    "boot_hang": True,
+    "off": "killed",
+    "ends": ("machine-silent", "machine-never-spoke", "machine-gone", "time-limit"),
+}
 _STOPS_LOST = ("provisioning", "runner-may-not-delete:account=tpu-studio-stopper")
 _OWN_END: dict[str, Any] = {**_HUNG, "faults": (*_HUNG["faults"], _STOPS_LOST), "ends": (*_HUNG["ends"], "completed")}
-_NO_ADDRESS: dict[str, Any] = {"faults": (("submit", "address-limit"),), "accelerator": "v5p-16",
-                               "zones": ("us-east5-a",), "speed": 60.0}  # fmt: skip
+_NO_ADDRESS: dict[str, Any] = {
+    "faults": (("submit", "address-limit"),),
+    "accelerator": "v5p-16",
+    "zones": ("us-east5-a",),
+    "speed": 60.0,
+}
 _UNCOUNTED = "permission-missing:permission=compute.regions.get,times=0"
 _TWICE: dict[str, Any] = {"faults": (("submit", "apply-then-fail:match=^POST .*/queuedResources"),)}
 _PROVED: dict[str, Any] = {"faults": (("submit", UNREADABLE),), "speed": 60.0}
@@ -42,10 +61,16 @@ _STOPPED: dict[str, Any] = {"verb": "stop", "steps": 400, "ends": ("stopped-by-u
 
 SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "request-id-repeated": (
-        {}, _TWICE, {"faults": (("submit", "no-answer:match=^POST .*/queuedResources"),)}, {"kind": LIVE},
+        {},
+        _TWICE,
+        {"faults": (("submit", "no-answer:match=^POST .*/queuedResources"),)},
+        {"kind": LIVE},
     ),
     "flex-list-v2": (
-        _FLEX, {**_HUNG, "tier": "flex-start"}, {**_FLEX, **_STOPPED}, {"kind": LISTS, "tier": "flex-start"},
+        _FLEX,
+        {**_HUNG, "tier": "flex-start"},
+        {**_FLEX, **_STOPPED},
+        {"kind": LISTS, "tier": "flex-start"},
     ),
     "flex-end": ({**_FLEX, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)}, {**_OWN_END, "tier": "flex-start"}),
     "list-all-zones": ({}, {"kind": LISTS}),
@@ -102,12 +127,14 @@ SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "closed-account-link": ({"kind": NEW},),
     "upload-statuses": ({"kind": LIVE}, {}),
     "missing-with-generation": ({"kind": LIVE}, {}),
+    "queue-tombstone": ({"kind": ACCOUNT},),
     "tasks-far-ahead": ({}, {"hours": 300.0, "wait_hours": 200.0}),
     "install-sources": ({"speed": 10.0},),
     "compute-disk-type": (_COMPUTE,),
     "compute-max-run-tiers": (_COMPUTE, {**_COMPUTE, **_SPOT}),
     "compute-max-run-from": (
-        {**_COMPUTE, "hours": 0.2, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)}, {**_COMPUTE, **_OWN_END},
+        {**_COMPUTE, "hours": 0.2, "steps": 5000, "speed": 60.0, "ends": ("time-limit",)},
+        {**_COMPUTE, **_OWN_END},
     ),
     "compute-quota-where": ({**_COMPUTE, "faults": (("submit", "quota-zero"),)},),
     "compute-preempted-operation": ({**_COMPUTE, **_SPOT},),

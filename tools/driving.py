@@ -109,10 +109,19 @@ class Driver:
         sheet = self.sheet()
         buttons = sheet.findChildren(Button) if sheet is not None else []
         for button in buttons:
-            if wanted in (button.text(), button.kind):
+            if button.isVisible() and wanted in (button.text(), button.kind):
                 self.click(button)
                 return
         raise GaveUp(f"There is no button “{wanted}” to press.")
+
+    def agree(self, plan: Any) -> None:
+        """Press the filled button of the review of *plan*; were its figures replaced meanwhile, also of the newer."""
+        newer = True
+        while newer:
+            self.wait(lambda: self.sheet() is not None, 30, "The review did not open.")
+            self.linger(1.0)
+            newer = plan.state.value.newer is not None
+            self.answer("primary")
 
     def picture(self, file: Path) -> None:
         self.app.processEvents()

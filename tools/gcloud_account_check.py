@@ -66,14 +66,26 @@ def quotas(gcloud: Gcloud) -> None:
     assert {V6E, "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI"} <= {info["quotaId"] for info in infos}
     one = gcloud.read("beta", "quotas", "info", "describe", V6E, *of_tpu)
     assert one["dimensionsInfos"][-1]["details"] == {"value": "64"}, one
-    gcloud("beta", "quotas", "preferences", "create", *of_tpu, f"--quota-id={V6E}", "--preferred-value=80",
-           "--dimensions=zone=us-east5-b", "--email=you@practice.example", "--preference-id=mine")  # fmt: skip
+    gcloud(
+        "beta",
+        "quotas",
+        "preferences",
+        "create",
+        *of_tpu,
+        f"--quota-id={V6E}",
+        "--preferred-value=80",
+        "--dimensions=zone=us-east5-b",
+        "--email=you@practice.example",
+        "--preference-id=mine",
+    )
     asked = ("beta", "quotas", "preferences", "describe", "mine", "--project=practice-project")
     gcloud.until("80", *asked, "--format=value(quotaConfig.grantedValue)")
     one = gcloud.read("beta", "quotas", "info", "describe", V6E, *of_tpu)
     assert one["dimensionsInfos"][0] == {
-        "applicableLocations": ["us-east5-b"], "details": {"value": "80"}, "dimensions": {"zone": "us-east5-b"},
-    }, one  # fmt: skip
+        "applicableLocations": ["us-east5-b"],
+        "details": {"value": "80"},
+        "dimensions": {"zone": "us-east5-b"},
+    }, one
     old = gcloud("alpha", "services", "quota", "list", f"--service={TPU}", "--consumer=projects/practice-project")
     assert "tpu-v6e" in old
 
@@ -82,16 +94,23 @@ def accounts(gcloud: Gcloud, folder: Path, practice: Practice) -> None:
     """With a key file gcloud signs in by itself, and may what that account may."""
     assert RUNNER in gcloud("iam", "service-accounts", "list", "--format=value(email)").split()
     gcloud("iam", "service-accounts", "create", "helper-two")
-    gcloud("iam", "service-accounts", "add-iam-policy-binding", RUNNER, "--member=user:friend@practice.example",
-           "--role=roles/iam.serviceAccountUser")  # fmt: skip
+    gcloud(
+        "iam",
+        "service-accounts",
+        "add-iam-policy-binding",
+        RUNNER,
+        "--member=user:friend@practice.example",
+        "--role=roles/iam.serviceAccountUser",
+    )
     key = folder / "key.json"
     gcloud("iam", "service-accounts", "keys", "create", str(key), f"--iam-account={RUNNER}")
     signed_in = environment(folder / "signed-in", practice.url, "", practice.cloud.settings.project)
     del signed_in["CLOUDSDK_AUTH_ACCESS_TOKEN_FILE"]
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(["gcloud", *arguments], env=signed_in, capture_output=True, text=True, timeout=COMMAND_S,
-                              check=False)  # fmt: skip
+        return subprocess.run(
+            ["gcloud", *arguments], env=signed_in, capture_output=True, text=True, timeout=COMMAND_S, check=False
+        )
 
     done = run("auth", "activate-service-account", f"--key-file={key}")
     assert done.returncode == 0, done.stderr
@@ -127,8 +146,14 @@ def conditions(gcloud: Gcloud) -> None:
     assert policy["version"] == 3, policy
     [kept] = [one for one in policy["bindings"] if one["role"] == "roles/tpu.viewer"]
     assert kept["condition"]["title"] == "until-then", kept
-    role = gcloud("projects", "get-iam-policy", "practice-project", "--flatten=bindings[].members",
-                  "--filter=bindings.members:tpu-studio-stopper", "--format=value(bindings.role)")  # fmt: skip
+    role = gcloud(
+        "projects",
+        "get-iam-policy",
+        "practice-project",
+        "--flatten=bindings[].members",
+        "--filter=bindings.members:tpu-studio-stopper",
+        "--format=value(bindings.role)",
+    )
     assert role.split() == ["projects/practice-project/roles/tpuStudioStopper"], role
 
 
@@ -152,8 +177,16 @@ def tasks(gcloud: Gcloud) -> None:
     assert "us-west4" in regions and "europe-west4" not in regions
     assert gcloud.read(*queues, "describe", "other", HERE)["retryConfig"]["maxAttempts"] == 3
     url = "https://tpu.googleapis.com/v2/projects/practice-project/locations/us-west4-a/queuedResources/q?force=true"
-    create = ("tasks", "create-http-task", "stop-1", "--queue=other", HERE, f"--url={url}", "--method=DELETE",
-              f"--oauth-service-account-email={RUNNER}")  # fmt: skip
+    create = (
+        "tasks",
+        "create-http-task",
+        "stop-1",
+        "--queue=other",
+        HERE,
+        f"--url={url}",
+        "--method=DELETE",
+        f"--oauth-service-account-email={RUNNER}",
+    )
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 86400))
     gcloud(*create, f"--schedule-time={when}")
     assert "already exists" in gcloud(*create, f"--schedule-time={when}", fails=True)

@@ -35,8 +35,18 @@ def lists(gcloud: Gcloud) -> None:
 
 
 def queued_resources(gcloud: Gcloud) -> None:
-    create = (*QUEUED, "create", "q1", ZONE, "--node-id=n1", *NODE, "--spot", "--valid-until-duration=6h",
-              "--labels=tpu-studio=run", "--metadata=startup-script=true")  # fmt: skip
+    create = (
+        *QUEUED,
+        "create",
+        "q1",
+        ZONE,
+        "--node-id=n1",
+        *NODE,
+        "--spot",
+        "--valid-until-duration=6h",
+        "--labels=tpu-studio=run",
+        "--metadata=startup-script=true",
+    )
     gcloud(*create)
     assert "already exists" in gcloud(*create, fails=True)
     gcloud.until("ACTIVE", *QUEUED, "describe", "q1", ZONE, "--format=value(state.state)")
@@ -47,8 +57,18 @@ def queued_resources(gcloud: Gcloud) -> None:
     assert "not supported when state is ACTIVE" in gcloud(*QUEUED, "delete", "q1", ZONE, "--quiet", fails=True)
     gcloud(*QUEUED, "delete", "q1", ZONE, "--quiet", "--force")
     assert "was not found" in gcloud(*QUEUED, "describe", "q1", ZONE, fails=True)
-    gcloud("alpha", *QUEUED, "create", "q2", ZONE, "--node-id=n2", *NODE, "--provisioning-model=flex-start",
-           "--max-run-duration=2h", "--async")  # fmt: skip
+    gcloud(
+        "alpha",
+        *QUEUED,
+        "create",
+        "q2",
+        ZONE,
+        "--node-id=n2",
+        *NODE,
+        "--provisioning-model=flex-start",
+        "--max-run-duration=2h",
+        "--async",
+    )
     flex = gcloud.read("alpha", *QUEUED, "describe", "q2", ZONE)
     assert flex["runDuration"] == {"maxRunDuration": "7200s"}, flex
     gcloud(*QUEUED, "delete", "q2", ZONE, "--quiet", "--force", "--async")

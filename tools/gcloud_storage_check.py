@@ -103,8 +103,15 @@ def folders(gcloud: Gcloud, bucket: str, folder: Path) -> None:
 
 def buckets(gcloud: Gcloud, bucket: str, folder: Path) -> None:
     other = "gs://tpu-studio-aaaaaaaaaaaa"
-    gcloud("buckets", "create", other, "--location=us-west4", "--uniform-bucket-level-access",
-           "--public-access-prevention", "--soft-delete-duration=0s")  # fmt: skip
+    gcloud(
+        "buckets",
+        "create",
+        other,
+        "--location=us-west4",
+        "--uniform-bucket-level-access",
+        "--public-access-prevention",
+        "--soft-delete-duration=0s",
+    )
     again = gcloud("buckets", "create", other, "--location=us-west4", check=False)
     assert again.returncode == 1 and "already own it" in again.stderr, again.stderr
     rules = folder / "lifecycle.json"
@@ -115,8 +122,13 @@ def buckets(gcloud: Gcloud, bucket: str, folder: Path) -> None:
     assert told.stdout.split() == ["US-WEST4", "1", "30"], told.stdout
     gcloud("buckets", "update", other, "--clear-lifecycle", "--clear-labels")
     assert set(gcloud("buckets", "list", "--format=value(storage_url)").stdout.split()) == {other + "/", bucket + "/"}
-    gcloud("buckets", "add-iam-policy-binding", other, "--role=roles/storage.objectViewer",
-           "--member=serviceAccount:someone@practice-project.iam.gserviceaccount.com")  # fmt: skip
+    gcloud(
+        "buckets",
+        "add-iam-policy-binding",
+        other,
+        "--role=roles/storage.objectViewer",
+        "--member=serviceAccount:someone@practice-project.iam.gserviceaccount.com",
+    )
     assert "roles/storage.objectViewer" in gcloud("buckets", "get-iam-policy", other).stdout
     (folder / "in-it").write_text("x")
     gcloud("cp", str(folder / "in-it"), f"{other}/in-it")

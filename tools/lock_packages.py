@@ -45,10 +45,13 @@ ABOUT = """\
 """
 LICENSED = {
     "app": ("constraints/app.txt",),
-    "engine": ("resources/engine/lock.txt", "resources/engine/tpu-compiler.lock.txt",
-               "resources/engine/tf-tpu-compiler.lock.txt"),
+    "engine": (
+        "resources/engine/lock.txt",
+        "resources/engine/tpu-compiler.lock.txt",
+        "resources/engine/tf-tpu-compiler.lock.txt",
+    ),
     "machines": ("resources/vm/jax.lock.txt", "resources/vm/tensorflow.lock.txt"),
-}  # fmt: skip
+}
 SAID = {"grain": "Apache-2.0", "namex": "Apache-2.0"}
 """Of packages whose metadata is silent: what their own licence file says."""
 OLDEST_GLIBC = 35
@@ -92,8 +95,10 @@ def constraints(upgrade: bool) -> int:
 def licences(python: str) -> int:
     """Raises SystemExit: a package tells no licence."""
     tree: dict[str, Any] = {"format": 1, "note": "Written by tools/lock_packages.py licences; do not edit.", "sets": {}}
-    held = {name: sorted(set(re.findall(r"^([a-z][a-z0-9.-]*==[^ ;]+)", _texts(files), re.M)))
-            for name, files in LICENSED.items()}  # fmt: skip
+    held = {
+        name: sorted(set(re.findall(r"^([a-z][a-z0-9.-]*==[^ ;]+)", _texts(files), re.M)))
+        for name, files in LICENSED.items()
+    }
     with tempfile.TemporaryDirectory() as folder:
         wanted, report = Path(folder) / "wanted.txt", Path(folder) / "report.json"
         found: dict[str, str] = {}

@@ -20,14 +20,33 @@ HERE = Path(__file__).resolve().parent.parent / "resources" / "catalogue"
 
 # When each source was written or copied, as far as it says so itself.
 DATES = {
-    "v5e_doc": "2025 to 2026", "v5p_doc": "2025 to 2026", "v6e_doc": "2025 to 2026", "tpu7x_doc": "2026",
-    "v4_doc": "2025", "v3_doc": "2025", "v2_doc": "2025", "api_enum": "2025-07-02", "tpus_in_gce": "2026",
-    "runtimes": "2025-09", "tf_versions": "2025", "regions": "2025-09 to 2026", "skypilot": "undated, read 2026-11-21",
-    "skypilot_v9": "undated, read 2026-11-21", "scaling_book": "2025-02-18", "general": "not dated",
-    "general_knowledge": "not dated", "tf82208": "2025-03", "registry": "2026-11-21", "announce8": "2026-04-22",
-    "note2026": "2026-10-02", "aot": "2026-11-21", "spot_doc": "not dated", "gcs_doc": "2024 to 2025",
-    "flex_doc": "2025-08", "field_2026_08": "2026-08",
-}  # fmt: skip
+    "v5e_doc": "2025 to 2026",
+    "v5p_doc": "2025 to 2026",
+    "v6e_doc": "2025 to 2026",
+    "tpu7x_doc": "2026",
+    "v4_doc": "2025",
+    "v3_doc": "2025",
+    "v2_doc": "2025",
+    "api_enum": "2025-07-02",
+    "tpus_in_gce": "2026",
+    "runtimes": "2025-09",
+    "tf_versions": "2025",
+    "regions": "2025-09 to 2026",
+    "skypilot": "undated, read 2026-11-21",
+    "skypilot_v9": "undated, read 2026-11-21",
+    "scaling_book": "2025-02-18",
+    "general": "not dated",
+    "general_knowledge": "not dated",
+    "tf82208": "2025-03",
+    "registry": "2026-11-21",
+    "announce8": "2026-04-22",
+    "note2026": "2026-10-02",
+    "aot": "2026-11-21",
+    "spot_doc": "not dated",
+    "gcs_doc": "2024 to 2025",
+    "flex_doc": "2025-08",
+    "field_2026_08": "2026-08",
+}
 MORE_SOURCES = {
     "flex_doc": 'Google Cloud docs "Request Cloud TPU using flex-start", stored copy',
     "field_2026_08": "the live price list as one developer read and published it in a public repository",
@@ -49,8 +68,10 @@ TORUS_NEIGHBOURS = {"2D": 4, "3D": 6}  # links of a chip, from the scaling-book 
 
 # (generation, zone) where flex-start is documented (flex_doc) or was seen to be accepted (field_2026_08).
 FLEX_START = {
-    ("v6e", "asia-northeast1-b"): "flex_doc", ("v6e", "us-east5-a"): "flex_doc", ("v5e", "us-west4-a"): "flex_doc",
-}  # fmt: skip
+    ("v6e", "asia-northeast1-b"): "flex_doc",
+    ("v6e", "us-east5-a"): "flex_doc",
+    ("v5e", "us-west4-a"): "flex_doc",
+}
 MORE_PRICES = [
     {"generation": "v5e", "region": "us-west4", "tier": "flex-start", "usd_per_chip_hour": 0.60},
     {"generation": "v6e", "region": "us-east5", "tier": "flex-start", "usd_per_chip_hour": 1.35},
@@ -72,7 +93,7 @@ SUPPORT: dict[str, dict[str, tuple[str, str]]] = {
         "tensorflow": ("impossible", "Google says that TensorFlow is not supported on TPU7x."),
         "jax": ("documented", ""),
     },
-}  # fmt: skip
+}
 
 
 def main(argv: list[str]) -> int:
@@ -139,25 +160,31 @@ def generations(chips: dict[str, Any]) -> dict[str, Any]:
             figures["matrix_unit"] = figure(
                 int(raw["mxu"].split("x")[0]), "rows and columns", own, confidence(words, "mxu"), raw["mxu"]
             )
-        made.append({
-            "id": raw["id"],
-            "aliases": raw.get("aliases", []),
-            "offered": bool(raw.get("slices")),
-            "status": raw["status"],
-            "interconnect": raw.get("interconnect"),
-            "control_plane": "cloud-tpu" if raw["api_type"] else "compute-engine" if raw.get("slices") else None,
-            "api_type": raw["api_type"],
-            "name_counts": raw["name_counts"],
-            "max_chips": raw.get("max_single_job_chips") or raw.get("max_chips"),
-            "figures": figures,
-            "machine_types": [
-                {**machine, "source": own, "date": DATES[own],
-                 "confidence": "low" if "uncertain" in machine else confidence(words, "vm")}
-                for machine in raw.get("machine_types", [])
-            ],
-            "slices": [_slice(raw, one, own, confidence(words, "slices")) for one in raw.get("slices", [])],
-            "zones": _zones(raw, confidence(words, "zones")),
-        })  # fmt: skip
+        made.append(
+            {
+                "id": raw["id"],
+                "aliases": raw.get("aliases", []),
+                "offered": bool(raw.get("slices")),
+                "status": raw["status"],
+                "interconnect": raw.get("interconnect"),
+                "control_plane": "cloud-tpu" if raw["api_type"] else "compute-engine" if raw.get("slices") else None,
+                "api_type": raw["api_type"],
+                "name_counts": raw["name_counts"],
+                "max_chips": raw.get("max_single_job_chips") or raw.get("max_chips"),
+                "figures": figures,
+                "machine_types": [
+                    {
+                        **machine,
+                        "source": own,
+                        "date": DATES[own],
+                        "confidence": "low" if "uncertain" in machine else confidence(words, "vm"),
+                    }
+                    for machine in raw.get("machine_types", [])
+                ],
+                "slices": [_slice(raw, one, own, confidence(words, "slices")) for one in raw.get("slices", [])],
+                "zones": _zones(raw, confidence(words, "zones")),
+            }
+        )
     return {
         "format": 1,
         "generated": chips["generated"],
@@ -186,11 +213,16 @@ def _slice(raw: dict[str, Any], one: dict[str, Any], source: str, sure: str) -> 
     """VMs: what one logs in to. Pages count a v5e slice of 16 and more in physical hosts, but it lends VMs of 4."""
     vms = one["hosts"] if raw["id"] != "v5e" or one["single_host"] else one["chips"] // 4
     return {
-        "accelerator_type": one["accelerator_type"], "chips": one["chips"], "topology": one["topology"], "vms": vms,
-        "devices": one["chips"] * raw["jax_devices_per_chip"], "source": source, "date": DATES[source],
+        "accelerator_type": one["accelerator_type"],
+        "chips": one["chips"],
+        "topology": one["topology"],
+        "vms": vms,
+        "devices": one["chips"] * raw["jax_devices_per_chip"],
+        "source": source,
+        "date": DATES[source],
         "confidence": "low" if vms != one["hosts"] else sure,
         "note": one.get("vms_note", ""),
-    }  # fmt: skip
+    }
 
 
 def _zones(raw: dict[str, Any], sure: str) -> list[dict[str, Any]]:
@@ -211,45 +243,78 @@ def _zones(raw: dict[str, Any], sure: str) -> list[dict[str, Any]]:
             listed = words not in ("also seen", "newer copies add") or bool(known and known["listed"])
             flex = FLEX_START.get((raw["id"], zone))
             made[zone] = {
-                "zone": zone, "min_chips": least, "max_chips": most, "listed": listed,
+                "zone": zone,
+                "min_chips": least,
+                "max_chips": most,
+                "listed": listed,
                 "tiers": ["on-demand", "spot", *(["flex-start"] if flex else [])],
-                "source": "regions", "date": DATES["regions"], "confidence": sure if listed else "low",
-            }  # fmt: skip
+                "source": "regions",
+                "date": DATES["regions"],
+                "confidence": sure if listed else "low",
+            }
     return list(made.values())
 
 
 def software(chips: dict[str, Any]) -> dict[str, Any]:
     support = [
-        {"generation": row["generation"], "framework": name, "state": state, "why": why, "words": row[name],
-         "source": row["evidence"].split(";")[0].strip(), "confidence": "medium" if state != "unproven" else "low"}
+        {
+            "generation": row["generation"],
+            "framework": name,
+            "state": state,
+            "why": why,
+            "words": row[name],
+            "source": row["evidence"].split(";")[0].strip(),
+            "confidence": "medium" if state != "unproven" else "low",
+        }
         for row in chips["framework_support"]
         for name, (state, why) in SUPPORT[row["generation"]].items()
-    ]  # fmt: skip
+    ]
     runtimes = chips["runtimes"]
     return {
         "format": 1,
         "generated": chips["generated"],
         "sources": sources(chips["source_keys"]),
         "support": support,
-        "images": {"jax": runtimes["cloud_tpu_api_images"]["jax_and_pytorch"],
-                   "tensorflow": runtimes["cloud_tpu_api_images"]["tensorflow"],
-                   "note": runtimes["image_validity_note"], "rule": runtimes["cloud_tpu_api_images"]["rule"],
-                   "source": "runtimes",
-                   "date": DATES["runtimes"], "confidence": "medium"},
-        "tensorflow_images": {"last": runtimes["tf_last_listed"], "libtpu": runtimes["tf_to_libtpu_image"],
-                              "source": "tf_versions", "date": DATES["tf_versions"], "confidence": "high"},
+        "images": {
+            "jax": runtimes["cloud_tpu_api_images"]["jax_and_pytorch"],
+            "tensorflow": runtimes["cloud_tpu_api_images"]["tensorflow"],
+            "note": runtimes["image_validity_note"],
+            "rule": runtimes["cloud_tpu_api_images"]["rule"],
+            "source": "runtimes",
+            "date": DATES["runtimes"],
+            "confidence": "medium",
+        },
+        "tensorflow_images": {
+            "last": runtimes["tf_last_listed"],
+            "libtpu": runtimes["tf_to_libtpu_image"],
+            "source": "tf_versions",
+            "date": DATES["tf_versions"],
+            "confidence": "high",
+        },
         # What goes together in one environment: measured with the real packages.
         "together": [
-            {"framework": "jax", "python": "3.11", "packages": {"jax": "0.10.2", "libtpu": "0.0.42.1"}, "source": "aot",
-             "date": DATES["aot"], "confidence": "high",
-             "note": "compiles for v4 to TPU7x; libtpu 0.0.51 compiles as well"},
-            {"framework": "tensorflow", "python": "3.11", "packages": {"tensorflow-tpu": "2.20.0", "libtpu": "0.0.29"},
-             "source": "aot", "date": DATES["aot"], "confidence": "medium",
-             "note": "aborts at import with libtpu 0.0.33 and newer; never seen on a TPU"},
+            {
+                "framework": "jax",
+                "python": "3.11",
+                "packages": {"jax": "0.10.2", "libtpu": "0.0.42.1"},
+                "source": "aot",
+                "date": DATES["aot"],
+                "confidence": "high",
+                "note": "compiles for v4 to TPU7x; libtpu 0.0.51 compiles as well",
+            },
+            {
+                "framework": "tensorflow",
+                "python": "3.11",
+                "packages": {"tensorflow-tpu": "2.20.0", "libtpu": "0.0.29"},
+                "source": "aot",
+                "date": DATES["aot"],
+                "confidence": "medium",
+                "note": "aborts at import with libtpu 0.0.33 and newer; never seen on a TPU",
+            },
         ],
         "packages": chips["packages"]["items"],
         "packages_read": chips["generated"],
-    }  # fmt: skip
+    }
 
 
 def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
@@ -263,18 +328,34 @@ def prices(money: dict[str, Any], chips: dict[str, Any]) -> dict[str, Any]:
             most = known[-1]
         for tier, key in (("on-demand", "on_demand_usd_per_chip_hour"), ("spot", "spot_usd_per_chip_hour")):
             if raw[key] is not None:
-                rows.append({
-                    "generation": raw["generation"], "region": raw["region"], "tier": tier, "min_chips": least,
-                    "max_chips": most, "usd_per_chip_hour": raw[key], "as_of": money["generated"],
-                    "source": raw["source"], "confidence": raw["confidence"], "note": raw["note"],
-                })  # fmt: skip
+                rows.append(
+                    {
+                        "generation": raw["generation"],
+                        "region": raw["region"],
+                        "tier": tier,
+                        "min_chips": least,
+                        "max_chips": most,
+                        "usd_per_chip_hour": raw[key],
+                        "as_of": money["generated"],
+                        "source": raw["source"],
+                        "confidence": raw["confidence"],
+                        "note": raw["note"],
+                    }
+                )
     for extra in MORE_PRICES:
         known = sizes[str(extra["generation"])]
-        rows.append({
-            **{key: extra[key] for key in ("generation", "region", "tier")}, "min_chips": known[0],
-            "max_chips": known[-1], "usd_per_chip_hour": extra["usd_per_chip_hour"], "as_of": "2026-08-31",
-            "source": "field_2026_08", "confidence": "low", "note": "one reader of the live list, August 2026",
-        })  # fmt: skip
+        rows.append(
+            {
+                **{key: extra[key] for key in ("generation", "region", "tier")},
+                "min_chips": known[0],
+                "max_chips": known[-1],
+                "usd_per_chip_hour": extra["usd_per_chip_hour"],
+                "as_of": "2026-08-31",
+                "source": "field_2026_08",
+                "confidence": "low",
+                "note": "one reader of the live list, August 2026",
+            }
+        )
     return {
         "format": 1,
         "generated": money["generated"],
@@ -295,12 +376,15 @@ def gpus(money: dict[str, Any]) -> dict[str, Any]:
         "sources": sources(money["source_keys"]),
         "note": money["gpu_source_note"],
         "gpus": [
-            {**{key: value for key, value in raw.items() if key != "price_confidence"},
-             "confidence": raw["price_confidence"],
-             "source": "skypilot_v9", "as_of": money["generated"]}
+            {
+                **{key: value for key, value in raw.items() if key != "price_confidence"},
+                "confidence": raw["price_confidence"],
+                "source": "skypilot_v9",
+                "as_of": money["generated"],
+            }
             for raw in money["gpu_options"]
         ],
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

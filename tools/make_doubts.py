@@ -1,7 +1,7 @@
 """Writes docs/live-checks.md, what only a live account can settle, from the one table (``resources/doubts.json``).
 
-    python tools/make_doubts.py            write it
-    python tools/make_doubts.py --check    exit 1 when it is not what the table says (a test does this)
+python tools/make_doubts.py            write it
+python tools/make_doubts.py --check    exit 1 when it is not what the table says (a test does this)
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ Google Cloud was not reachable while this was built. Each line is a *doubt*: som
 Google and that nobody outside of this project has shown, with what else may be true, where it is used, and how to check
 it in the first live hour. The practice cloud follows the same assumption, and answers the other way on request
 (`tpu-studio practice --doubt ID[=other]`); `make doubts` plays all that it can. Add an entry with each new assumption.
+
+Lines that say “also by `tpu-studio live-check`” it settles by itself, on the account that is signed in: it names each
+call and its price, reads first, and rents one v5litepod-1 spot for minutes only after a yes, below $1 or `--max-usd`.
+*Played by*: `practice` answers it the other way on request, `fake` is a stand-in of a test, and after `no` stands why.
 
 What `tpu-studio live-check` has seen of an account holds for it, its project and this version for 30 days. It chooses
 which of two safe ways is tried first in three places (`workflow/livecheck/ways.py`; `doctor` says which are in use):

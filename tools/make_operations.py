@@ -31,27 +31,97 @@ SLICE = {"accelerator": "v5litepod-1", "generation": "v5e", "topology": "1x1", "
 
 # Inputs whose values the TPU compiler must know (CompileTimeConstantInput in TensorFlow's tf2xla); -1: the last.
 CONSTANT: dict[str, list[int]] = {
-    "Reshape": [1], "Fill": [0], "Range": [0, 1, 2], "LinSpace": [0, 1, 2], "Empty": [0], "BroadcastTo": [1],
-    "Pad": [1], "PadV2": [1], "MirrorPad": [1], "MirrorPadGrad": [1], "Tile": [1], "Transpose": [1],
-    "ConjugateTranspose": [1], "OneHot": [1], "ExpandDims": [1], "Split": [0], "SplitV": [1, 2], "ConcatV2": [-1],
-    "Concat": [0], "GatherV2": [2], "ReverseV2": [1], "Roll": [2], "ArgMax": [1], "ArgMin": [1], "Cumsum": [1],
-    "Cumprod": [1], "CumulativeLogsumexp": [1], "Sum": [1], "Prod": [1], "Mean": [1], "Max": [1], "Min": [1],
-    "All": [1], "Any": [1], "EuclideanNorm": [1], "StridedSliceGrad": [0], "ListDiff": [0, 1], "ScatterNd": [2],
-    "Bincount": [1], "DenseBincount": [1], "SparseToDense": [1], "UnsortedSegmentSum": [2], "UnsortedSegmentMax": [2],
-    "UnsortedSegmentMin": [2], "UnsortedSegmentProd": [2], "SpaceToBatchND": [1, 2], "BatchToSpaceND": [1, 2],
-    "SpaceToBatch": [1], "BatchToSpace": [1], "MatrixDiagV2": [1, 2, 3], "MatrixDiagV3": [1, 2, 3],
-    "MatrixDiagPartV2": [1], "MatrixDiagPartV3": [1], "MatrixSetDiagV2": [2], "MatrixSetDiagV3": [2],
-    "ResizeBilinear": [1], "ResizeNearestNeighbor": [1], "ResizeNearestNeighborGrad": [1], "MaxPoolV2": [1, 2],
-    "AvgPoolGrad": [0], "AvgPool3DGrad": [0], "Conv2DBackpropInput": [0], "Conv2DBackpropFilter": [1],
-    "Conv3DBackpropInputV2": [0], "Conv3DBackpropFilterV2": [1], "DepthwiseConv2dNativeBackpropInput": [0],
-    "DepthwiseConv2dNativeBackpropFilter": [1], "RandomUniform": [0], "RandomUniformInt": [0],
-    "RandomStandardNormal": [0], "TruncatedNormal": [0], "StatelessRandomUniform": [0], "StatelessRandomUniformV2": [0],
-    "StatelessRandomUniformInt": [0], "StatelessRandomUniformIntV2": [0], "StatelessRandomNormal": [0],
-    "StatelessRandomNormalV2": [0], "StatelessTruncatedNormal": [0], "StatelessTruncatedNormalV2": [0],
-    "StatelessParameterizedTruncatedNormal": [0], "Multinomial": [1], "StatelessMultinomial": [1], "RFFT": [1],
-    "RFFT2D": [1], "RFFT3D": [1], "IRFFT": [1], "IRFFT2D": [1], "IRFFT3D": [1], "TensorListReserve": [1],
+    "Reshape": [1],
+    "Fill": [0],
+    "Range": [0, 1, 2],
+    "LinSpace": [0, 1, 2],
+    "Empty": [0],
+    "BroadcastTo": [1],
+    "Pad": [1],
+    "PadV2": [1],
+    "MirrorPad": [1],
+    "MirrorPadGrad": [1],
+    "Tile": [1],
+    "Transpose": [1],
+    "ConjugateTranspose": [1],
+    "OneHot": [1],
+    "ExpandDims": [1],
+    "Split": [0],
+    "SplitV": [1, 2],
+    "ConcatV2": [-1],
+    "Concat": [0],
+    "GatherV2": [2],
+    "ReverseV2": [1],
+    "Roll": [2],
+    "ArgMax": [1],
+    "ArgMin": [1],
+    "Cumsum": [1],
+    "Cumprod": [1],
+    "CumulativeLogsumexp": [1],
+    "Sum": [1],
+    "Prod": [1],
+    "Mean": [1],
+    "Max": [1],
+    "Min": [1],
+    "All": [1],
+    "Any": [1],
+    "EuclideanNorm": [1],
+    "StridedSliceGrad": [0],
+    "ListDiff": [0, 1],
+    "ScatterNd": [2],
+    "Bincount": [1],
+    "DenseBincount": [1],
+    "SparseToDense": [1],
+    "UnsortedSegmentSum": [2],
+    "UnsortedSegmentMax": [2],
+    "UnsortedSegmentMin": [2],
+    "UnsortedSegmentProd": [2],
+    "SpaceToBatchND": [1, 2],
+    "BatchToSpaceND": [1, 2],
+    "SpaceToBatch": [1],
+    "BatchToSpace": [1],
+    "MatrixDiagV2": [1, 2, 3],
+    "MatrixDiagV3": [1, 2, 3],
+    "MatrixDiagPartV2": [1],
+    "MatrixDiagPartV3": [1],
+    "MatrixSetDiagV2": [2],
+    "MatrixSetDiagV3": [2],
+    "ResizeBilinear": [1],
+    "ResizeNearestNeighbor": [1],
+    "ResizeNearestNeighborGrad": [1],
+    "MaxPoolV2": [1, 2],
+    "AvgPoolGrad": [0],
+    "AvgPool3DGrad": [0],
+    "Conv2DBackpropInput": [0],
+    "Conv2DBackpropFilter": [1],
+    "Conv3DBackpropInputV2": [0],
+    "Conv3DBackpropFilterV2": [1],
+    "DepthwiseConv2dNativeBackpropInput": [0],
+    "DepthwiseConv2dNativeBackpropFilter": [1],
+    "RandomUniform": [0],
+    "RandomUniformInt": [0],
+    "RandomStandardNormal": [0],
+    "TruncatedNormal": [0],
+    "StatelessRandomUniform": [0],
+    "StatelessRandomUniformV2": [0],
+    "StatelessRandomUniformInt": [0],
+    "StatelessRandomUniformIntV2": [0],
+    "StatelessRandomNormal": [0],
+    "StatelessRandomNormalV2": [0],
+    "StatelessTruncatedNormal": [0],
+    "StatelessTruncatedNormalV2": [0],
+    "StatelessParameterizedTruncatedNormal": [0],
+    "Multinomial": [1],
+    "StatelessMultinomial": [1],
+    "RFFT": [1],
+    "RFFT2D": [1],
+    "RFFT3D": [1],
+    "IRFFT": [1],
+    "IRFFT2D": [1],
+    "IRFFT3D": [1],
+    "TensorListReserve": [1],
     "EmptyTensorList": [1],
-}  # fmt: skip
+}
 
 # They have a kernel that refuses all the same (measured: the probes of the same names).
 REFUSED: dict[str, str] = {
@@ -69,38 +139,28 @@ SLOW: dict[str, str] = {
 
 # What to use in place of them; "*by value": of an input whose value must be known.
 _WORDS: dict[str, str] = {
-    "Turn text into numbers before training: in the data set, not in the model.":
-        "AsString StringToHashBucketFast StringToHashBucketStrong StringToHashBucket StringSplitV2 StringLength"
-        " StringJoin RegexReplace StaticRegexReplace StringLower StringStrip StringNGrams StringToNumber DecodeRaw"
-        " Substr UnicodeDecode",
+    "Turn text into numbers before training: in the data set, not in the model.": "AsString StringToHashBucketFast StringToHashBucketStrong StringToHashBucket StringSplitV2 StringLength"
+    " StringJoin RegexReplace StaticRegexReplace StringLower StringStrip StringNGrams StringToNumber DecodeRaw"
+    " Substr UnicodeDecode",
     "Take tf.print out; losses are told anyway.": "PrintV2 Print StringFormat",
     "Write it in TensorFlow or keras.ops, or do it to the data before training.": "PyFunc EagerPyFunc PyFuncStateless",
-    "Look names up before training, in the data; or use whole numbers from 0 and an Embedding.":
-        "LookupTableFindV2 LookupTableSizeV2 LookupTableImportV2 LookupTableInsertV2 LookupTableExportV2 HashTableV2"
-        " MutableHashTableV2",
-    "Do it to the pictures before training, or use tf.image.resize with bilinear or nearest.":
-        "ResizeBicubic ResizeBicubicGrad ResizeArea ScaleAndTranslate ScaleAndTranslateGrad CropAndResize"
-        " EncodeJpegVariableQuality DrawBoundingBoxesV2 ExtractGlimpse",
+    "Look names up before training, in the data; or use whole numbers from 0 and an Embedding.": "LookupTableFindV2 LookupTableSizeV2 LookupTableImportV2 LookupTableInsertV2 LookupTableExportV2 HashTableV2"
+    " MutableHashTableV2",
+    "Do it to the pictures before training, or use tf.image.resize with bilinear or nearest.": "ResizeBicubic ResizeBicubicGrad ResizeArea ScaleAndTranslate ScaleAndTranslateGrad CropAndResize"
+    " EncodeJpegVariableQuality DrawBoundingBoxesV2 ExtractGlimpse",
     "Turn, zoom and shift pictures in the data (the job's augmentation), not in the model: on a TPU RandomRotation,"
-    " RandomZoom and RandomTranslation do not work.":
-        "ImageProjectiveTransformV3 ImageProjectiveTransformV2",
-    "Read the data before training: the job's data does this.":
-        "DecodeJpeg DecodePng DecodeImage DecodeBmp DecodeGif DecodeWav DecodeCSV ReadFile WriteFile ParseExampleV2"
-        " ParseSingleExample IteratorGetNext FIFOQueueV2 QueueEnqueueV2 QueueDequeueV2",
-    "Use tf.random.normal or uniform, or draw the numbers before training.":
-        "RandomGamma StatelessRandomGammaV3 StatelessRandomGammaV2 RandomPoissonV2 StatelessRandomPoisson"
-        " StatelessRandomBinomial StatefulRandomBinomial",
-    "Use tf.linalg.qr, svd, eigh or cholesky, or work it out before training.":
-        "Eig MatrixDeterminant LogMatrixDeterminant Lu Schur MatrixSquareRoot MatrixLogarithm TridiagonalSolve"
-        " MatrixSolveLs",
-    "Use dense tensors of one size, padded, and a mask.":
-        "SparseTensorDenseMatMul SparseReorder SparseToDense SparseReshape SparseFillEmptyRows SparseSegmentSum"
-        " RaggedTensorToTensor RaggedRange RaggedGather RaggedTensorToVariant",
+    " RandomZoom and RandomTranslation do not work.": "ImageProjectiveTransformV3 ImageProjectiveTransformV2",
+    "Read the data before training: the job's data does this.": "DecodeJpeg DecodePng DecodeImage DecodeBmp DecodeGif DecodeWav DecodeCSV ReadFile WriteFile ParseExampleV2"
+    " ParseSingleExample IteratorGetNext FIFOQueueV2 QueueEnqueueV2 QueueDequeueV2",
+    "Use tf.random.normal or uniform, or draw the numbers before training.": "RandomGamma StatelessRandomGammaV3 StatelessRandomGammaV2 RandomPoissonV2 StatelessRandomPoisson"
+    " StatelessRandomBinomial StatefulRandomBinomial",
+    "Use tf.linalg.qr, svd, eigh or cholesky, or work it out before training.": "Eig MatrixDeterminant LogMatrixDeterminant Lu Schur MatrixSquareRoot MatrixLogarithm TridiagonalSolve"
+    " MatrixSolveLs",
+    "Use dense tensors of one size, padded, and a mask.": "SparseTensorDenseMatMul SparseReorder SparseToDense SparseReshape SparseFillEmptyRows SparseSegmentSum"
+    " RaggedTensorToTensor RaggedRange RaggedGather RaggedTensorToVariant",
     "Use tf.math.unsorted_segment_sum with a fixed number of segments.": "SegmentSum SegmentMean SegmentMax SegmentMin",
-    "Count with tf.one_hot and reduce_sum, or do it to the data before training.":
-        "UniqueWithCounts UniqueV2 UniqueWithCountsV2 HistogramFixedWidth DenseToDenseSetOperation",
-    "Give the size beforehand, or count with tf.one_hot and reduce_sum.":
-        "DenseBincount Bincount RaggedBincount SparseBincount",
+    "Count with tf.one_hot and reduce_sum, or do it to the data before training.": "UniqueWithCounts UniqueV2 UniqueWithCountsV2 HistogramFixedWidth DenseToDenseSetOperation",
+    "Give the size beforehand, or count with tf.one_hot and reduce_sum.": "DenseBincount Bincount RaggedBincount SparseBincount",
     "Use tf.nn.max_pool2d.": "MaxPoolWithArgmax FractionalMaxPool",
     "Use tf.nn.max_pool2d, which is a flat dilation.": "Dilation2D",
     "Choose boxes after training, on the computer beside the TPU.": "CombinedNonMaxSuppression",
@@ -108,10 +168,9 @@ _WORDS: dict[str, str] = {
     "Use tf.nn.ctc_loss with dense labels and logits.": "CTCLoss",
     "Measure it after training, on the computer beside the TPU.": "EditDistance",
     "Take it out: the time of each step is told anyway.": "Timestamp",
-    "Use the whole softmax: a TPU multiplies with large vocabularies quickly.":
-        "UniformCandidateSampler LogUniformCandidateSampler LearnedUnigramCandidateSampler",
+    "Use the whole softmax: a TPU multiplies with large vocabularies quickly.": "UniformCandidateSampler LogUniformCandidateSampler LearnedUnigramCandidateSampler",
     "Give the size as a number in Python, or mask with tf.where instead of cutting.": "*by_value",
-}  # fmt: skip
+}
 INSTEAD = {name: words for words, names in _WORDS.items() for name in names.split()}
 
 
@@ -208,10 +267,14 @@ def compile_all(python: Path, libtpu: str, answers: dict[str, dict[str, Any]]) -
             continue
         if process is None:
             process = subprocess.Popen(
-                [str(python), "-m", "tpu_studio.trainer.check.compiling_text"], cwd=ROOT, text=True,
+                [str(python), "-m", "tpu_studio.trainer.check.compiling_text"],
+                cwd=ROOT,
+                text=True,
                 env=trainer_environment() | {"TPU_LIBRARY_PATH": libtpu},
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
             _exchange(process, SLICE)
         told = _exchange(process, {"file": one["file"], "full": False, "kept": 0})
         if told is None:

@@ -1,7 +1,7 @@
 """Writes docs/job-file.md, the reference of the job file, from the one schema (``wire.schema``, ``wire.models``).
 
-    python tools/make_reference.py            write it
-    python tools/make_reference.py --check    exit 1 when it is not what the schema says (a test does this)
+python tools/make_reference.py            write it
+python tools/make_reference.py --check    exit 1 when it is not what the schema says (a test does this)
 """
 
 from __future__ import annotations

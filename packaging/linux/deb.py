@@ -112,10 +112,16 @@ def _control(root: Path) -> None:
             path.chmod(0o755 if os.access(path, os.X_OK) and not library else 0o644)
     size = int(megabytes(root) * 1000 / 1.024)
     control = root / "DEBIAN"
-    _write(control / "control", CONTROL.format(
-        version=version(), size_kb=size, depends=", ".join(libraries.depends(APP)), recommends=", ".join(RECOMMENDS),
-        suggests=", ".join(SUGGESTS),
-    ).encode())  # fmt: skip
+    _write(
+        control / "control",
+        CONTROL.format(
+            version=version(),
+            size_kb=size,
+            depends=", ".join(libraries.depends(APP)),
+            recommends=", ".join(RECOMMENDS),
+            suggests=", ".join(SUGGESTS),
+        ).encode(),
+    )
     _write(control / "postrm", (HERE / "postrm").read_bytes())
     (control / "postrm").chmod(0o755)
 

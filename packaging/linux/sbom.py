@@ -38,9 +38,12 @@ def bill(found: list[Part], version: str) -> str:
     """The same parts give the same text, where SOURCE_DATE_EPOCH is set."""
     licences = LicenseFactory()
     root = Component(
-        name="tpu-studio", version=version, type=ComponentType.APPLICATION, bom_ref="tpu-studio",
+        name="tpu-studio",
+        version=version,
+        type=ComponentType.APPLICATION,
+        bom_ref="tpu-studio",
         licenses=[licences.make_from_string("Apache-2.0")],
-    )  # fmt: skip
+    )
     when = os.environ.get("SOURCE_DATE_EPOCH")
     stamp = datetime.fromtimestamp(float(when), UTC) if when else datetime.now(UTC)
     made = Bom(serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"tpu-studio {version} {sorted(map(repr, found))}"))

@@ -11,9 +11,15 @@ import time
 from importlib.metadata import version
 
 os.environ.update(
-    JAX_PLATFORMS="cpu", TPU_SKIP_MDS_QUERY="1", TPU_WORKER_HOSTNAMES="localhost", TPU_WORKER_ID="0",
-    TPU_ACCELERATOR_TYPE="v6e-1", ALLOW_MULTIPLE_LIBTPU_LOAD="1", TPU_MIN_LOG_LEVEL="3", KERAS_BACKEND="jax",
-)  # fmt: skip
+    JAX_PLATFORMS="cpu",
+    TPU_SKIP_MDS_QUERY="1",
+    TPU_WORKER_HOSTNAMES="localhost",
+    TPU_WORKER_ID="0",
+    TPU_ACCELERATOR_TYPE="v6e-1",
+    ALLOW_MULTIPLE_LIBTPU_LOAD="1",
+    TPU_MIN_LOG_LEVEL="3",
+    KERAS_BACKEND="jax",
+)
 PARTS = ["jax", "keras", "safetensors", "libtpu"]
 
 
@@ -44,9 +50,7 @@ def libtpu() -> None:
     from jax.experimental import topologies
     from jax.sharding import SingleDeviceSharding
 
-    described = topologies.get_topology_desc(
-        platform="tpu", topology_name="v6e:1x1", chips_per_host_bounds=(1, 1, 1)
-    )
+    described = topologies.get_topology_desc(platform="tpu", topology_name="v6e:1x1", chips_per_host_bounds=(1, 1, 1))
     a = jax.ShapeDtypeStruct((256, 256), jnp.float32, sharding=SingleDeviceSharding(described.devices[0]))
     compiled = jax.jit(lambda a: a @ a).lower(a).compile()
     assert compiled.memory_analysis().argument_size_in_bytes == 256 * 256 * 4

@@ -24,14 +24,22 @@ def done(api: Any, operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def wish(value: int, zone: str = "us-east5-b", **more: Any) -> dict[str, Any]:
-    return {"service": TPU, "quotaId": V6E_SPOT, "dimensions": {"zone": zone}, "contactEmail": "you@practice.example",
-            "quotaConfig": {"preferredValue": str(value)}, **more}  # fmt: skip
+    return {
+        "service": TPU,
+        "quotaId": V6E_SPOT,
+        "dimensions": {"zone": zone},
+        "contactEmail": "you@practice.example",
+        "quotaConfig": {"preferredValue": str(value)},
+        **more,
+    }
 
 
 def budget(**change: Any) -> dict[str, Any]:
     return {
-        "displayName": "TPU Studio", "budgetFilter": {"projects": [PROJECT], "calendarPeriod": "MONTH"},
+        "displayName": "TPU Studio",
+        "budgetFilter": {"projects": [PROJECT], "calendarPeriod": "MONTH"},
         "amount": {"specifiedAmount": {"currencyCode": "USD", "units": "20"}},
         "thresholdRules": [{"thresholdPercent": 0.5}, {"thresholdPercent": 1.0, "spendBasis": "FORECASTED_SPEND"}],
-        "notificationsRule": {"enableProjectLevelRecipients": True}, **change,
-    }  # fmt: skip
+        "notificationsRule": {"enableProjectLevelRecipients": True},
+        **change,
+    }

@@ -124,10 +124,15 @@ def test_mails_go_out_once_at_each_threshold_that_the_bill_passes(practice: Prac
 
 
 CAP = budget(
-    budgetFilter={"projects": [PROJECT], "services": [skus.COMPUTE_SERVICE], "calendarPeriod": "MONTH",
-                  "creditTypesTreatment": "EXCLUDE_ALL_CREDITS"},
-    thresholdRules=[{"thresholdPercent": share} for share in (0.5, 0.8, 1.0)], spendCap={"inputState": "CONFIGURED"},
-)  # fmt: skip
+    budgetFilter={
+        "projects": [PROJECT],
+        "services": [skus.COMPUTE_SERVICE],
+        "calendarPeriod": "MONTH",
+        "creditTypesTreatment": "EXCLUDE_ALL_CREDITS",
+    },
+    thresholdRules=[{"thresholdPercent": share} for share in (0.5, 0.8, 1.0)],
+    spendCap={"inputState": "CONFIGURED"},
+)
 
 
 def test_a_spend_cap_is_taken_where_it_is_offered(call: Call):
@@ -136,10 +141,15 @@ def test_a_spend_cap_is_taken_where_it_is_offered(call: Call):
     assert made.status == 200 and made.body["spendCap"]["outputState"] == "CONFIGURED"
 
 
-@pytest.mark.parametrize("change", [
-    {"thresholdRules": [{"thresholdPercent": 0.5}]}, {"notificationsRule": {}},
-    {"budgetFilter": {**CAP["budgetFilter"], "services": []}}, {"spendCap": {}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"thresholdRules": [{"thresholdPercent": 0.5}]},
+        {"notificationsRule": {}},
+        {"budgetFilter": {**CAP["budgetFilter"], "services": []}},
+        {"spendCap": {}},
+    ],
+)
 def test_a_spend_cap_needs_all_of_its_conditions(call: Call, change: dict[str, Any]):
     refused = call("POST", f"/v1/{ACCOUNT}/budgets", {**CAP, **change})
 
@@ -153,9 +163,14 @@ def test_a_spend_cap_that_is_not_offered_is_an_invalid_argument(start_practice: 
     assert call("POST", f"/v1/{ACCOUNT}/budgets", budget()).status == 200
 
 
-@pytest.mark.parametrize("change", [
-    {"amount": {}}, {"displayName": "x" * 61}, {"budgetFilter": {"projects": ["projects/not-mine"]}},
-    {"notificationsRule": {"mails": True}},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"amount": {}},
+        {"displayName": "x" * 61},
+        {"budgetFilter": {"projects": ["projects/not-mine"]}},
+        {"notificationsRule": {"mails": True}},
+    ],
+)
 def test_a_budget_that_google_would_refuse_is_refused(call: Call, change: dict[str, Any]):
     assert call("POST", f"/v1/{ACCOUNT}/budgets", budget(**change)).status == 400

@@ -34,15 +34,24 @@ def test_google_s_client_makes_lists_and_deletes_a_service_account(practice: Pra
 
 
 def test_a_role_of_one_s_own_gives_exactly_what_it_includes(practice: Practice, call: Call):
-    made = call("POST", f"/v1/{PROJECT}/roles", {"roleId": "tpuHelper", "role": {
-        "title": "Runner", "includedPermissions": ["tpu.nodes.delete", "tpu.nodes.get"]}})  # fmt: skip
+    made = call(
+        "POST",
+        f"/v1/{PROJECT}/roles",
+        {
+            "roleId": "tpuHelper",
+            "role": {"title": "Runner", "includedPermissions": ["tpu.nodes.delete", "tpu.nodes.get"]},
+        },
+    )
     practice.cloud.principals.grant(PROJECT, made.body["name"], "user:helper@practice.example")
     token = practice.cloud.principals.issue("helper@practice.example")
     asked = {"permissions": ["tpu.nodes.delete", "tpu.nodes.create"]}
 
     first = call("POST", f"/v3/{PROJECT}:testIamPermissions", asked, token=token)
-    call("PATCH", f"/v1/{made.body['name']}?updateMask=includedPermissions",
-         {"includedPermissions": ["tpu.nodes.create"]})  # fmt: skip
+    call(
+        "PATCH",
+        f"/v1/{made.body['name']}?updateMask=includedPermissions",
+        {"includedPermissions": ["tpu.nodes.create"]},
+    )
     second = call("POST", f"/v3/{PROJECT}:testIamPermissions", asked, token=token)
 
     assert (first.body["permissions"], second.body["permissions"]) == (["tpu.nodes.delete"], ["tpu.nodes.create"])
@@ -97,39 +106,50 @@ def test_networks_are_read_and_one_is_made_where_the_organisation_left_none(star
 # ----------------------------------------------------------------------------------------------------- the whole of it
 
 
-@pytest.mark.parametrize(("path", "schema"), [
-    (f"/v3/{PROJECT}", "cloudresourcemanager.v3:Project"),
-    ("/v3/projects:search", "cloudresourcemanager.v3:SearchProjectsResponse"),
-    (f"/v1/{PROJECT}/services", "serviceusage.v1:ListServicesResponse"),
-    (f"/v1/{PROJECT}/services/{TPU}", "serviceusage.v1:GoogleApiServiceusageV1Service"),
-    (f"/v1beta1/{PROJECT}/services/{TPU}/consumerQuotaMetrics",
-     "serviceusage.v1beta1:ListConsumerQuotaMetricsResponse"),
-    (f"{HOME}/services/{TPU}/quotaInfos", "cloudquotas.v1:ListQuotaInfosResponse"),
-    (f"{HOME}/services/compute.googleapis.com/quotaInfos", "cloudquotas.v1:ListQuotaInfosResponse"),
-    (f"{HOME}/quotaPreferences", "cloudquotas.v1:ListQuotaPreferencesResponse"),
-    (f"/v1/{PROJECT}/billingInfo", "cloudbilling.v1:ProjectBillingInfo"),
-    ("/v1/billingAccounts", "cloudbilling.v1:ListBillingAccountsResponse"),
-    ("/v1/services", "cloudbilling.v1:ListServicesResponse"),
-    (f"/v1/{skus.COMPUTE_SERVICE}/skus", "cloudbilling.v1:ListSkusResponse"),
-    (f"/v1/{ACCOUNT}/budgets", "billingbudgets.v1:GoogleCloudBillingBudgetsV1ListBudgetsResponse"),
-    (f"/v1/{PROJECT}/serviceAccounts", "iam.v1:ListServiceAccountsResponse"),
-    ("/v1/roles/viewer", "iam.v1:Role"),
-    (f"/v2/{PROJECT}/policies/gcp.resourceLocations:getEffectivePolicy", "orgpolicy.v2:GoogleCloudOrgpolicyV2Policy"),
-    (f"/cloudtasks/v2/{PROJECT}/locations", "cloudtasks.v2:ListLocationsResponse"),
-    (f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues", "cloudtasks.v2:ListQueuesResponse"),
-    (f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues/tpu-studio/tasks", "cloudtasks.v2:ListTasksResponse"),
-    (f"/compute/v1/{PROJECT}", "compute.v1:Project"),
-    (f"/compute/v1/{PROJECT}/global/networks", "compute.v1:NetworkList"),
-    (f"/compute/v1/{PROJECT}/regions", "compute.v1:RegionList"),
-    (f"/compute/v1/{PROJECT}/regions/us-west4/subnetworks", "compute.v1:SubnetworkList"),
-    ("/oauth2/v2/userinfo", "oauth2.v2:Userinfo"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "schema"),
+    [
+        (f"/v3/{PROJECT}", "cloudresourcemanager.v3:Project"),
+        ("/v3/projects:search", "cloudresourcemanager.v3:SearchProjectsResponse"),
+        (f"/v1/{PROJECT}/services", "serviceusage.v1:ListServicesResponse"),
+        (f"/v1/{PROJECT}/services/{TPU}", "serviceusage.v1:GoogleApiServiceusageV1Service"),
+        (
+            f"/v1beta1/{PROJECT}/services/{TPU}/consumerQuotaMetrics",
+            "serviceusage.v1beta1:ListConsumerQuotaMetricsResponse",
+        ),
+        (f"{HOME}/services/{TPU}/quotaInfos", "cloudquotas.v1:ListQuotaInfosResponse"),
+        (f"{HOME}/services/compute.googleapis.com/quotaInfos", "cloudquotas.v1:ListQuotaInfosResponse"),
+        (f"{HOME}/quotaPreferences", "cloudquotas.v1:ListQuotaPreferencesResponse"),
+        (f"/v1/{PROJECT}/billingInfo", "cloudbilling.v1:ProjectBillingInfo"),
+        ("/v1/billingAccounts", "cloudbilling.v1:ListBillingAccountsResponse"),
+        ("/v1/services", "cloudbilling.v1:ListServicesResponse"),
+        (f"/v1/{skus.COMPUTE_SERVICE}/skus", "cloudbilling.v1:ListSkusResponse"),
+        (f"/v1/{ACCOUNT}/budgets", "billingbudgets.v1:GoogleCloudBillingBudgetsV1ListBudgetsResponse"),
+        (f"/v1/{PROJECT}/serviceAccounts", "iam.v1:ListServiceAccountsResponse"),
+        ("/v1/roles/viewer", "iam.v1:Role"),
+        (
+            f"/v2/{PROJECT}/policies/gcp.resourceLocations:getEffectivePolicy",
+            "orgpolicy.v2:GoogleCloudOrgpolicyV2Policy",
+        ),
+        (f"/cloudtasks/v2/{PROJECT}/locations", "cloudtasks.v2:ListLocationsResponse"),
+        (f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues", "cloudtasks.v2:ListQueuesResponse"),
+        (f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues/tpu-studio/tasks", "cloudtasks.v2:ListTasksResponse"),
+        (f"/compute/v1/{PROJECT}", "compute.v1:Project"),
+        (f"/compute/v1/{PROJECT}/global/networks", "compute.v1:NetworkList"),
+        (f"/compute/v1/{PROJECT}/regions", "compute.v1:RegionList"),
+        (f"/compute/v1/{PROJECT}/regions/us-west4/subnetworks", "compute.v1:SubnetworkList"),
+        ("/oauth2/v2/userinfo", "oauth2.v2:Userinfo"),
+    ],
+)
 def test_answers_hold_no_field_that_google_s_document_lacks(practice: Practice, call: Call, path: str, schema: str):
     later = practice.cloud.clock.rfc3339(practice.cloud.clock.now() + 86400)
     call("POST", f"/v1/{ACCOUNT}/budgets", budget())
     call("POST", f"{HOME}/quotaPreferences", wish(80))
-    call("POST", f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues/tpu-studio/tasks", {"task": {
-        "scheduleTime": later, "httpRequest": {"url": "https://tpu.googleapis.com/"}}})  # fmt: skip
+    call(
+        "POST",
+        f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues/tpu-studio/tasks",
+        {"task": {"scheduleTime": later, "httpRequest": {"url": "https://tpu.googleapis.com/"}}},
+    )
 
     answer = call("GET", path)
 
@@ -147,20 +167,35 @@ def test_another_person_of_the_project_is_held_to_their_role_everywhere(practice
     token = practice.cloud.principals.issue("colleague@practice.example")  # a viewer
     queue = f"/cloudtasks/v2/{PROJECT}/locations/us-west4/queues"
 
-    seen = [call("GET", path, token=token).status for path in (
-        f"/v1/{PROJECT}/services", f"{HOME}/services/{TPU}/quotaInfos", queue, f"/v1/{PROJECT}/serviceAccounts",
-        f"/compute/v1/{PROJECT}/global/networks", f"/v1/{PROJECT}/billingInfo",
-    )]  # fmt: skip
-    refused = [call(method, path, body, token=token).status for method, path, body in (
-        ("POST", f"/v1/{PROJECT}/services/{TPU}:disable", {}), ("POST", f"{HOME}/quotaPreferences", wish(80)),
-        ("POST", queue, {"name": "x"}), ("DELETE", f"{queue}/tpu-studio", None),
-        ("POST", f"/v1/{PROJECT}/serviceAccounts", {"accountId": "helper-one"}),
-        ("POST", f"/compute/v1/{PROJECT}/global/networks", {"name": "mine"}),
-        ("POST", f"/v3/{PROJECT}:setIamPolicy", {"policy": {}}),
-        ("POST", f"/v1/{PROJECT}/serviceAccounts/{practice.cloud.settings.runner}/keys", {}),
-        ("POST", f"/v1/projects/-/serviceAccounts/{practice.cloud.settings.runner}:generateAccessToken",
-         {"scope": ["https://www.googleapis.com/auth/cloud-platform"]}),
-    )]  # fmt: skip
+    seen = [
+        call("GET", path, token=token).status
+        for path in (
+            f"/v1/{PROJECT}/services",
+            f"{HOME}/services/{TPU}/quotaInfos",
+            queue,
+            f"/v1/{PROJECT}/serviceAccounts",
+            f"/compute/v1/{PROJECT}/global/networks",
+            f"/v1/{PROJECT}/billingInfo",
+        )
+    ]
+    refused = [
+        call(method, path, body, token=token).status
+        for method, path, body in (
+            ("POST", f"/v1/{PROJECT}/services/{TPU}:disable", {}),
+            ("POST", f"{HOME}/quotaPreferences", wish(80)),
+            ("POST", queue, {"name": "x"}),
+            ("DELETE", f"{queue}/tpu-studio", None),
+            ("POST", f"/v1/{PROJECT}/serviceAccounts", {"accountId": "helper-one"}),
+            ("POST", f"/compute/v1/{PROJECT}/global/networks", {"name": "mine"}),
+            ("POST", f"/v3/{PROJECT}:setIamPolicy", {"policy": {}}),
+            ("POST", f"/v1/{PROJECT}/serviceAccounts/{practice.cloud.settings.runner}/keys", {}),
+            (
+                "POST",
+                f"/v1/projects/-/serviceAccounts/{practice.cloud.settings.runner}:generateAccessToken",
+                {"scope": ["https://www.googleapis.com/auth/cloud-platform"]},
+            ),
+        )
+    ]
 
     assert seen == [200] * 6 and refused == [403] * 9
 

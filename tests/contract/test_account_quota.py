@@ -111,10 +111,18 @@ def test_a_second_request_for_the_same_place_must_change_the_first(start_practic
     assert decided(call, "mine")["quotaConfig"]["grantedValue"] == "96"
 
 
-@pytest.mark.parametrize("change", [
-    {"contactEmail": ""}, {"quotaId": "TPUV9PerProjectPerZoneForTPUAPI"}, {"dimensions": {"region": "us-east5"}},
-    {"dimensions": {"zone": "mars-1a"}}, {"quotaConfig": {}}, {"quotaConfig": {"preferredValue": "many"}}, {"why": "x"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"contactEmail": ""},
+        {"quotaId": "TPUV9PerProjectPerZoneForTPUAPI"},
+        {"dimensions": {"region": "us-east5"}},
+        {"dimensions": {"zone": "mars-1a"}},
+        {"quotaConfig": {}},
+        {"quotaConfig": {"preferredValue": "many"}},
+        {"why": "x"},
+    ],
+)
 def test_a_request_that_google_would_refuse_is_refused(call: Call, change: dict[str, Any]):
     assert call("POST", f"{HOME}/quotaPreferences", wish(80) | change).status == 400
 

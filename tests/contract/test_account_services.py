@@ -39,9 +39,14 @@ def test_a_project_made_just_now_has_no_billing_and_cannot_switch_on_what_costs(
     assert call("POST", "/v1/projects/my-own-1/services/tpu.googleapis.com:enable", {}).status == 200
 
 
-@pytest.mark.parametrize(("body", "status"), [
-    ({"projectId": "practice-project"}, 409), ({"projectId": "Short"}, 400), ({"projectId": "my-name", "hue": 1}, 400),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"projectId": "practice-project"}, 409),
+        ({"projectId": "Short"}, 400),
+        ({"projectId": "my-name", "hue": 1}, 400),
+    ],
+)
 def test_a_project_that_cannot_be_made_is_refused(call: Call, body: dict[str, Any], status: int):
     assert call("POST", "/v3/projects", body).status == status
 
@@ -82,12 +87,15 @@ def test_a_policy_is_changed_only_from_its_latest_reading(practice: Practice):
     assert caller(practice)("GET", f"/v3/{PROJECT}", token=token).status == 200
 
 
-@pytest.mark.parametrize("bindings", [
-    [{"role": "roles/no.such", "members": ["user:you@practice.example"]}],
-    [{"role": "roles/viewer", "members": ["serviceAccount:nobody@practice-project.iam.gserviceaccount.com"]}],
-    [{"role": "roles/viewer", "members": ["you@practice.example"]}],
-    [{"role": "roles/viewer", "members": ["user:you@practice.example"]}],  # no owner left
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "bindings",
+    [
+        [{"role": "roles/no.such", "members": ["user:you@practice.example"]}],
+        [{"role": "roles/viewer", "members": ["serviceAccount:nobody@practice-project.iam.gserviceaccount.com"]}],
+        [{"role": "roles/viewer", "members": ["you@practice.example"]}],
+        [{"role": "roles/viewer", "members": ["user:you@practice.example"]}],  # no owner left
+    ],
+)
 def test_a_policy_that_google_would_refuse_is_refused(call: Call, bindings: list[dict[str, Any]]):
     assert call("POST", f"/v3/{PROJECT}:setIamPolicy", {"policy": {"bindings": bindings}}).status == 400
 
@@ -149,8 +157,11 @@ def test_services_are_listed_by_state_in_pages(call: Call):
 
     assert len(found) == len(set(found)) > 4 and TPU in found
     assert call("POST", f"/v1/{PROJECT}/services/{TPU}:disable", {}).status == 200
-    assert [s["config"]["name"] for s in call("GET", f"/v1/{PROJECT}/services?filter=state:DISABLED").body["services"]
-            if s["config"]["name"] == TPU] == [TPU]  # fmt: skip
+    assert [
+        s["config"]["name"]
+        for s in call("GET", f"/v1/{PROJECT}/services?filter=state:DISABLED").body["services"]
+        if s["config"]["name"] == TPU
+    ] == [TPU]
 
 
 def test_an_unknown_service_and_too_many_at_once_are_refused(call: Call):

@@ -9,6 +9,7 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 from tests.contract.conftest import Start, caller
+from tests.contract.test_cloud_clients import side_of
 from tests.contract.test_doctor import OFFERS, doctor_of, ready, states
 from tests.fakes.consent import Person
 from tpu_studio.cloud.doctor import names, policies
@@ -17,11 +18,15 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.cloud.signin.secrets import PrivateFile
+from tpu_studio.domain.sentences import say, say_reason
 from tpu_studio.domain.sentences.account import say_account
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.principals import CLOUD_PLATFORM
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
+from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow.account.ports import Choices, Result
+from tpu_studio.workflow.cloudruns.gate import no_stop
+from tpu_studio.workflow.cloudruns.ports import Ref
 
 CLIENT = Client("my-own.apps.googleusercontent.com", "is-no-secret")
 
@@ -254,9 +259,11 @@ def test_waiting_for_google_can_be_ended_and_says_what_for(start_practice: Start
     told: list[str] = []
     with pytest.raises(CloudUnclear, match="stopped-waiting"):
         doctor_of(practice).fix(
-            "enable-services", Choices(practice.cloud.settings.project, "us-west4"),
-            say=told.append, cancelled=lambda: len(told) > 1,
-        )  # fmt: skip
+            "enable-services",
+            Choices(practice.cloud.settings.project, "us-west4"),
+            say=told.append,
+            cancelled=lambda: len(told) > 1,
+        )
     assert told and all(one.startswith("Waiting for Google: ") for one in told)
 
 
@@ -344,3 +351,24 @@ def test_the_letter_asks_for_what_setting_up_needs_and_its_commands_never_ask_ba
     bindings = [line for line in text.splitlines() if line.startswith("gcloud projects add-iam-policy-binding")]
     assert bindings and all("--condition=" in line for line in bindings)
     assert "queuedResources" not in text and "tpu.nodes.delete" in text
+
+
+@pytest.mark.parametrize("way", ["", "seems-made"])
+def test_a_queue_that_was_deleted_lately_is_told_as_that_and_never_taken_for_made(practice: Practice, way: str) -> None:
+    """Google: up to 3 days; queues.create "may appear to recreate the queue"."""
+    choices, side = ready(practice), side_of(practice)
+    ref = Ref("ts-x-a1-t1", "us-west4-a")
+    queue = side.stops.queue(ref)
+    if way:
+        practice.cloud.doubts.arm(f"queue-tombstone={way}")
+    practice.cloud.db.delete("queue", queue)
+    practice.cloud.db.put("queue-gone", queue, {"at": practice.cloud.clock.now()})
+    with pytest.raises(CloudRefused) as refused:
+        doctor_of(practice).fix("make-queue", choices)
+    assert refused.value.id == "queue-deleted-lately"
+    said = say(refused.value)
+    assert "3 days" in said.meaning and "Nothing was charged" in said.meaning and "another area" in said.action
+    found = side.rights.evidence(ref)
+    assert (found.queue, found.queue_why) == ("", "queue-deleted-lately")
+    end = say_reason(Reason.LAUNCH_REFUSED, no_stop(found.queue_why, found.queue_facts).facts, place="cloud")
+    assert "3 days" in end.meaning and "another area" in end.action

@@ -25,6 +25,7 @@ from tpu_studio.domain.regions import with_cloud_tasks
 from tpu_studio.domain.sentences import say
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut
+from tpu_studio.wire.sizes import TooLarge
 from tpu_studio.workflow.cloudruns.ports import CloudSide, MachineSeen, Ref, Wanted
 
 Start = Callable[..., Practice]
@@ -114,6 +115,16 @@ def test_a_transfer_can_be_cancelled_and_leaves_nothing_behind(side: CloudSide, 
     with pytest.raises(InterruptedError):
         side.mailbox.download("data/x.tar", tmp_path / "down", stop)
     assert [one.name for one in tmp_path.iterdir() if one.name != "practice"] == ["up"]
+
+
+def test_a_file_larger_than_it_may_be_is_not_downloaded(side: CloudSide, tmp_path: Path) -> None:
+    (tmp_path / "up").write_bytes(bytes(1000))
+    side.mailbox.upload(tmp_path / "up", "data/x.tar")
+    with pytest.raises(TooLarge):
+        side.mailbox.download("data/x.tar", tmp_path / "deep" / "down", at_most=999)
+    assert not (tmp_path / "deep").exists()
+    side.mailbox.download("data/x.tar", tmp_path / "down", at_most=1000)
+    assert (tmp_path / "down").stat().st_size == 1000
 
 
 def test_a_file_that_is_not_there_is_refused(side: CloudSide, tmp_path: Path) -> None:
@@ -269,13 +280,25 @@ def test_every_region_that_lends_a_tpu_has_its_stops_from_outside(practice: Prac
 
 def test_the_queue_stands_in_the_nearest_region_that_has_cloud_tasks(practice: Practice) -> None:
     side = side_of(practice)
-    near = {zone: side.stops.queue(replace(REF, zone=zone)).split("/")[3] for zone in (
-        "us-west4-a", "us-east5-a", "us-south1-a", "europe-west4-b", "us-central2-b", "southamerica-west1-a"
-    )}  # fmt: skip
+    near = {
+        zone: side.stops.queue(replace(REF, zone=zone)).split("/")[3]
+        for zone in (
+            "us-west4-a",
+            "us-east5-a",
+            "us-south1-a",
+            "europe-west4-b",
+            "us-central2-b",
+            "southamerica-west1-a",
+        )
+    }
     assert near == {
-        "us-west4-a": "us-west4", "us-east5-a": "us-east4", "us-south1-a": "us-central1",
-        "europe-west4-b": "europe-west3", "us-central2-b": "us-central1", "southamerica-west1-a": "southamerica-east1",
-    }  # fmt: skip
+        "us-west4-a": "us-west4",
+        "us-east5-a": "us-east4",
+        "us-south1-a": "us-central1",
+        "europe-west4-b": "europe-west3",
+        "us-central2-b": "us-central1",
+        "southamerica-west1-a": "southamerica-east1",
+    }
 
 
 def test_a_queue_that_stands_elsewhere_is_looked_for_there(practice: Practice) -> None:

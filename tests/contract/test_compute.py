@@ -37,6 +37,8 @@ def body(
                     "sourceImage": "projects/ubuntu-os-accelerator-images/global/images/family/ubuntu-accel-2204",
                     "diskSizeGb": "200",
                     "diskType": f"zones/{ZONE}/diskTypes/hyperdisk-balanced",
+                    "provisionedIops": "3000",
+                    "provisionedThroughput": "140",
                 },
             }
         ],

@@ -21,13 +21,17 @@ ACCOUNT = "billingAccounts/0A1B2C-3D4E5F-678901"
     ("method", "path", "body", "status"),
     [
         ("PATCH", "", {"lifecycle": {"rule": None}}, 200),
-        ("PATCH", "", {"lifecycle": {"rule": [{"action": {"type": "Delete"}, "condition": {
-            "age": 3, "matchesPrefix": None}}]}}, 200),
+        (
+            "PATCH",
+            "",
+            {"lifecycle": {"rule": [{"action": {"type": "Delete"}, "condition": {"age": 3, "matchesPrefix": None}}]}},
+            200,
+        ),
         ("PATCH", "", {"lifecycle": {"rule": [{"action": {"type": "Delete"}, "condition": {"age": 10**400}}]}}, 400),
         ("PUT", "/iam", {"version": 3, "bindings": None}, 200),
         ("PUT", "/iam", {"bindings": [{"role": "roles/viewer", "members": None}]}, 200),
     ],
-)  # fmt: skip
+)
 def test_nulls_and_numbers_in_a_bucket_s_lists(
     practice: Practice, call: Call, method: str, path: str, body: Any, status: int
 ) -> None:

@@ -155,8 +155,11 @@ def test_buckets_and_accounts_keep_conditions_by_the_same_rules(call: Call, prac
 )
 def test_a_grant_with_a_condition_counts_while_the_condition_holds(practice: Practice, expression: str, holds: bool):
     cloud = practice.cloud
-    binding = {"role": "roles/tpu.viewer", "members": ["user:friend@practice.example"],
-               "condition": {"title": "some", "expression": expression}}  # fmt: skip
+    binding = {
+        "role": "roles/tpu.viewer",
+        "members": ["user:friend@practice.example"],
+        "condition": {"title": "some", "expression": expression},
+    }
     cloud.principals.set_policy(PROJECT, {"version": 3, "bindings": [binding]})
     friend = cloud.principals.of(cloud.principals.issue("friend@practice.example"))
     assert friend is not None and cloud.principals.may(friend, "tpu.nodes.get", PROJECT) is holds

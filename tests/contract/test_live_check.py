@@ -43,10 +43,21 @@ def prober_of(practice: Practice, home: Path) -> GoogleProber:
     targets = {"tpu": ends.tpu, "compute": ends.compute}
     stops = TaskStops(http, ends.tasks, ends.orgpolicy, settings.project, settings.stopper, targets)
     side = Side(
-        http, plain_session(), ends, settings.project, settings.zone, settings.region, settings.bucket, settings.runner,
-        settings.stopper, account=settings.owner, left=Left(home, settings.project), now=practice.cloud.clock.now,
-        speed=practice.cloud.clock.speed, secret=(settings.runner, settings.stopper, settings.number),
-    )  # fmt: skip
+        http,
+        plain_session(),
+        ends,
+        settings.project,
+        settings.zone,
+        settings.region,
+        settings.bucket,
+        settings.runner,
+        settings.stopper,
+        account=settings.owner,
+        left=Left(home, settings.project),
+        now=practice.cloud.clock.now,
+        speed=practice.cloud.clock.speed,
+        secret=(settings.runner, settings.stopper, settings.number),
+    )
     return GoogleProber(side, stops)
 
 
@@ -98,8 +109,14 @@ def test_in_a_random_world_every_other_way_is_found_and_none_wrongly(
 def hidden_by(armed: dict[str, str]) -> set[str]:
     """What cannot be seen in a world: no machine is rented there without a stop that was shown to work, or without an
     image; whose token comes with a task that is gone at once, nobody can say."""
-    of_the_machine = {"request-id-repeated", "tpu-metadata-type", "delete-active-unforced", "second-delete",
-                      "operations-list", "partial-answers"}  # fmt: skip
+    of_the_machine = {
+        "request-id-repeated",
+        "tpu-metadata-type",
+        "delete-active-unforced",
+        "second-delete",
+        "operations-list",
+        "partial-answers",
+    }
     hidden: set[str] = set()
     if armed.keys() & {"task-oauth-delete", "task-404-retried", "runtime-versions"}:
         hidden |= of_the_machine
@@ -140,8 +157,15 @@ def test_nothing_is_asked_that_goes_over_the_cap(start_practice: Start, tmp_path
     assert {step.stage for step in chosen(steps, True, 0.0)} == {READ}
 
 
-CALLS = ["POST .*/tasks$", "DELETE .*/tasks/", r"POST .*/upload/", r"POST .*/b$", "POST .*/queuedResources$",
-         "DELETE .*/queuedResources/", "GET .*/operations$"]  # fmt: skip
+CALLS = [
+    "POST .*/tasks$",
+    "DELETE .*/tasks/",
+    r"POST .*/upload/",
+    r"POST .*/b$",
+    "POST .*/queuedResources$",
+    "DELETE .*/queuedResources/",
+    "GET .*/operations$",
+]
 
 
 @pytest.mark.parametrize("call", CALLS)

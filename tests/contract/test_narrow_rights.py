@@ -230,9 +230,13 @@ def test_where_google_grants_otherwise_what_is_refused_is_the_machine_s_right(
 
 @pytest.mark.parametrize(
     ("way", "tells", "absent", "there"),
-    [("", True, 404, True), ("never", False, 403, False), ("not-in-tests", False, 404, True),
-     ("absent-name-denied", True, 403, True)],
-)  # fmt: skip
+    [
+        ("", True, 404, True),
+        ("never", False, 403, False),
+        ("not-in-tests", False, 404, True),
+        ("absent-name-denied", True, 403, True),
+    ],
+)
 def test_a_condition_of_compute_engine_is_played_every_way(
     start_practice: Start, way: str, tells: bool, absent: int, there: bool
 ) -> None:

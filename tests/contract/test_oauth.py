@@ -49,15 +49,25 @@ def sign_in(monkeypatch: pytest.MonkeyPatch) -> Iterator[SignIn]:
         person = person or Person()
         people.append(person)
         webbrowser.register("person", None, person, preferred=False)
-        config = {"installed": {
-            "client_id": CLIENT, "client_secret": "GOCSPX-secret", "auth_uri": f"{practice.url}/o/oauth2/v2/auth",
-            "token_uri": f"{practice.url}/token", "redirect_uris": ["http://localhost"],
-        }}  # fmt: skip
+        config = {
+            "installed": {
+                "client_id": CLIENT,
+                "client_secret": "GOCSPX-secret",
+                "auth_uri": f"{practice.url}/o/oauth2/v2/auth",
+                "token_uri": f"{practice.url}/token",
+                "redirect_uris": ["http://localhost"],
+            }
+        }
         flow = InstalledAppFlow.from_client_config(config, ["openid", EMAIL, CLOUD], autogenerate_code_verifier=True)
         found: Credentials = flow.run_local_server(
-            host="127.0.0.1", bind_addr="127.0.0.1", port=0, browser="person", timeout_seconds=20,
-            authorization_prompt_message=None, **{"access_type": "offline", "prompt": "consent", **asked},
-        )  # fmt: skip
+            host="127.0.0.1",
+            bind_addr="127.0.0.1",
+            port=0,
+            browser="person",
+            timeout_seconds=20,
+            authorization_prompt_message=None,
+            **{"access_type": "offline", "prompt": "consent", **asked},
+        )
         return found
 
     yield sign_in
@@ -115,9 +125,12 @@ def test_the_identity_token_stands_up_to_google_s_own_check(practice: Practice, 
     with google.auth.transport.requests.requests.Session() as plain:
         plain.trust_env = False
         said = id_token.verify_token(
-            found.id_token, google.auth.transport.requests.Request(session=plain), audience=CLIENT,
-            certs_url=f"{practice.url}/oauth2/v1/certs", clock_skew_in_seconds=60,
-        )  # fmt: skip
+            found.id_token,
+            google.auth.transport.requests.Request(session=plain),
+            audience=CLIENT,
+            certs_url=f"{practice.url}/oauth2/v1/certs",
+            clock_skew_in_seconds=60,
+        )
 
     assert said["email"] == practice.cloud.settings.owner
 
@@ -298,8 +311,13 @@ def test_a_code_is_worth_nothing_without_its_verifier(practice: Practice, verifi
 def test_the_verifier_of_rfc_7636_fits_its_challenge(practice: Practice):  # the pair of its appendix B
     code = code_of(practice, code_challenge="E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method="S256")
 
-    taken = ask_token(practice, grant_type="authorization_code", code=code, redirect_uri=HERE,
-                      code_verifier="dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")  # fmt: skip
+    taken = ask_token(
+        practice,
+        grant_type="authorization_code",
+        code=code,
+        redirect_uri=HERE,
+        code_verifier="dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    )
 
     assert taken.status == 200
 
@@ -325,8 +343,14 @@ def test_other_web_pages_cannot_press_the_button(call: Call):
 
 
 def test_the_page_escapes_what_it_is_given_and_cannot_be_framed(call: Call):
-    query = parse.urlencode({"client_id": CLIENT, "redirect_uri": "http://localhost:1/", "response_type": "code",
-                             "scope": '"><script>alert(1)</script>'})  # fmt: skip
+    query = parse.urlencode(
+        {
+            "client_id": CLIENT,
+            "redirect_uri": "http://localhost:1/",
+            "response_type": "code",
+            "scope": '"><script>alert(1)</script>',
+        }
+    )
     page = call("GET", f"/o/oauth2/v2/auth?{query}", token="")
 
     assert b"<script" not in page.raw and page.headers["X-Frame-Options"] == "DENY"
@@ -353,7 +377,7 @@ def test_a_key_file_signs_in_as_its_account_and_has_that_account_s_permissions(p
 def test_a_self_signed_token_of_a_key_file_is_taken_too(practice: Practice):
     signed = service_account.Credentials.from_service_account_info(
         key_file(practice), scopes=[CLOUD], always_use_jwt_access=True
-    )  # fmt: skip
+    )
     with session(signed) as web:
         there = f"compute/v1/projects/{practice.cloud.settings.project}/zones/us-east5-b/instances"
         assert web.get(f"{practice.url}/{there}").status_code == 200

@@ -38,9 +38,7 @@ def observe(home: Path, practice: Practice, **ways: str) -> None:
 def side_of(practice: Practice, home: Path) -> CloudSide:
     settings = practice.cloud.settings
     ways = ways_at(home, None, "practice", settings.project)
-    return practice_side(
-        practice.url, practice.token, settings.project, settings.bucket, patience=QUICK, ways=ways
-    )
+    return practice_side(practice.url, practice.token, settings.project, settings.bucket, patience=QUICK, ways=ways)
 
 
 def asked(side: CloudSide) -> list[str]:

@@ -152,10 +152,15 @@ def test_macos_and_windows_know_another_user_s_process(listener: socket.socket) 
 @needs_another_user
 def test_another_user_can_t_sign_in_at_the_practice_cloud(practice: Practice) -> None:
     """Its consent page gave whoever asked a ticket, and with it the owner's rights and a shell."""
-    query = urllib.parse.urlencode({
-        "client_id": "x.apps.googleusercontent.com", "redirect_uri": "http://127.0.0.1:1/", "response_type": "code",
-        "scope": "openid https://www.googleapis.com/auth/cloud-platform", "state": "s",
-    })  # fmt: skip
+    query = urllib.parse.urlencode(
+        {
+            "client_id": "x.apps.googleusercontent.com",
+            "redirect_uri": "http://127.0.0.1:1/",
+            "response_type": "code",
+            "scope": "openid https://www.googleapis.com/auth/cloud-platform",
+            "state": "s",
+        }
+    )
     port = practice.server.server_port
     ask = f"GET /o/oauth2/v2/auth?{query} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
     with_token = f"GET /practice/ready HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {practice.token}"

@@ -18,9 +18,18 @@ from tpu_studio.wire.resources import resource_path
 
 PROJECT, BUCKET = "practice-project", "tpu-studio-0123456789ab"
 DOCUMENTS = (
-    "tpu.v2", "tpu.v2alpha1", "cloudtasks.v2", "storage.v1", "compute.v1.subset", "cloudresourcemanager.v3", "iam.v1",
-    "serviceusage.v1", "cloudbilling.v1", "billingbudgets.v1", "orgpolicy.v2",
-)  # fmt: skip
+    "tpu.v2",
+    "tpu.v2alpha1",
+    "cloudtasks.v2",
+    "storage.v1",
+    "compute.v1.subset",
+    "cloudresourcemanager.v3",
+    "iam.v1",
+    "serviceusage.v1",
+    "cloudbilling.v1",
+    "billingbudgets.v1",
+    "orgpolicy.v2",
+)
 _PREFIX = {"cloudtasks.v2": "/cloudtasks"}
 _QUOTA = "/v1/projects/practice-project/locations/global"
 DERIVED = {  # the discovery document of this one is derived from a client and has no methods
@@ -42,12 +51,21 @@ def _methods(resource: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _filled(flat_path: str) -> str:
     """A path of something that is there, as far as the refusal needs it."""
     names = {
-        "v1Id": "projects", "v1Id1": PROJECT, "projectsId": PROJECT, "project": PROJECT, "bucket": BUCKET,
-        "sourceBucket": BUCKET, "destinationBucket": BUCKET, "locationsId": "us-west4", "zone": "us-west4-a",
-        "region": "us-west4", "queuesId": "tpu-studio", "billingAccountsId": "0A1B2C-3D4E5F-678901",
+        "v1Id": "projects",
+        "v1Id1": PROJECT,
+        "projectsId": PROJECT,
+        "project": PROJECT,
+        "bucket": BUCKET,
+        "sourceBucket": BUCKET,
+        "destinationBucket": BUCKET,
+        "locationsId": "us-west4",
+        "zone": "us-west4-a",
+        "region": "us-west4",
+        "queuesId": "tpu-studio",
+        "billingAccountsId": "0A1B2C-3D4E5F-678901",
         "servicesId": "bigquery.googleapis.com",
         "serviceAccountsId": f"tpu-studio-runner@{PROJECT}.iam.gserviceaccount.com",
-    }  # fmt: skip
+    }
     path = re.sub(r"\{\+?(\w+)\}", lambda found: names.get(found[1], "x"), flat_path)
     return re.sub(r"(?<=/services/)bigquery.googleapis.com(?=/skus)", "E000-3F24-B8AA", path)
 
@@ -95,12 +113,17 @@ def methods(practice: Practice) -> dict[str, str]:
 
 def test_most_of_what_the_program_calls_is_found_in_google_s_documents(methods: dict[str, str]):
     for method in (
-        "tpu.projects.locations.queuedResources.create", "cloudtasks.projects.locations.queues.tasks.create",
-        "storage.objects.insert", "compute.instances.delete", "iam.projects.roles.create",
+        "tpu.projects.locations.queuedResources.create",
+        "cloudtasks.projects.locations.queues.tasks.create",
+        "storage.objects.insert",
+        "compute.instances.delete",
+        "iam.projects.roles.create",
         "serviceusage.services.enable",
-        "cloudresourcemanager.projects.testIamPermissions", "cloudbilling.projects.updateBillingInfo",
-        "orgpolicy.projects.policies.getEffectivePolicy", "billingbudgets.billingAccounts.budgets.create",
-    ):  # fmt: skip
+        "cloudresourcemanager.projects.testIamPermissions",
+        "cloudbilling.projects.updateBillingInfo",
+        "orgpolicy.projects.policies.getEffectivePolicy",
+        "billingbudgets.billingAccounts.budgets.create",
+    ):
         assert method in methods
     assert len(methods) > 90
 
@@ -174,10 +197,13 @@ def test_the_predefined_roles_are_google_s(call: Call):
 
 def test_the_roles_of_an_account_that_is_ready_are_those_that_the_program_makes(practice: Practice):
     for name, permissions in (
-        (names.RUNNER_ROLE, names.RUNNER_PERMISSIONS), (names.STOPPER_ROLE, names.STOPPER_PERMISSIONS),
-        (names.MACHINES_ROLE, names.MACHINES_PERMISSIONS), (names.QUEUE_ROLE, names.QUEUE_PERMISSIONS),
-        (names.READER_ROLE, names.READER_PERMISSIONS), (names.WRITER_ROLE, names.WRITER_PERMISSIONS),
-    ):  # fmt: skip
+        (names.RUNNER_ROLE, names.RUNNER_PERMISSIONS),
+        (names.STOPPER_ROLE, names.STOPPER_PERMISSIONS),
+        (names.MACHINES_ROLE, names.MACHINES_PERMISSIONS),
+        (names.QUEUE_ROLE, names.QUEUE_PERMISSIONS),
+        (names.READER_ROLE, names.READER_PERMISSIONS),
+        (names.WRITER_ROLE, names.WRITER_PERMISSIONS),
+    ):
         role = practice.cloud.db.get("role", f"projects/{PROJECT}/roles/{name}") or {}
         assert role["includedPermissions"] == list(permissions)
 

@@ -95,8 +95,19 @@ def test_a_preflight_is_never_answered_with_leave(call: Call, wanted: str) -> No
         assert not [name for name in answer.headers if name.lower().startswith("access-control-")]
 
 
-@pytest.mark.parametrize("host", ["evil.example:{port}", "evil.example", "127.0.0.1", "127.0.0.1:1", "", "[::1]:{port}",
-                                  "127.0.0.1:{port}.evil.example", "127.0.0.1:{port}, evil.example"])  # fmt: skip
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example:{port}",
+        "evil.example",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "",
+        "[::1]:{port}",
+        "127.0.0.1:{port}.evil.example",
+        "127.0.0.1:{port}, evil.example",
+    ],
+)
 def test_no_other_name_is_answered_to(practice: Practice, host: str) -> None:
     """DNS rebinding; with the owner's token even."""
     port = practice.server.server_port
@@ -146,10 +157,20 @@ def test_a_request_whose_end_is_not_certain_is_refused_and_nothing_after_it_is_r
 
 
 @pytest.mark.parametrize(
-    "body", [b"-5\r\n{}", b"+2\r\n{}\r\n0\r\n\r\n", b"0x2\r\n{}\r\n0\r\n\r\n", b"1_0\r\n" + b"x" * 16, b"zz\r\n{}",
-             b"\r\n\r\n", b"2\r\n{}XX\r\n0\r\n\r\n", b"f" * 20 + b"\r\n{}", b"1" * 100_000,
-             b"0\r\n" + b"a: b\r\n" * 100_000],
-)  # fmt: skip
+    "body",
+    [
+        b"-5\r\n{}",
+        b"+2\r\n{}\r\n0\r\n\r\n",
+        b"0x2\r\n{}\r\n0\r\n\r\n",
+        b"1_0\r\n" + b"x" * 16,
+        b"zz\r\n{}",
+        b"\r\n\r\n",
+        b"2\r\n{}XX\r\n0\r\n\r\n",
+        b"f" * 20 + b"\r\n{}",
+        b"1" * 100_000,
+        b"0\r\n" + b"a: b\r\n" * 100_000,
+    ],
+)
 def test_a_chunk_that_lies_ends_the_line(practice: Practice, body: bytes) -> None:
     port = practice.server.server_port
     with closing(socket.create_connection(("127.0.0.1", port), timeout=60)) as line:
@@ -208,8 +229,13 @@ def test_a_fault_with_a_number_that_is_none_is_refused_and_poisons_nothing(call:
 
 @pytest.mark.parametrize("after", ["\r\nX-Injected: yes\r\n\r\n<script>", "\u20ac", "\tx", " x", "\x00"])
 def test_an_address_to_be_sent_back_to_adds_no_header(call: Call, practice: Practice, after: str) -> None:
-    query = {"client_id": "x.apps.googleusercontent.com", "redirect_uri": f"http://127.0.0.1:1/{after}", "state": "s",
-             "response_type": "code", "scope": "openid"}  # fmt: skip
+    query = {
+        "client_id": "x.apps.googleusercontent.com",
+        "redirect_uri": f"http://127.0.0.1:1/{after}",
+        "state": "s",
+        "response_type": "code",
+        "scope": "openid",
+    }
     page = call("GET", f"/o/oauth2/v2/auth?{urllib.parse.urlencode(query)}", token="")
     assert page.status == 400 and b"redirect_uri_mismatch" in page.raw and b"ticket" not in page.raw
     assert practice.cloud.db.list("consent") == []
@@ -294,8 +320,24 @@ def test_silence_within_a_request_has_an_end(start_practice: Start, monkeypatch:
 
 # --------------------------------------------------------------------------------------------- names in the storage
 
-NAMES = ("../../x", "/etc/passwd", "a\\..\\b", "a/../../b", "x\0y", "%2e%2e/x", "\u202e.txt", "\uff0e\uff0e/x",
-         "x" * 1000, "CON", "a:b", "-rf", "~/.ssh/id", "$(id)", "content/../index.db", "\u2215etc")  # fmt: skip
+NAMES = (
+    "../../x",
+    "/etc/passwd",
+    "a\\..\\b",
+    "a/../../b",
+    "x\0y",
+    "%2e%2e/x",
+    "\u202e.txt",
+    "\uff0e\uff0e/x",
+    "x" * 1000,
+    "CON",
+    "a:b",
+    "-rf",
+    "~/.ssh/id",
+    "$(id)",
+    "content/../index.db",
+    "\u2215etc",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -350,10 +392,16 @@ def test_the_sign_in_takes_its_own_answer_only() -> None:
     with waiting() as (server, port):
         good = f"/?state={'s' * 43}&code=right"
         for target, host, method in (
-            ("/?state=wrong&code=evil", "", "GET"), ("/?code=evil", "", "GET"), (good, f"evil.example:{port}", "GET"),
-            (good, f"localhost:{port}", "GET"), ("/x" + good, "", "GET"), (good, "", "POST"), (good, "", "PUT"),
-            (f"//evil/?state={'s' * 43}&code=evil", "", "GET"), (f"/?state={'s' * 43}", "", "GET"),
-        ):  # fmt: skip
+            ("/?state=wrong&code=evil", "", "GET"),
+            ("/?code=evil", "", "GET"),
+            (good, f"evil.example:{port}", "GET"),
+            (good, f"localhost:{port}", "GET"),
+            ("/x" + good, "", "GET"),
+            (good, "", "POST"),
+            (good, "", "PUT"),
+            (f"//evil/?state={'s' * 43}&code=evil", "", "GET"),
+            (f"/?state={'s' * 43}", "", "GET"),
+        ):
             assert ask(port, target, host, method)[0] in (404, 501)
         status, page = ask(port, good)
         assert status == 200 and b"right" not in page

@@ -111,11 +111,15 @@ def test_a_project_is_made_linked_and_becomes_the_person_s_own(start_practice: S
     assert _made(call, "mine-123456")["response"]["projectId"] == "mine-123456"
     twice = call("POST", "/v3/projects", {"projectId": "mine-123456"})
     assert (twice.status, twice.error["status"]) == (409, "ALREADY_EXISTS")
-    linked = call("PUT", "/v1/projects/mine-123456/billingInfo",
-                  {"billingAccountName": practice.cloud.settings.billing_account})  # fmt: skip
+    linked = call(
+        "PUT", "/v1/projects/mine-123456/billingInfo", {"billingAccountName": practice.cloud.settings.billing_account}
+    )
     assert linked.body["billingEnabled"] is True
-    held = call("POST", "/v3/projects/mine-123456:testIamPermissions",
-                {"permissions": ["tpu.nodes.create", "storage.buckets.create"]})  # fmt: skip
+    held = call(
+        "POST",
+        "/v3/projects/mine-123456:testIamPermissions",
+        {"permissions": ["tpu.nodes.create", "storage.buckets.create"]},
+    )
     assert held.body["permissions"] == ["tpu.nodes.create", "storage.buckets.create"]
 
 

@@ -38,9 +38,7 @@ def test_its_machines_get_the_engine_instead_of_installing_from_the_network(
         assert image._engine_python() == engine / "main" / "bin" / "python"
 
 
-def test_a_run_lends_the_engine_of_its_own_surroundings(
-    home: Path, engine: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_run_lends_the_engine_of_its_own_surroundings(home: Path, engine: Path, monkeypatch: pytest.MonkeyPatch):
     lent: list[Any] = []
     monkeypatch.setenv("TPU_STUDIO_ENGINE", str(engine))
     monkeypatch.setattr(daemon, "start_or_join", lambda home: {"project": "p", "url": "u", "token": "t"})

@@ -68,8 +68,9 @@ def test_the_checklist_and_what_a_run_uses_go_through_it(practice: Practice, pro
     make: Any = Credentials
     found = states(GoogleDoctor(make(token=practice.token), GOOGLE, OFFERS).check(ready(practice)))
     assert {id: state for id, state in found.items() if state != "pass"} == {
-        "alert": "optional", "test-loan": "optional",
-    }  # fmt: skip
+        "alert": "optional",
+        "test-loan": "optional",
+    }
     side = side_of(practice)
     assert side.mailbox.list("runs/") == []
     assert side.stops.of(Ref("ts-digits-k3f7-a1-t1", "us-west4-a")) == {}

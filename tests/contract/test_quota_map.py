@@ -32,8 +32,11 @@ def limited(practice: Practice, **limits: int) -> list[Allowance]:
 def test_the_limit_that_the_beginners_slice_draws_is_the_one_that_is_shown_and_asked_for(practice: Practice):
     rows = limited(practice, TPUV5sLitepodServing=4)
     assert {(one.use, one.tier): one.limit for one in rows} == {
-        ("serving", "on-demand"): 4, ("serving", "spot"): 0, ("training", "on-demand"): 0, ("training", "spot"): 0,
-    }  # fmt: skip
+        ("serving", "on-demand"): 4,
+        ("serving", "spot"): 0,
+        ("training", "on-demand"): 0,
+        ("training", "spot"): 0,
+    }
     serving = next(one for one in rows if one.limit)
     assert serving.sizes == "1, 4 or 8 chips"
     assert serving.quota_id == "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI"
@@ -110,9 +113,10 @@ def test_a_serving_limit_that_is_spelled_otherwise_is_known_by_what_google_displ
     )
     found = quota.allowances(cast(Any, listed), cast(Any, Lists()), "p", {"us-west4-a": ["v5e"]})
     assert {(one.use, one.tier): (one.quota_id, one.limit) for one in found} == {
-        ("serving", "on-demand"): ("Odd1", 4), ("serving", "spot"): ("Odd2", 8),
+        ("serving", "on-demand"): ("Odd1", 4),
+        ("serving", "spot"): ("Odd2", 8),
         ("training", "on-demand"): ("TPUV5sLitepodPerProjectPerZoneForTPUAPI", 0),
-    }  # fmt: skip
+    }
 
 
 def test_without_limits_of_a_region_serving_is_limited_by_the_zone(practice: Practice):
@@ -149,4 +153,4 @@ def test_quota_that_is_all_in_use_is_not_told_as_none(practice: Practice):
     row = doctor_of(practice).check(ready(practice), only=("quota",))[0]
     assert (row.state, row.facts["left"]) == ("pass", 0)
     said = say_account("quota", "pass", row.facts).meaning
-    assert said == "All 4 chips v5e (standard) in us-west4-a are in use now, for TPUs of 1, 4 or 8 chips."
+    assert said == "All 4 chips v5e (on-demand) in us-west4-a are in use now, for TPUs of 1, 4 or 8 chips."

@@ -16,9 +16,14 @@ from tpu_studio.workflow.cloudruns.ports import Ref
 Start = Callable[..., Practice]
 HEAVY = {"startup-script": "#!/bin/sh\n", "ts-guardian": "x" * 113_000}
 COMPUTE = replace(
-    WANTED, ref=Ref(REF.name, "us-east5-b", "compute"), accelerator="v6e-1", runtime="", tier="spot", metadata=HEAVY,
+    WANTED,
+    ref=Ref(REF.name, "us-east5-b", "compute"),
+    accelerator="v6e-1",
+    runtime="",
+    tier="spot",
+    metadata=HEAVY,
     run_s=3600.0,
-)  # fmt: skip
+)
 
 
 def lengths(machines: Any) -> list[int]:

@@ -106,9 +106,7 @@ def test_a_run_goes_to_the_project_that_was_made_at_the_practice_cloud(
     assert told["bucket"] == {"made": "made-bucket", "mine": "my-bucket"}.get(wanted or "", "its-bucket")
 
 
-def test_signed_out_plans_know_nothing_of_an_account(
-    practice: Practice, home: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_signed_out_plans_know_nothing_of_an_account(practice: Practice, home: Path, monkeypatch: pytest.MonkeyPatch):
     read(practice, home)
     monkeypatch.setattr(Accounts, "active", lambda self: None)
     renewing.kept("cloud", home)

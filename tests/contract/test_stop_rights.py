@@ -89,8 +89,15 @@ def test_the_status_of_an_attempt_that_is_still_on_its_way_means_nothing(practic
     eventually(lambda: rights.answers([name])[name] == 5)
     record = practice.cloud.db.get("task", name) or {}
     last = record["shown"]["lastAttempt"]
-    practice.cloud.db.put("task", name, {**record, "due": 1e12, "shown": {
-        **record["shown"], "lastAttempt": {key: last[key] for key in last if key != "responseTime"}}})  # fmt: skip
+    practice.cloud.db.put(
+        "task",
+        name,
+        {
+            **record,
+            "due": 1e12,
+            "shown": {**record["shown"], "lastAttempt": {key: last[key] for key in last if key != "responseTime"}},
+        },
+    )
     assert rights.answers([name]) == {name: None}
 
 
@@ -130,9 +137,12 @@ def test_billing_that_is_off_and_a_project_that_is_to_be_deleted_are_told_as_tha
     cloud.faults.disarm("project-deleted")
     assert dict(side.stops.of(Ref("ts-a", "us-west4-a"))) == {}
     call("DELETE", f"/v3/projects/{project}")
-    for asks in (lambda: side.rights.evidence(ZONE), lambda: side.stops.of(Ref("ts-a", "us-west4-a")),
-                 lambda: side.machines["tpu"].look(Ref("ts-a", "us-west4-a")),
-                 lambda: side.machines["compute"].look(Ref("ts-a", "us-west4-a", "compute"))):  # fmt: skip
+    for asks in (
+        lambda: side.rights.evidence(ZONE),
+        lambda: side.stops.of(Ref("ts-a", "us-west4-a")),
+        lambda: side.machines["tpu"].look(Ref("ts-a", "us-west4-a")),
+        lambda: side.machines["compute"].look(Ref("ts-a", "us-west4-a", "compute")),
+    ):
         with pytest.raises(CloudRefused) as refusal:
             asks()
         assert refusal.value.id == "project-deleted"

@@ -76,7 +76,9 @@ def test_refusals_have_the_bodies_of_the_json_api(call: Call) -> None:
     assert refused("POST", "/storage/v1/b", {"name": "okay"})[:2] == (400, "required")
     assert refused("DELETE", f"/storage/v1/b/{BUCKET}")[:2] == (409, "conflict")
     assert refused("GET", one("there") + "?alt=media", headers={"Range": "bytes=4-"})[:2] == (
-        416, "requestedRangeNotSatisfiable")  # fmt: skip
+        416,
+        "requestedRangeNotSatisfiable",
+    )
     assert refused("POST", f"{UPLOAD}?uploadType=media&name=there&ifGenerationMatch=0", b"x")[:2] == (
         412,
         "conditionNotMet",
@@ -291,13 +293,21 @@ def test_copy_rewrite_and_move(call: Call) -> None:
 
 
 def test_a_bucket_as_the_set_up_makes_it(call: Call) -> None:
-    rules = {"rule": [{"action": {"type": "Delete"}, "condition": {"age": 30, "matchesPrefix": ["runs/"]}},
-                      {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 1}}]}  # fmt: skip
+    rules = {
+        "rule": [
+            {"action": {"type": "Delete"}, "condition": {"age": 30, "matchesPrefix": ["runs/"]}},
+            {"action": {"type": "AbortIncompleteMultipartUpload"}, "condition": {"age": 1}},
+        ]
+    }
     asked = {
-        "name": "tpu-studio-ffffffffffff", "location": "us-west4", "storageClass": "STANDARD",
+        "name": "tpu-studio-ffffffffffff",
+        "location": "us-west4",
+        "storageClass": "STANDARD",
         "iamConfiguration": {"uniformBucketLevelAccess": {"enabled": True}, "publicAccessPrevention": "enforced"},
-        "softDeletePolicy": {"retentionDurationSeconds": "0"}, "lifecycle": rules, "labels": {"tpu-studio": "1"},
-    }  # fmt: skip
+        "softDeletePolicy": {"retentionDurationSeconds": "0"},
+        "lifecycle": rules,
+        "labels": {"tpu-studio": "1"},
+    }
     path = "/storage/v1/b/tpu-studio-ffffffffffff"
     made = call("POST", "/storage/v1/b?project=practice-project", asked).body
     assert call("GET", path).body == made

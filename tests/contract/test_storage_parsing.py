@@ -139,8 +139,14 @@ class Names:
 names = some.sets(some.text(some.sampled_from("ab/é\U0001f600"), min_size=1, max_size=5), max_size=25)
 
 
-@given(names=names, prefix=some.text("ab/", max_size=2), delimiter=some.sampled_from(["", "/", "a/"]),
-       start=some.text("ab/é", max_size=3), end=some.text("ab/é", max_size=3), most=some.integers(1, 6))  # fmt: skip
+@given(
+    names=names,
+    prefix=some.text("ab/", max_size=2),
+    delimiter=some.sampled_from(["", "/", "a/"]),
+    start=some.text("ab/é", max_size=3),
+    end=some.text("ab/é", max_size=3),
+    most=some.integers(1, 6),
+)
 def test_all_pages_together_are_what_the_definition_says(
     names: set[str], prefix: str, delimiter: str, start: str, end: str, most: int
 ) -> None:

@@ -24,13 +24,18 @@ REQUESTS = f"/v2/{ZONE}/queuedResources"
 def a_task(practice: Practice, *, in_s: float = 3600.0, name: str = "", **more: Any) -> dict[str, Any]:
     """DELETE of a queued resource, as the runner, *in_s* practice seconds from now."""
     clock = practice.cloud.clock
-    return {"task": {
-        **({"name": f"{NAME}/tasks/{name}"} if name else {}),
-        "scheduleTime": clock.rfc3339(clock.now() + in_s),
-        "httpRequest": {"httpMethod": "DELETE", "url": f"https://tpu.googleapis.com{REQUESTS}/qr-1?force=true",
-                        "oauthToken": {"serviceAccountEmail": practice.cloud.settings.runner}},
-        **more,
-    }}  # fmt: skip
+    return {
+        "task": {
+            **({"name": f"{NAME}/tasks/{name}"} if name else {}),
+            "scheduleTime": clock.rfc3339(clock.now() + in_s),
+            "httpRequest": {
+                "httpMethod": "DELETE",
+                "url": f"https://tpu.googleapis.com{REQUESTS}/qr-1?force=true",
+                "oauthToken": {"serviceAccountEmail": practice.cloud.settings.runner},
+            },
+            **more,
+        }
+    }
 
 
 def happened(practice: Practice, name: str) -> list[int]:
@@ -77,8 +82,9 @@ def test_google_s_client_makes_changes_and_deletes_a_queue(practice: Practice):
         queues = api.projects().locations().queues()
 
         made = queues.create(parent=parent, body={"name": f"{parent}/queues/mine"}).execute()
-        changed = queues.patch(name=made["name"], updateMask="retryConfig.maxAttempts",
-                               body={"retryConfig": {"maxAttempts": 5}}).execute()  # fmt: skip
+        changed = queues.patch(
+            name=made["name"], updateMask="retryConfig.maxAttempts", body={"retryConfig": {"maxAttempts": 5}}
+        ).execute()
 
         assert (made["state"], made["retryConfig"]["maxAttempts"]) == ("RUNNING", 100)
         assert changed["retryConfig"] == {**made["retryConfig"], "maxAttempts": 5}
@@ -218,16 +224,19 @@ def test_a_name_stays_taken_for_an_hour_after_its_task_is_over(practice: Practic
     assert "too recently" in soon.error["message"]
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    ({"scheduleTime": None}, "30 days"),
-    ({"name": f"{NAME}/tasks/a.b"}, "formatted"),
-    ({"name": "projects/practice-project/locations/us-west4/queues/other/tasks/a"}, "formatted"),
-    ({"httpRequest": {"url": "tpu.googleapis.com/v2"}}, "http://"),
-    ({"httpRequest": {"url": "https://tpu.googleapis.com/", "httpMethod": "DELETE", "body": "e30="}}, "body"),
-    ({"httpRequest": {}}, "target"),
-    ({"httpRequest": {"url": "https://tpu.googleapis.com/", "verb": "GET"}}, 'Unknown name "verb"'),
-    ({"dispatchDeadline": "5s"}, "deadline"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"scheduleTime": None}, "30 days"),
+        ({"name": f"{NAME}/tasks/a.b"}, "formatted"),
+        ({"name": "projects/practice-project/locations/us-west4/queues/other/tasks/a"}, "formatted"),
+        ({"httpRequest": {"url": "tpu.googleapis.com/v2"}}, "http://"),
+        ({"httpRequest": {"url": "https://tpu.googleapis.com/", "httpMethod": "DELETE", "body": "e30="}}, "body"),
+        ({"httpRequest": {}}, "target"),
+        ({"httpRequest": {"url": "https://tpu.googleapis.com/", "verb": "GET"}}, 'Unknown name "verb"'),
+        ({"dispatchDeadline": "5s"}, "deadline"),
+    ],
+)
 def test_a_task_that_google_would_refuse_is_refused(practice: Practice, change: dict[str, Any], says: str):
     if "scheduleTime" in change:
         clock = practice.cloud.clock
@@ -292,13 +301,16 @@ def test_cloud_tasks_may_be_off_and_tasks_may_be_refused(start_practice: Start):
     assert (refused.status, taken.status) == (403, 200) and "cloudtasks.tasks.create" in refused.error["message"]
 
 
-@pytest.mark.parametrize(("target", "found"), [
-    ("https://tpu.googleapis.com/v2/x?force=true", "http://127.0.0.1:1/v2/x?force=true"),
-    ("https://compute.googleapis.com/compute/v1/x", "http://127.0.0.1:1/compute/v1/x"),
-    ("https://cloudtasks.googleapis.com/v2/x", "http://127.0.0.1:1/cloudtasks/v2/x"),
-    ("http://127.0.0.1:1/v2/x", "http://127.0.0.1:1/v2/x"),
-    ("https://example.com/v2/x", None),
-    ("https://googleapis.com.example.com/", None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [
+        ("https://tpu.googleapis.com/v2/x?force=true", "http://127.0.0.1:1/v2/x?force=true"),
+        ("https://compute.googleapis.com/compute/v1/x", "http://127.0.0.1:1/compute/v1/x"),
+        ("https://cloudtasks.googleapis.com/v2/x", "http://127.0.0.1:1/cloudtasks/v2/x"),
+        ("http://127.0.0.1:1/v2/x", "http://127.0.0.1:1/v2/x"),
+        ("https://example.com/v2/x", None),
+        ("https://googleapis.com.example.com/", None),
+    ],
+)
 def test_google_s_hosts_mean_the_practice_cloud_and_others_are_out_of_reach(target: str, found: str | None):
     assert here("http://127.0.0.1:1", target) == found

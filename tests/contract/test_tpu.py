@@ -262,7 +262,7 @@ def test_a_slice_of_several_machines_cannot_be_stopped(call: Call):
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        ({**queued("n"), "colour": "red"}, "Unknown name \"colour\""),
+        ({**queued("n"), "colour": "red"}, 'Unknown name "colour"'),
         ({**queued("n"), "guaranteed": {}}, "Only one of spot"),
         (queued("n", queueingPolicy={"validUntilDuration": "9s", "validAfterDuration": "1s"}), "start timing"),
         (queued("n", queueingPolicy={"validUntilDuration": "soon"}), "google.protobuf.Duration"),
@@ -275,7 +275,7 @@ def test_a_slice_of_several_machines_cannot_be_stopped(call: Call):
         ({"tpu": {"nodeSpec": [{"parent": PLACE, "nodeId": "n", "node": node(labels={"No": "x"})}]}}, "Invalid label"),
         ({**queued("n"), "provisioningModel": "FLEX_START"}, "provisioningModel"),  # only v2alpha1 has the field
     ],
-)  # fmt: skip
+)
 def test_a_body_that_is_wrong_is_refused_and_nothing_is_made(call: Call, body: Body, says: str):
     refused = call("POST", f"{V2}/queuedResources?queuedResourceId=q1", body)
     assert (refused.status, refused.error["status"]) == (400, "INVALID_ARGUMENT"), refused.raw
@@ -284,8 +284,15 @@ def test_a_body_that_is_wrong_is_refused_and_nothing_is_made(call: Call, body: B
 
 
 def test_output_only_fields_are_ignored_and_enums_may_be_numbers(call: Call):
-    spec = {"parent": PLACE, "nodeId": "n", "node": {"acceleratorConfig": {"type": 9, "topology": "2x2"}, "state": 2,
-                                                    "runtimeVersion": "v2-alpha-tpuv5-lite"}}  # fmt: skip
+    spec = {
+        "parent": PLACE,
+        "nodeId": "n",
+        "node": {
+            "acceleratorConfig": {"type": 9, "topology": "2x2"},
+            "state": 2,
+            "runtimeVersion": "v2-alpha-tpuv5-lite",
+        },
+    }
     body = {"tpu": {"nodeSpec": [spec]}, "state": {"state": "ACTIVE"}, "name": "mine"}
     assert call("POST", f"{V2}/queuedResources?queuedResourceId=q1", body).status == 200
     shown = call("GET", f"{V2}/queuedResources/q1?$alt=json;enum-encoding=int").body
@@ -309,6 +316,15 @@ def test_flex_start_exists_in_alpha_only_and_only_where_it_is_offered(call: Call
         'FLEX_START provisioning model is not supported for accelerator type "v5litepod-4"'
     )
     reach(call, "SUSPENDED")  # the platform's own end
+
+
+def test_flex_start_lends_for_seven_days_at_most(call: Call):
+    flex = {"provisioningModel": "FLEX_START", "runDuration": {"maxRunDuration": "604801s"}}
+    refused = create(call, base=ALPHA, tier="flex-start", **flex)
+    assert (refused.status, refused.error["status"]) == (400, "INVALID_ARGUMENT")
+    assert "7 days" in refused.error["message"]
+    flex["runDuration"] = {"maxRunDuration": "604800s"}
+    assert create(call, base=ALPHA, tier="flex-start", **flex).status == 200
 
 
 def test_quota_counts_what_failed_and_what_is_suspended_until_it_is_deleted(call: Call):
@@ -371,7 +387,7 @@ def test_a_machines_account_may_delete_and_nobody_else_may(call: Call, practice:
         ("token-expired", 401, "invalid authentication credentials"),
         ("token-revoked", 401, "invalid authentication credentials"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_is_in_googles_words_and_leaves_nothing(
     armed: Callable[..., Call], fault: str, status: int, says: str
 ):

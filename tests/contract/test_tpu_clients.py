@@ -106,8 +106,11 @@ def test_the_generic_client_on_the_discovery_documents_makes_and_deletes(practic
     session = google.auth.transport.requests.AuthorizedSession(Credentials(practice.token))
     with build_from_document(document, credentials=Credentials(practice.token)) as service, session:
         queued = service.projects().locations().queuedResources()
-        spec = {"parent": PLACE, "nodeId": "n1", "node": {"acceleratorType": "v5litepod-1",
-                                                          "runtimeVersion": "v2-alpha-tpuv5-lite"}}  # fmt: skip
+        spec = {
+            "parent": PLACE,
+            "nodeId": "n1",
+            "node": {"acceleratorType": "v5litepod-1", "runtimeVersion": "v2-alpha-tpuv5-lite"},
+        }
         body = {"tpu": {"nodeSpec": [spec]}}
         made = queued.create(parent=PLACE, queuedResourceId="q1", body=body).execute()
         assert made["metadata"]["apiVersion"] == version

@@ -47,7 +47,15 @@ class CloudDesk:
         self.folder = home / "runs" / run
         create_once(self.folder / PLAN, dumps(self.plan))
         desk.write_owner(self.folder, desk.install_id(home), t=sky.now)
+        self._launch()
         self.start()
+
+    def _launch(self) -> None:
+        """What the journal knows of the launch, by which the run is this desktop's."""
+        journal = JournalFile(self.home / "journal.db")
+        number = journal.open("launch", self.run, {"plan": self.plan.to_json()}, self.sky.now)
+        journal.close(number, "started", self.sky.now)
+        journal.disconnect()
 
     def start(self) -> None:
         """A fresh process: nothing is remembered but what stands on the disk."""

@@ -21,9 +21,13 @@ class Person:
     """
 
     def __init__(
-        self, account: str = "", untick: tuple[str, ...] = (), *, cancels: bool = False,
+        self,
+        account: str = "",
+        untick: tuple[str, ...] = (),
+        *,
+        cancels: bool = False,
         instead: tuple[str, str] = ("", ""),
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.account, self.untick, self.cancels, self.instead = account, untick, cancels, instead
         self.pages: list[str] = []
         self._thread: threading.Thread | None = None

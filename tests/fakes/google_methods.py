@@ -12,9 +12,11 @@ from tpu_studio.practice.errors import GoogleError
 from tpu_studio.wire.resources import resource_path
 
 DOCUMENTS = {
-    "tpu": ("tpu.v2", "tpu.v2alpha1"), "compute": ("compute.v1",), "tasks": ("cloudtasks.v2",),
+    "tpu": ("tpu.v2", "tpu.v2alpha1"),
+    "compute": ("compute.v1",),
+    "tasks": ("cloudtasks.v2",),
     "resourcemanager": ("cloudresourcemanager.v3",),
-}  # fmt: skip
+}
 _FILES = {"compute.v1": "compute.v1.subset"}
 
 

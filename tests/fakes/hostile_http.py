@@ -34,6 +34,7 @@ EACH = 2000
 PREPARED_EACH = 20
 """Requests to one practice cloud; then a fresh one, or its memory would only grow."""
 
+
 class Fallen(AssertionError):
     """What the practice cloud did not withstand; `request` is what was sent."""
 
@@ -123,7 +124,6 @@ class Target:
         if not isinstance(error := sys.exc_info()[1], OSError):
             self.ended.append(f"{type(error).__name__}: {error}")
 
-
     def _watched(self, work: Callable[[], None]) -> Callable[[], None]:
         """*work* of the ticker, which goes on whatever one of them raises."""
 
@@ -145,10 +145,20 @@ class Hostile:
         self._damage = Damage(chance.randrange(1 << 30))
         settings = practice.cloud.settings
         self._fits = {
-            "project": settings.project, "home": settings.project, "zone": settings.zone, "location": settings.zone,
-            "region": settings.region, "bucket": settings.bucket, "to_bucket": settings.bucket, "queue": settings.queue,
-            "account": settings.runner, "email": settings.runner, "version": "v2", "object": "a", "to_object": "b",
-        }  # fmt: skip
+            "project": settings.project,
+            "home": settings.project,
+            "zone": settings.zone,
+            "location": settings.zone,
+            "region": settings.region,
+            "bucket": settings.bucket,
+            "to_bucket": settings.bucket,
+            "queue": settings.queue,
+            "account": settings.runner,
+            "email": settings.runner,
+            "version": "v2",
+            "object": "a",
+            "to_object": "b",
+        }
 
     def request(self) -> bytes:
         chance = self._chance
@@ -314,4 +324,3 @@ class Hostile:
 class _Names(dict[str, str]):
     def __missing__(self, key: str) -> str:
         return "v1"
-

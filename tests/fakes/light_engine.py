@@ -1,16 +1,57 @@
 """The trainer, whose results have no SavedModel: ``light_engine.py train --run …``.
 
-A JAX run writes one by starting TensorFlow, which takes longer than all the training of a test.
+A JAX run writes one by starting TensorFlow, which takes longer than all the training of a test. How many examples it
+read of a batch to train on and of one to check on stands at the end in the file that LIGHT_ENGINE_READ names. With
+LIGHT_ENGINE_CHECK its first check on unseen data kills it ("dies") or meets too many broken pictures ("broken").
 """
 
+import json
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import result
 from tpu_studio.trainer.__main__ import main
+from tpu_studio.wire.errors import DataError
+
+
+def note_what_is_read(file: Path) -> None:
+    from tpu_studio.trainer import evaluation
+    from tpu_studio.trainer.feed import Feed, Piece
+
+    read: dict[str, int] = {}
+    next_of, padded = Feed.next, evaluation.padded_batch
+
+    def noted(kind: str, examples: int) -> None:
+        read[kind] = max(examples, read.get(kind, 0))
+        file.write_text(json.dumps(read))
+
+    def following(feed: Feed) -> Piece | None:
+        piece = next_of(feed)
+        if piece is not None:
+            noted("train", len(piece.stack["x"][0]))
+        return piece
+
+    def checked(*args: Any) -> dict[str, Any]:
+        happens = os.environ.get("LIGHT_ENGINE_CHECK")
+        if happens == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if happens == "broken":
+            raise DataError("data-too-broken", count=9, of=10, share=0.9, allowed=0.05, first=[])
+        batch = padded(*args)
+        noted("check", len(batch["x"]))
+        return batch
+
+    replaced: dict[Any, Any] = {Feed: ("next", following), evaluation: ("padded_batch", checked)}
+    for where, (name, function) in replaced.items():
+        setattr(where, name, function)
+
 
 if __name__ == "__main__":
+    if file := os.environ.get("LIGHT_ENGINE_READ"):
+        note_what_is_read(Path(file))
     write = result.write
 
     def writing(*args: Any, **more: Any) -> dict[str, Any]:

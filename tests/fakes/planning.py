@@ -54,9 +54,14 @@ class World:
         self.engine.state.set(EngineView(engine))
         self.runs = RunsViewModel(self.tasks)
         self.model = PlanViewModel(
-            self.tasks, self.engine, self.runs, clock=lambda: self.time, now=lambda: NOW, look=self.look,
+            self.tasks,
+            self.engine,
+            self.runs,
+            clock=lambda: self.time,
+            now=lambda: NOW,
+            look=self.look,
             pace=lambda plan: self.picture_s,
-        )  # fmt: skip
+        )
         self.model.started = lambda run, name: self.started.append((run, name))
         self.model.connect(self, self, self.stopwatch)
 

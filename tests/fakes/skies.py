@@ -16,7 +16,9 @@ from typing import Any
 from tests.fakes.plans import plan as computer_plan
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.sizes import TooLarge
 from tpu_studio.workflow.cloudruns.gate import GONE, NOT_FOUND, PERMISSION_DENIED, Account, Evidence
 from tpu_studio.workflow.cloudruns.ports import (
     CloudPlace,
@@ -37,9 +39,13 @@ Hook = Callable[[str, bool], None]
 def cloud_plan(*, zones: Sequence[str] = ("us-west4-a",), tier: str = "on-demand", place: str = "practice") -> Plan:
     made = computer_plan(steps=40, limits={"hours": 2.0, "money_usd": 20.0, "idle_minutes": 15}, usd_per_hour=RATE)
     values = {
-        **made.job.values, "where.place": place, "where.zones": list(zones), "where.tier": tier,
-        "where.accelerator": "v5litepod-8", "training.framework": "jax",
-    }  # fmt: skip
+        **made.job.values,
+        "where.place": place,
+        "where.zones": list(zones),
+        "where.tier": tier,
+        "where.accelerator": "v5litepod-8",
+        "training.framework": "jax",
+    }
     return replace(made, job=replace(made.job, values=values), place=place, accelerator="v5litepod-8", framework="jax")
 
 
@@ -173,8 +179,18 @@ class Sky:
                 self._put(f"{config['prefix']}result/model.txt", b"model")
             reason = stop or "completed"
             status = "stopped" if stop else "finished"
-            self._say(node, event("end", t=self.now, attempt=config["attempt"], status=status, reason=reason,
-                                  steps=node.step, final={"loss": 1.0 / max(1, node.step)}))  # fmt: skip
+            self._say(
+                node,
+                event(
+                    "end",
+                    t=self.now,
+                    attempt=config["attempt"],
+                    status=status,
+                    reason=reason,
+                    steps=node.step,
+                    final={"loss": 1.0 / max(1, node.step)},
+                ),
+            )
             node.ended = True
 
     def _stop(self, config: Mapping[str, Any]) -> str:
@@ -182,7 +198,7 @@ class Sky:
         prefix = f"{config['prefix']}control/"
         for name, (data, _, _) in self.objects.items():
             if name.startswith(prefix):
-                record = json.loads(data)
+                record = _control(data)
                 if record.get("verb") == "stop" and record.get("attempt", config["attempt"]) == config["attempt"]:
                     return "stopped-by-user" if record.get("keep", True) else "discarded"
         return ""
@@ -260,12 +276,23 @@ class Sky:
 
     def side(self) -> CloudSide:
         return CloudSide(
-            place="practice", project="sky", runner="runner@sky", stopper=self.stopper,
+            place="practice",
+            project="sky",
+            runner="runner@sky",
+            stopper=self.stopper,
             machines={"tpu": _Machines(self)},
-            stops=_Stops(self), mailbox=_Box(self), clock=_Clock(self), rights=_Rights(self),
-            endpoints={"storage": "http://sky", "tpu": "http://sky", "compute": "http://sky", "tasks": "http://sky",
-                       "resourcemanager": "http://sky"},
-        )  # fmt: skip
+            stops=_Stops(self),
+            mailbox=_Box(self),
+            clock=_Clock(self),
+            rights=_Rights(self),
+            endpoints={
+                "storage": "http://sky",
+                "tpu": "http://sky",
+                "compute": "http://sky",
+                "tasks": "http://sky",
+                "resourcemanager": "http://sky",
+            },
+        )
 
 
 class _Clock:
@@ -340,8 +367,15 @@ class _Machines:
         self._sky.hook("look", True)
         if node is None:
             return None
-        return MachineSeen(ref, node.state, node.state.upper(), node.error, node.created, node.by_service,
-                           over=node.state == "preempted")  # fmt: skip
+        return MachineSeen(
+            ref,
+            node.state,
+            node.state.upper(),
+            node.error,
+            node.created,
+            node.by_service,
+            over=node.state == "preempted",
+        )
 
     def delete(self, ref: Ref) -> None:
         self._sky.hook("delete", False)
@@ -480,15 +514,26 @@ class _Box:
     def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
         self._sky._put(name, path.read_bytes())
 
-    def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
+    def download(self, name: str, path: Path, progress: Progress | None = None, *, at_most: int | None = None) -> None:
         data = self.read(name)
         if data is None:
             raise CloudRefused("not-found", name=name)
+        if at_most is not None and len(data) > at_most:
+            raise TooLarge(len(data), at_most)
         path.write_bytes(data)
 
     def delete(self, names: Sequence[str]) -> None:
         for name in names:
             self._sky.objects.pop(name, None)
+
+
+def _control(data: bytes) -> dict[str, Any]:
+    """What a guardian reads in a control file; nothing in a damaged one, as `wire.controls` has it."""
+    try:
+        record = parse_json(data, "control")
+    except NotJson:
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _md5(data: bytes) -> str:

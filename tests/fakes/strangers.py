@@ -20,9 +20,13 @@ def started(program: str, *arguments: str) -> subprocess.Popen[str]:
     """Python's *program*, as another user; it may use the standard library."""
     as_stranger = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
     return subprocess.Popen(
-        [*as_stranger, sys.executable, "-I", "-S", "-c", program, *arguments], cwd="/", text=True,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        [*as_stranger, sys.executable, "-I", "-S", "-c", program, *arguments],
+        cwd="/",
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def told(program: str, *arguments: str) -> str:
@@ -34,7 +38,7 @@ def told(program: str, *arguments: str) -> str:
 
 ASK = """
 import os, socket, sys
-assert os.getuid() == %d
+assert os.getuid() == USER
 line = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=250)
 got = b""
 try:
@@ -44,7 +48,7 @@ try:
 except ConnectionError:
     pass
 print(repr(got))
-""" % USER  # noqa: UP031  braces are Python's here
+""".replace("USER", str(USER))
 """Prints all that comes back from port ``argv[1]`` for ``argv[2]``."""
 
 

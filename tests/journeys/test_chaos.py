@@ -87,8 +87,19 @@ def test_a_cost_is_exact_or_held_by_its_range_or_wrong() -> None:
 
 def test_the_table_counts_a_range_as_no_exact_cost() -> None:
     def billed(kind: str, most: float) -> dict[str, Any]:
-        return {"name": kind, "passed": True, "seconds": 1.0, "billed": 0.1, "usd": 0.1, "cost": kind, "guessed": 0,
-                "usd_at_least": 0.09, "usd_at_most": most, "error_s": 0.0, "judged": ["cost"]}  # fmt: skip
+        return {
+            "name": kind,
+            "passed": True,
+            "seconds": 1.0,
+            "billed": 0.1,
+            "usd": 0.1,
+            "cost": kind,
+            "guessed": 0,
+            "usd_at_least": 0.09,
+            "usd_at_most": most,
+            "error_s": 0.0,
+            "judged": ["cost"],
+        }
 
     told = chaos.table([billed("exact", 0.1), billed("range", 0.12), billed("range", 0.14), billed("wrong", 0.1)])
     figures = {line[:45].strip(): line[45:].strip() for line in told.splitlines()}

@@ -31,6 +31,7 @@ from tpu_studio.practice import daemon
 from tpu_studio.practice.machines.fleet import Fleet
 from tpu_studio.practice.main import Practice
 from tpu_studio.viewmodels import runrented
+from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.workflow.cloudruns import decide
 
 pytestmark = [
@@ -75,12 +76,15 @@ def press(qtbot: Any, parent: QWidget, words: str) -> None:
     click(found()[0])
 
 
-def answer(qtbot: Any, studio: Studio, words: str) -> None:
+def agree(qtbot: Any, studio: Studio, plan: PlanViewModel) -> None:
+    """Read the review and start; steps that were timed meanwhile change its figures, which are read first then."""
+
     def sheets() -> list[Sheet]:
         return [sheet for sheet in studio.window.findChildren(Sheet) if sheet.isVisible()]
 
     qtbot.waitUntil(lambda: bool(sheets()), timeout=60 * SECONDS)
-    press(qtbot, sheets()[0], words)
+    while plan.state.value.reviewing:
+        press(qtbot, sheets()[0], "Show the new figures" if plan.state.value.newer else "Start the rehearsal")
 
 
 def start(qtbot: Any, studio: Studio) -> RunPage:
@@ -98,7 +102,7 @@ def start(qtbot: Any, studio: Studio) -> RunPage:
     qtbot.waitUntil(holder.page.card.start.button.isEnabled, timeout=60 * SECONDS)
     click(holder.page.card.start.button)
     assert studio.shell.state.value.page == "plan", "nothing starts before the review"
-    answer(qtbot, studio, "Start the rehearsal")
+    agree(qtbot, studio, holder.model)
     qtbot.waitUntil(lambda: studio.shell.state.value.page == "run", timeout=60 * SECONDS)
     opened: Any = studio.window.run_page
     qtbot.waitUntil(lambda: opened.page is not None, timeout=60 * SECONDS)

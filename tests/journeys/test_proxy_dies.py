@@ -35,9 +35,12 @@ class BehindAProxy(Desk):
         def side(plan: Plan) -> CloudSide:
             """A call that fails is not repeated: what the driver makes of it is what counts here."""
             made = connect(
-                bearer(self.practice.token), settings.project, settings.bucket,
-                stopper=stopper_account(settings.project), patience=Patience(tries=1),
-            )  # fmt: skip
+                bearer(self.practice.token),
+                settings.project,
+                settings.bucket,
+                stopper=stopper_account(settings.project),
+                patience=Patience(tries=1),
+            )
             return replace(made, endpoints=Endpoints.at(self.practice.url).for_machine())
 
         self.drive(side)

@@ -69,8 +69,15 @@ def plan_of(**where: object) -> Plan:
 def test_pictures_of_any_name_arrive_whole_and_are_brought_once(practice: Start, desk: Sit, tmp_path: Path) -> None:
     folder, go_on = tmp_path / "Bilder für Übung 🎉", tmp_path / "go-on"
     known = pictures(folder)
-    told = parse({"name": "Früchte 🍎", "model": {"name": "small-cnn"}, "data": {"kind": "images", "path": str(folder)},
-                  "training": {"epochs": 1}, "where": {"place": "practice"}})  # fmt: skip
+    told = parse(
+        {
+            "name": "Früchte 🍎",
+            "model": {"name": "small-cnn"},
+            "data": {"kind": "images", "path": str(folder)},
+            "training": {"epochs": 1},
+            "where": {"place": "practice"},
+        }
+    )
     plan = make_plan(told, look(told), now=time.time(), computer=LAPTOP)
     here = desk(practice(trainer=held_at(5, go_on)))
     box: Any = here.driver.side(plan).mailbox
@@ -157,9 +164,13 @@ def test_a_slice_of_two_hosts_has_a_guardian_on_each_and_goes_as_one(
 
 @pytest.mark.parametrize(
     "doubts",
-    [("shutdown-script",), ("preempted-metadata=absent",), ("preempted-metadata=no-etag",),
-     ("shutdown-script", "preempted-metadata=absent")],
-)  # fmt: skip
+    [
+        ("shutdown-script",),
+        ("preempted-metadata=absent",),
+        ("preempted-metadata=no-etag",),
+        ("shutdown-script", "preempted-metadata=absent"),
+    ],
+)
 def test_however_a_machine_hears_that_it_is_taken_back_one_interval_is_lost_at_most(
     practice: Start, desk: Sit, doubts: tuple[str, ...]
 ) -> None:

@@ -31,9 +31,14 @@ class SignedIn(Desk):
 
         def side(plan: Plan) -> CloudSide:
             return connect(
-                self.accounts.credentials(), settings.project, settings.bucket, endpoints=endpoints, place="practice",
-                stopper=stopper_account(settings.project), patience=Patience(tries=1),
-            )  # fmt: skip
+                self.accounts.credentials(),
+                settings.project,
+                settings.bucket,
+                endpoints=endpoints,
+                place="practice",
+                stopper=stopper_account(settings.project),
+                patience=Patience(tries=1),
+            )
 
         self.drive(side)
 

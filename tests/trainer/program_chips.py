@@ -6,6 +6,7 @@ what the steps gave; how wide evaluation and training are; what attention layers
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import math
@@ -124,6 +125,31 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
+class OwnAttention(keras.layers.Layer):
+    """As a person writes it: masked where the layer before says so, causal too."""
+
+    supports_masking = True
+
+    def build(self, shape: Any) -> None:
+        self.mix = self.add_weight(shape=(shape[-1], 3 * shape[-1]), initializer="glorot_uniform", name="mix")
+
+    def call(self, x: Any, mask: Any = None) -> Any:
+        query, key, value = keras.ops.split(x @ self.mix, 3, axis=-1)
+        scores = query @ keras.ops.swapaxes(key, -1, -2) / x.shape[-1] ** 0.5
+        seen = keras.ops.tril(keras.ops.ones((x.shape[1], x.shape[1]), bool))[None]
+        if mask is not None:
+            seen = keras.ops.logical_and(seen, mask[:, None, :])
+        return keras.ops.softmax(keras.ops.where(seen, scores, -1e9)) @ value
+
+
+def attending_by_own(masked: bool) -> keras.Model:
+    keras.utils.clear_session()
+    keras.utils.set_random_seed(1)
+    ids = keras.Input((POSITIONS,), dtype="int32")
+    x = keras.layers.Embedding(WORDS, 64, embeddings_initializer="normal", mask_zero=masked)(ids)
+    return keras.Model(ids, keras.layers.Dense(LABELS)(OwnAttention()(x)[:, -1]))
+
+
 def attending(embedding: dict[str, Any], calling: dict[str, Any]) -> keras.Model:
     keras.utils.clear_session()
     keras.utils.set_random_seed(1)
@@ -145,19 +171,23 @@ def attended() -> dict[str, Any]:
     for name, (embedding, calling) in VARIANTS.items():
         plain = {key: value for key, value in calling.items() if key != "flash_attention"}
         wanted[name] = np.asarray(attending(embedding, plain)(ids))
+    makers = {name: functools.partial(attending, *each) for name, each in VARIANTS.items()}
+    makers["own layer"] = functools.partial(attending_by_own, True)
+    wanted["own layer"] = np.asarray(attending_by_own(True)(ids))
+    unlike = {"own layer": np.asarray(attending_by_own(False)(ids))}
     with as_on_a_tpu():
         found["Keras alone"] = {"kernels": kernels(attending({}, {}), ids)}
     attention.keep_plain()
-    for name, (embedding, calling) in VARIANTS.items():
+    for name, make in makers.items():
         with as_on_a_tpu():
-            model = attending(embedding, calling)  # it clears the session, as a person's file may
+            model = make()  # it clears the session, as a person's file may
             call = jax.jit(model)
             one, eight = np.asarray(call(ids)), np.asarray(call(jax.device_put(ids, spread)))
             found[name] = {
                 "kernels": kernels(model, ids),
                 "one": float(np.abs(one - wanted[name]).max()),
                 "eight": float(np.abs(eight - wanted[name]).max()),
-                "differs": float(np.abs(wanted[name] - wanted["plain"]).max()),
+                "differs": float(np.abs(wanted[name] - unlike.get(name, wanted["plain"])).max()),
             }
     return found
 
@@ -181,6 +211,27 @@ def held() -> dict[str, Any]:
     return found | {"back": all(np.array_equal(back[name], arrays[name]) for name in back), "shapes": len(back)}
 
 
+class Far:
+    """An array on a chip; notes when it is sent for and when it is waited for."""
+
+    def __init__(self, noted: list[str]) -> None:
+        self._noted = noted
+
+    def copy_to_host_async(self) -> None:
+        self._noted.append("sent for")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        self._noted.append("waited for")
+        return np.zeros(1)
+
+
+def copied() -> list[str]:
+    steps, noted = made(1, 1), list[str]()
+    steps._state = [Far(noted) for _ in steps._state]
+    steps.snapshot()
+    return noted
+
+
 def on_the_first_chip() -> int:
     first = jax.devices()[0]
     shards = (shard for array in jax.live_arrays() for shard in array.addressable_shards if shard.device == first)
@@ -196,6 +247,7 @@ asked = [(1, 1), (1, 8), (4, 1), (4, 8)]
 assert len(jax.devices()) == 8
 answer: dict[str, Any] = {"attention": attended(), "unseen": unseen()}
 answer["held"] = held()
+answer["copied"] = copied()
 answer["trips"] = trips(jax.make_jaxpr(looped)(np.ones((4, 4))))
 answer["parts"] = {f"{parts} parts, {devices} chips": told(parts, devices) for parts, devices in asked}
 json.dump(answer, sys.stdout)

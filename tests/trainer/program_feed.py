@@ -17,7 +17,7 @@ def batches(*, in_memory: bool, start: int, vary: bool) -> list[dict[str, np.nda
     x = np.arange(101 * 4, dtype=np.float32).reshape(101, 4)
     source = ArraySource({"x": x, "y": np.arange(101)}, in_memory=in_memory)
     order = Order(101, 10, seed=3)
-    noise = (lambda batch, rng: batch + rng.normal(size=batch.shape).astype(np.float32)) if vary else None
+    noise = (lambda batch, rng, share: batch + rng.normal(size=batch.shape).astype(np.float32)) if vary else None
     feed = Feed(source, order, PER_CALL, lambda step: min(PER_CALL - step % 3, STEPS - step), vary=noise)
     feed.start(start)
     found = []

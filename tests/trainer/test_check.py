@@ -41,9 +41,14 @@ def check(
     source = f"{IMPORTS[framework]}\n\n\n{body}"
     file.write_text(source, encoding="utf-8")
     job = parse(
-        {"format": 1, "name": "own", "model": {"file": str(file)}, "data": {"kind": "digits"},
-         "training": {"framework": framework, "epochs": 1, "global_batch": 64, "steps_per_call": 4}}
-    )  # fmt: skip
+        {
+            "format": 1,
+            "name": "own",
+            "model": {"file": str(file)},
+            "data": {"kind": "digits"},
+            "training": {"framework": framework, "epochs": 1, "global_batch": 64, "steps_per_call": 4},
+        }
+    )
     consent = hashlib.sha256(source.encode()).hexdigest()
     plan = make_plan(job, look(job), now=time.time(), consent=consent)
     question = tmp_path / "question.json"
@@ -51,8 +56,13 @@ def check(
     question.write_text(json.dumps(asked))
     done = subprocess.run(
         [str(python), "-m", "tpu_studio.trainer.check", "--question", str(question)],
-        env=environment(framework), cwd=tmp_path, capture_output=True, text=True, timeout=ENGINE_LIMIT_S, check=False,
-    )  # fmt: skip
+        env=environment(framework),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=ENGINE_LIMIT_S,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     told = [json.loads(line) for line in done.stdout.splitlines()]
     return {line["answer"]: line for line in told if "answer" in line}
@@ -151,6 +161,8 @@ def test_the_compiler_tells_memory_and_limit_of_a_slice(tmp_path: Path) -> None:
     # 64 × 10 products, forward and for the weights' gradient (the pictures need none), on a quarter of 64 examples.
     assert train["flops"] == pytest.approx(2 * 2 * 640 * 16, rel=0.9)
     assert evaluate["flops"] >= 2 * 640 * evaluate["batch"] / 4
+    assert 650 * 4 <= train["collective_bytes"] < 2 * 650 * 4  # the gradients of all weights, once
+    assert evaluate["collective_bytes"] < 100  # the sums
 
 
 OUT_OF_SIGHT = """\
@@ -173,7 +185,7 @@ def build_model(job):
 
 @pytest.mark.engine
 def test_a_model_is_traced_as_on_a_tpu(engine_python: Path, tmp_path: Path) -> None:
-    body = OUT_OF_SIGHT.replace('        assert', '        if isinstance(x, jax.core.Tracer):\n            assert')
+    body = OUT_OF_SIGHT.replace("        assert", "        if isinstance(x, jax.core.Tracer):\n            assert")
     traced = check(engine_python, tmp_path, body)["traced"]
     assert traced["problems"] == []
     assert traced["programs"] == 2

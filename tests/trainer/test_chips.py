@@ -65,7 +65,9 @@ def test_keras_alone_puts_its_kernel_in_on_a_tpu(told: dict[str, Any]) -> None:
     assert told["attention"]["Keras alone"]["kernels"] > 0  # else `models/attention.py` is not needed any more
 
 
-@pytest.mark.parametrize("variant", ["plain", "causal", "masked", "masked and causal", "asks for the kernel"])
+@pytest.mark.parametrize(
+    "variant", ["plain", "causal", "masked", "masked and causal", "asks for the kernel", "own layer"]
+)
 def test_attention_is_on_a_tpu_what_it_is_on_a_processor(told: dict[str, Any], variant: str) -> None:
     found = told["attention"][variant]
     assert found["kernels"] == 0
@@ -84,3 +86,9 @@ def test_the_first_chip_holds_the_state_and_nothing_beside_it(told: dict[str, An
 
 def test_the_model_has_the_trained_values_for_its_result(told: dict[str, Any]) -> None:
     assert told["held"]["back"]
+
+
+def test_a_copy_sends_for_all_of_the_state_before_it_waits_for_the_first(told: dict[str, Any]) -> None:
+    half = len(told["copied"]) // 2
+    assert half > 3
+    assert told["copied"] == ["sent for"] * half + ["waited for"] * half

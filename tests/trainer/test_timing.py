@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.looks import HANDS, LAPTOP, NOW, job
 from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import engine_python, environment
 from tests.trainer.training import planned
+from tpu_studio.planner.make import make_plan
 from tpu_studio.wire import plan as plans
 
 pytestmark = [pytest.mark.engine]
@@ -29,3 +31,14 @@ def test_a_timing_tells_of_every_part_of_a_run_how_long_it_takes_and_leaves_noth
     assert {name for name in parts if told[name] > 0} == set(parts)
     assert told["steps"] > 0
     assert list(home.iterdir()) == []
+
+
+def test_a_model_is_described_with_pictures_of_the_size_that_it_is_trained_with(tmp_path: Path) -> None:
+    plan = make_plan(job("mlp", "images"), HANDS, now=NOW, computer=LAPTOP)
+    assert (plan.job["data.image_size"], HANDS.input_shape) == (32, (64, 64, 3))
+    file = tmp_path / "plan.json"
+    file.write_bytes(plans.dumps(plan))
+    argv = [str(engine_python()), "-m", "tpu_studio.trainer", "inspect", "--plan", str(file)]
+    done = subprocess.run(argv, env=environment("jax"), capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert json.loads(done.stdout)["params"] == plan.memory["params"]

@@ -16,10 +16,11 @@ import pytest
 
 from tests.trainer.in_engine import ROOT
 from tests.trainer.training import DIGITS, Training, curve, planned, put, train
-from tpu_studio.trainer.guardian.vm.environment import TPU_FIRST
+from tpu_studio.wire import frameworks
 from tpu_studio.wire import plan as plans
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
+CHIPS = frameworks.for_chips().chip_environment["JAX_PLATFORMS"]
 LONG = {"framework": "jax", "steps": 200_000, "checkpoint_every": 640, "evaluate_every": 640}
 CNN = {
     "name": "digits",
@@ -370,7 +371,11 @@ def test_a_plan_for_other_devices_than_there_are_is_refused(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("place", "platforms", "said"),
-    [("cloud", TPU_FIRST, "initialize backend 'tpu'"), ("cloud", "", "only cpu"), ("colab", "cpu", "only cpu")],
+    [
+        ("cloud", frameworks.for_chips().chip_environment["JAX_PLATFORMS"], "initialize backend 'tpu'"),
+        ("cloud", "", "only cpu"),
+        ("colab", "cpu", "only cpu"),
+    ],
 )
 def test_a_tpu_that_does_not_open_ends_the_run_before_data_is_read(
     tmp_path: Path, place: str, platforms: str, said: str

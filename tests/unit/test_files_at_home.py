@@ -29,20 +29,51 @@ from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 posix = pytest.mark.skipif(sys.platform == "win32", reason="rights of files")
 SOURCES = Path(__file__).resolve().parents[2] / "tpu_studio"
 TREES: tuple[object, ...] = (
-    None, [], {}, 7, "x", {"accounts": None}, {"accounts": [1]}, {"accounts": [{"id": 1}]},
+    None,
+    [],
+    {},
+    7,
+    "x",
+    {"accounts": None},
+    {"accounts": [1]},
+    {"accounts": [{"id": 1}]},
     {"accounts": [{"kind": []}]},
-    {"accounts": {"me": []}}, {"accounts": {"me": {"monthly_usd": True, "project": []}}}, {"accounts": {"me": 5}},
-    {"files": []}, {"files": {"a": 1}}, {"files": {"a": {"agreed": "x", "path": []}}}, {"url": 5, "token": []},
-    {"url": "http://evil.example", "token": "t"}, {"url": "file:///etc/passwd", "token": "t"},
-    {"type": "authorized_user"}, {"projects": []}, {"projects": {"p": 5}}, {"projects": {"p": {"rows": [{}]}}},
-    {"projects": {"p": {"t": "x", "addresses": {"r": 1}}}}, {"projects": {"p": {"rows": 7, "addresses": []}}},
-    {"projects": {"p": {"t": 1, "rows": [{"limit": 1e999, "generation": "v5e", "use": "", "tier": "", "zone": "z",
-                                         "unit": ""}]}}},
-)  # fmt: skip
-GARBAGE = (b"", b"\xff\xfe\0", b"{", b"[" * 200_000, b'{"accounts":{"me":{"monthly_usd":1e999}}}', b"NaN",
-           b'{"a":' + b"9" * 5000,
-           b'{"files":{"a":{"agreed":1e999}}}', b'{"accounts":{"me":{"monthly_usd":' + b"9" * 400 + b"}}}",
-           *(json.dumps(tree).encode() for tree in TREES))  # fmt: skip
+    {"accounts": {"me": []}},
+    {"accounts": {"me": {"monthly_usd": True, "project": []}}},
+    {"accounts": {"me": 5}},
+    {"files": []},
+    {"files": {"a": 1}},
+    {"files": {"a": {"agreed": "x", "path": []}}},
+    {"url": 5, "token": []},
+    {"url": "http://evil.example", "token": "t"},
+    {"url": "file:///etc/passwd", "token": "t"},
+    {"type": "authorized_user"},
+    {"projects": []},
+    {"projects": {"p": 5}},
+    {"projects": {"p": {"rows": [{}]}}},
+    {"projects": {"p": {"t": "x", "addresses": {"r": 1}}}},
+    {"projects": {"p": {"rows": 7, "addresses": []}}},
+    {
+        "projects": {
+            "p": {
+                "t": 1,
+                "rows": [{"limit": 1e999, "generation": "v5e", "use": "", "tier": "", "zone": "z", "unit": ""}],
+            }
+        }
+    },
+)
+GARBAGE = (
+    b"",
+    b"\xff\xfe\0",
+    b"{",
+    b"[" * 200_000,
+    b'{"accounts":{"me":{"monthly_usd":1e999}}}',
+    b"NaN",
+    b'{"a":' + b"9" * 5000,
+    b'{"files":{"a":{"agreed":1e999}}}',
+    b'{"accounts":{"me":{"monthly_usd":' + b"9" * 400 + b"}}}",
+    *(json.dumps(tree).encode() for tree in TREES),
+)
 
 
 def accounts(home: Path) -> Accounts:
@@ -89,10 +120,15 @@ def read_gcloud(home: Path) -> None:
 
 
 FILES: dict[str, Callable[[Path], None]] = {
-    "accounts.json": read_accounts, "account-choices.json": read_choices, "private/secrets.json": read_secrets,
-    "consent.json": read_consents, "settings.toml": read_settings, "practice/server.json": read_server,
-    "credentials.json": read_gcloud, "account-quota.json": read_quota,
-}  # fmt: skip
+    "accounts.json": read_accounts,
+    "account-choices.json": read_choices,
+    "private/secrets.json": read_secrets,
+    "consent.json": read_consents,
+    "settings.toml": read_settings,
+    "practice/server.json": read_server,
+    "credentials.json": read_gcloud,
+    "account-quota.json": read_quota,
+}
 
 
 @pytest.mark.parametrize("name", FILES)

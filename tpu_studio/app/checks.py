@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tpu_studio.local.preflight import Preflight, Slice
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Plan
 
 
@@ -23,7 +24,7 @@ class PlanPreflight:
 
 def slice_of(plan: Plan) -> Slice | None:
     """The slice of a plan for a TPU, for the compiler; None on this computer."""
-    if plan.place == "computer":
+    if places.by_id(plan.place).local:
         return None
     from tpu_studio.domain.catalogue import catalogue
 

@@ -76,6 +76,16 @@ def compose(home: Path) -> Services:
     )
     steward = Steward(driver, lambda: unsettled(runs.list()))
     return Services(
-        home, engine, index, journal, runs, consents, Stopwatch(home, engine), driver, steward, tpu_compiler,
-        Preflight(home, engine, tpu_compiler, tf_compiler=tf_compiler(engine_root())), why,
-    )  # fmt: skip
+        home,
+        engine,
+        index,
+        journal,
+        runs,
+        consents,
+        Stopwatch(home, engine),
+        driver,
+        steward,
+        tpu_compiler,
+        Preflight(home, engine, tpu_compiler, tf_compiler=tf_compiler(engine_root())),
+        why,
+    )

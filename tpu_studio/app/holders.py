@@ -18,7 +18,7 @@ from tpu_studio.gui.runs.skeleton import SkeletonRows
 from tpu_studio.viewmodels.leaving import Leaving, Left, leave
 from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.viewmodels.shell import PlanRequest
-from tpu_studio.wire import ownpython
+from tpu_studio.wire import ownpython, places
 
 if TYPE_CHECKING:
     from tpu_studio.app.compose import Services
@@ -124,7 +124,7 @@ def run_model(studio: Studio, services: Services, run: str, folder: Path, plan: 
 
     model = RunViewModel(run, folder, plan, lambda: services.runs.follow(run), services.runs, studio.tasks, predictor)
     model.tell = studio.shell.notify
-    if plan.place != "computer":
+    if not places.by_id(plan.place).local:
         model.ask_faults = lambda: studio.open_sheet("faults")
         model.looked = lambda: services.steward.watch(run)
         model.changed = lambda: services.steward.hurry(run)
@@ -149,7 +149,7 @@ def show_commands(studio: Studio, services: Services, plan: Plan, run: str = "")
             return run_script(plan, run, services.driver.state(run), side, install)
         return launch_script(plan, services.runs.new_id(plan.job.name), services.driver.side(plan), install)
 
-    practice = plan.place == "practice"
+    practice = places.by_id(plan.place).rehearses
     open_commands(studio.window, CommandsViewModel(studio.tasks, plan.job.name, make, practice=practice))
 
 
@@ -166,12 +166,16 @@ class PlanHolder(Holder):
         self.model.open_account = self._open_account
         self._request: PlanRequest | None = None
         self._kept = 0  # the notice that leads back from the Account page
+        self._kept_for = ""  # the place whose account the plan waits for
         for end in (
             studio.prices.state.subscribe(lambda view: self.model.prices_changed(view.trouble)),
             studio.catalogue.renewed.subscribe(lambda _: self.model.prices_changed(studio.prices.state.value.trouble)),
             studio.home_model.state.subscribe(
                 lambda view: self.model.account_changed(
-                    view.account_missing, view.known.region, view.practice_missing, view.known.kept_days
+                    view.account_missing,
+                    view.known.region,
+                    view.practice_missing,
+                    {"cloud": view.known.kept_days, "practice": view.known.practice_kept_days},
                 )
             ),
         ):
@@ -180,6 +184,7 @@ class PlanHolder(Holder):
 
     def start(self, request: PlanRequest) -> None:
         """Begin with the request's job or data, or anew."""
+        self._kept_for = ""
         if self._studio.home_model.state.value.known.signed_in:
             self._studio.prices.look()
         if self.page is None:
@@ -222,13 +227,16 @@ class PlanHolder(Holder):
         from tpu_studio.viewmodels.signin import outlives
 
         known = self._studio.home_model.state.value.known
-        return outlives(known.kind, known.until, time.time(), longest_s(plan)) if plan.place == "cloud" else ""
+        return (
+            outlives(known.kind, known.until, time.time(), longest_s(plan)) if places.by_id(plan.place).charges else ""
+        )
 
     def _open_account(self) -> None:
         """To the account at the place of the plan; a notice leads back, for “New run” would begin anew."""
         shell = self._studio.shell
-        place = "practice" if self.model.state.value.job["where.place"] == "practice" else "cloud"
+        place = "practice" if places.by_id(self.model.state.value.job["where.place"]).rehearses else "cloud"
         self._studio.open_account(place)
+        self._kept_for = place
         shell.close_notice(self._kept)
         self._kept = shell.notify(
             "Your plan is kept",
@@ -237,6 +245,15 @@ class PlanHolder(Holder):
             act=lambda: shell.go("plan"),
             lasting=True,
         )
+
+    def come_back(self, place: str) -> bool:
+        """To the plan that waits for the account at *place*; False where none does."""
+        if self._kept_for != place:
+            return False
+        self._kept_for = ""
+        self._studio.shell.close_notice(self._kept)
+        self._studio.shell.go("plan")
+        return True
 
     def _left_queue(self, one: Leaving, left: Left) -> None:
         """Say that the place in the queue is lost, or why it is not."""
@@ -263,6 +280,7 @@ class PlanHolder(Holder):
             self.start(self._request)
 
     def _started(self, run: str, name: str) -> None:
+        self._kept_for = ""
         if self._studio.services is not None:
             self._studio.services.steward.hurry(run)
         self._studio.runs.look()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.home import CloudKnown
 from tpu_studio.viewmodels.money import month_of
+from tpu_studio.wire import places
 
 if TYPE_CHECKING:
     from tpu_studio.app.studio import Studio
@@ -87,7 +88,7 @@ class MoneyWatch:
     def _account_changed(self, view: AccountView) -> None:
         if view.checking:
             return
-        if view.place == "practice":
+        if places.by_id(view.place).rehearses:
             self._look_after((view.place, view.choices.bucket))
             return
         left = len(view.needed) - view.passed if view.rows else None
@@ -104,7 +105,7 @@ class MoneyWatch:
         money = month_of(rows, self._known.monthly_usd, time.time())
         sidebar = self._studio.window.sidebar
         sidebar.money.set_money(money.spent, money.share, money.cap)
-        sidebar.show_money(self._known.signed_in or any(row.place_id == "cloud" for row in rows))
+        sidebar.show_money(self._known.signed_in or any(places.by_id(row.place_id).charges for row in rows))
         self._tell_unproved(view)
         self._sweep(self._known)
 
@@ -119,7 +120,7 @@ class MoneyWatch:
         for run, row in late.items():
             if run in self._notices:
                 continue
-            would = "would still be charged" if row.place_id == "practice" else "may still be charged"
+            would = "would still be charged" if places.by_id(row.place_id).rehearses else "may still be charged"
             self._notices[run] = shell.notify(
                 f"{row.name}: the TPU is not proved gone",
                 f"The run is over, but its machine {would}{_rate(row.usd_per_hour)}. "
@@ -151,7 +152,8 @@ def _rate(usd_per_hour: float | None) -> str:
 
 
 def _read(home: Path) -> tuple[CloudKnown, float | None]:
-    from tpu_studio.places.known import cloud_known, practice_is_bare
+    from tpu_studio.places.known import bucket_known, cloud_known, practice_is_bare
     from tpu_studio.viewmodels.home import lowest_usd_per_hour
 
-    return replace(cloud_known(home), practice_bare=practice_is_bare(home)), lowest_usd_per_hour()
+    bare, (_, days) = practice_is_bare(home), bucket_known("practice", home)
+    return replace(cloud_known(home), practice_bare=bare, practice_kept_days=days), lowest_usd_per_hour()

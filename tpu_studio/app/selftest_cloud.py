@@ -79,9 +79,17 @@ def practice_machine() -> str:
         raise Skipped(reason)
     settings = Settings(home_folder() / "practice-of-self-test")
     spec = MachineSpec(
-        f"projects/{settings.project}/locations/{settings.zone}/nodes/{_NODE}", settings.project, settings.zone, _NODE,
-        "v5litepod-1", 1, "1x1", 1, settings.runner, metadata={"startup-script": _SCRIPT},
-    )  # fmt: skip
+        f"projects/{settings.project}/locations/{settings.zone}/nodes/{_NODE}",
+        settings.project,
+        settings.zone,
+        _NODE,
+        "v5litepod-1",
+        1,
+        "1x1",
+        1,
+        settings.runner,
+        metadata={"startup-script": _SCRIPT},
+    )
     with Practice(settings) as practice:
         vms = practice.cloud.vms
         assert vms is not None

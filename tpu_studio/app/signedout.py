@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tpu_studio.viewmodels.problem import SIGNED_OUT
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Ended:
 
     @property
     def text(self) -> str:
-        lender = "the practice cloud" if self.place == "practice" else "Google"
+        lender = "the practice cloud" if places.by_id(self.place).rehearses else "Google"
         goes, it = ("It goes", "it") if len(self.names) == 1 else ("They go", "them")
         return (
             f"The sign-in has ended. {goes} on at {lender}; this computer can neither follow nor stop {it} meanwhile. "

@@ -30,6 +30,7 @@ from tpu_studio.viewmodels.problem import only_reading, problem_of
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.viewmodels.settings import SettingsViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady
 
 if TYPE_CHECKING:
@@ -275,8 +276,17 @@ class Studio:
 
         page = AccountPage(self.account, self.shell, self.prices)
         page.test_loan = self._test_loan
+        page.plan_run = self._plan_run
         page.open_sheet = self.open_sheet
         return page
+
+    def _plan_run(self, place: str) -> None:
+        """A new plan at *place*, or the one that waits until the account is ready."""
+        from tpu_studio.app.holders import PlanHolder
+
+        holder = self.window.page("plan")
+        if not (isinstance(holder, PlanHolder) and holder.come_back(place)):
+            self.shell.new_run_at(place)
 
     def _test_loan(self, place: str) -> None:
         """A plan for one minute on the smallest TPU; starting it shows what it costs first."""
@@ -369,7 +379,7 @@ def _compose(home: Path) -> Any:
 def _side(place: str, home: Path) -> Any:
     from tpu_studio.places import accounts
 
-    return accounts.practice_side(home) if place == "practice" else accounts.cloud_side(home)
+    return accounts.practice_side(home) if places.by_id(place).rehearses else accounts.cloud_side(home)
 
 
 def _renewing(home: Path) -> Any:

@@ -18,23 +18,48 @@ if TYPE_CHECKING:
 SWITCH_S = 0.0005  # each call of Qt lets other threads run; with Python's 5 ms a busy thread stops the window
 PAUSE_MS = 30
 LIBRARIES = (
-    "tpu_studio.data.look", "tpu_studio.planner.make", "tpu_studio.viewmodels.run", "tpu_studio.viewmodels.plan",
-    "tpu_studio.viewmodels.colab", "tpu_studio.cloud.colab", "tpu_studio.local.predictor", "pyqtgraph",
-)  # fmt: skip
+    "tpu_studio.data.look",
+    "tpu_studio.planner.make",
+    "tpu_studio.viewmodels.run",
+    "tpu_studio.viewmodels.plan",
+    "tpu_studio.viewmodels.colab",
+    "tpu_studio.cloud.colab",
+    "tpu_studio.local.predictor",
+    "pyqtgraph",
+)
 PLAN = tuple(
     f"tpu_studio.gui.{name}"
     for name in (
-        "kit.rows", "kit.choose", "kit.fields", "kit.dialog", "plan.preview", "plan.data_section", "plan.estimate",
-        "plan.model_section", "plan.settings_section", "plan.where_section", "plan.page",
+        "kit.rows",
+        "kit.choose",
+        "kit.fields",
+        "kit.dialog",
+        "plan.preview",
+        "plan.data_section",
+        "plan.estimate",
+        "plan.model_section",
+        "plan.settings_section",
+        "plan.where_section",
+        "plan.page",
     )
-)  # fmt: skip
+)
 RUN = tuple(
     f"tpu_studio.gui.{name}"
     for name in (
-        "kit.rows", "kit.numbers", "kit.timeline", "plots.drawn", "plots.marks", "plots.canvas", "plots.plot",
-        "kit.events", "run.charts", "run.rented", "run.trying", "run.page",
+        "kit.rows",
+        "kit.numbers",
+        "kit.timeline",
+        "plots.drawn",
+        "plots.marks",
+        "plots.canvas",
+        "plots.plot",
+        "kit.events",
+        "run.charts",
+        "run.rented",
+        "run.trying",
+        "run.page",
     )
-)  # fmt: skip
+)
 OTHERS = tuple(
     f"tpu_studio.gui.{name}"
     for name in ("account.sheets", "account.page", "runs.page", "settings.page", "shell.palette", "sweep.sheet")

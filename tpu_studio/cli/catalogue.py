@@ -29,9 +29,12 @@ def catalogue_(arguments: Arguments, output: Output) -> int:
         stop = _Stop()
         with stop:
             found = renewing.refresh(
-                place, home, today=today, cancelled=stop.asked,
+                place,
+                home,
+                today=today,
+                cancelled=stop.asked,
                 told=lambda done, total, what: output.progress(done / total, f"Asking {what} …" if what else ""),
-            )  # fmt: skip
+            )
     known = catalogue_at(place)
     output.answer(as_json(found, known), as_text(found, known, today))
     return FAILED if arguments.refresh and (_unread(found) or found.priced.error) else 0
@@ -73,25 +76,40 @@ def as_json(found: Renewed, known: Catalogue) -> dict[str, Any]:
         "project": offers.project if offers else "",
         "built_in": built_in,
         "refreshed": offers.date if offers else None,
-        "prices": {"as_of": known.prices_as_of, "source": "live" if found.priced.live else "built-in",
-                   "rows": list(known.file("prices")["rows"])},
+        "prices": {
+            "as_of": known.prices_as_of,
+            "source": "live" if found.priced.live else "built-in",
+            "rows": list(known.file("prices")["rows"]),
+        },
         "generations": list(known.file("generations")["generations"]),
         "runtime_versions": {zone: list(area.images) for zone, area in offers.areas.items() if area.images is not None}
-        if offers else {},
+        if offers
+        else {},
         "machine_types": offers.machines if offers else None,
         "newest_tensorflow_image": told.tensorflow or None,
-        "new": [{"name": one.name, "generation": one.generation or None, "topology": one.topology or None,
-                 "chips": one.chips, "zones": list(one.zones)} for one in told.strange],
+        "new": [
+            {
+                "name": one.name,
+                "generation": one.generation or None,
+                "topology": one.topology or None,
+                "chips": one.chips,
+                "zones": list(one.zones),
+            }
+            for one in told.strange
+        ],
         "gone": [{"generation": generation, "zone": zone} for generation, zone in told.gone]
         + [{"generation": generation, "accelerator_type": name} for generation, name in told.gone_slices],
         "differs": offered.lines(told),
         "unread": [{"what": one.what, "id": one.id, "facts": dict(one.facts)} for one in _unread(found)]
-        + ([{"what": "prices", "id": found.priced.error.id, "facts": found.priced.error.facts}]
-           if found.priced.error else []),
+        + (
+            [{"what": "prices", "id": found.priced.error.id, "facts": found.priced.error.facts}]
+            if found.priced.error
+            else []
+        ),
         "not_refreshable": list(offered.FIXED),
-        "sources": known.sources | {"account": {"title": "The lists of your own project", "date":
-                                                offers.date if offers else ""}},
-    }  # fmt: skip
+        "sources": known.sources
+        | {"account": {"title": "The lists of your own project", "date": offers.date if offers else ""}},
+    }
 
 
 def as_text(found: Renewed, known: Catalogue, today: date) -> str:
@@ -101,8 +119,9 @@ def as_text(found: Renewed, known: Catalogue, today: date) -> str:
         prices = [price for part in one.slices[:1] for price in known.prices(one.id, part.chips)]
         own = sum(1 for zone in one.zones if zone.as_of)
         cheapest = f"${prices[0].usd_per_chip_hour:.4g} in {prices[0].region}" if prices else "not known"
-        rows.append([one.id, str(len(one.slices)), str(len(one.zones)), str(own), cheapest,
-                     prices[0].as_of if prices else ""])  # fmt: skip
+        rows.append(
+            [one.id, str(len(one.slices)), str(len(one.zones)), str(own), cheapest, prices[0].as_of if prices else ""]
+        )
     lines = [offered.age(offers, today), table(rows, right=(1, 2, 3))]
     if offers is not None and (differs := offered.lines(found.changes)):
         lines += ["", "Other than in the built-in table:", *(f"  {line}" for line in differs)]

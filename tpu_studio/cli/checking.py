@@ -9,8 +9,9 @@ from typing import Any
 from tpu_studio.cli.engine import cancelling
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.cli.planning import RENTED, note, prepare, runs_on, slice_of
+from tpu_studio.cli.planning import note, prepare, runs_on, slice_of
 from tpu_studio.cli.studio import studio
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, NotReady
 from tpu_studio.wire.job import parse_setting
 from tpu_studio.wire.plan import Check, Plan
@@ -39,7 +40,7 @@ def check(arguments: Arguments, output: Output) -> int:
         if asked_of_the_chip:
             made = replace(made, checks=tuple(_not_rented(one) for one in made.checks))
         answer: Mapping[str, Any] = {}
-        if not made.blocking and (made.consent or made.job.model != "file"):
+        if not made.blocking and (made.consent or not made.job.has_own_model):
             target = slice_of(made)
             kept = None if arguments.again else services.preflight.known(made, target)
             if kept is not None and arguments.largest_batch and "largest_batch" not in kept:
@@ -47,9 +48,12 @@ def check(arguments: Arguments, output: Output) -> int:
             try:
                 with cancelling() as cancelled:
                     answer = kept or services.preflight.ask(
-                        made, target, largest_batch=arguments.largest_batch, cancelled=cancelled,
+                        made,
+                        target,
+                        largest_batch=arguments.largest_batch,
+                        cancelled=cancelled,
                         stage=lambda name: output.progress(None, f"{_STAGES.get(name, name)} …", now=True),
-                    )  # fmt: skip
+                    )
             except NotReady as error:
                 output.say(f"Shapes and operations were not checked: {error.id}.")
             made = with_compiler(made, answer)
@@ -71,6 +75,7 @@ def _not_rented(found: Check) -> Check:
 
 
 def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
+    from tpu_studio.planner.floor import mfu_bounds
     from tpu_studio.planner.public import bounds
     from tpu_studio.viewmodels.plancheck import own_words
 
@@ -90,7 +95,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "largest_batch": largest,
         **bounds(made),
-        "programs": compiled.get("programs") or {},
+        "programs": mfu_bounds(made, compiled.get("programs") or {}),
         "compile_s": compiled.get("seconds"),
         "flops": compiled.get("flops"),
         "bytes_accessed": compiled.get("bytes_accessed"),
@@ -102,6 +107,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
 def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
     from tpu_studio.cli.output import table
     from tpu_studio.domain import figures
+    from tpu_studio.planner.floor import mfu_bounds
 
     memory = made.memory
     by = "the TPU compiler" if memory.get("by") == "tpu-compiler" else "the estimate"
@@ -113,13 +119,16 @@ def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
     parts = memory.get("parts") or {}
     if memory.get("by") == "tpu-compiler" and made.fits:
         rows.append(["Of it", ", ".join(f"{name} {figures.size(size)}" for name, size in parts.items() if size)])
+    train = mfu_bounds(made, (answer.get("compiled") or {}).get("programs") or {}).get("train") or {}
+    if bound := train.get("mfu_bound"):
+        rows.append(["MFU", f"{bound[0]:.0%} to {bound[1]:.0%} at most, by the program's own FLOPs and bytes"])
     if (seconds := (answer.get("compiled") or {}).get("seconds")) is not None:
         rows.append(["Compiled in", figures.duration(seconds)])
     lines = [made.job.name, table(rows)]
     for one in made.checks:
         if one.level != "ok":
             lines += note(one)
-    where = "this TPU" if made.place in RENTED else "this computer"
+    where = "this TPU" if places.by_id(made.place).rents else "this computer"
     if made.blocking:
         return "\n".join(lines)
     lines.append(f"✓ It fits into the memory of {where}." if made.fits else f"✗ It does not fit into {where}.")

@@ -156,9 +156,17 @@ def _as_json(result: Result) -> dict[str, Any]:
 
 def _quota_json(row: Allowance) -> dict[str, Any]:
     return {
-        "generation": row.generation, "tier": row.tier, "zone": row.zone, "limit": row.limit, "used": row.used,
-        "unit": row.unit, "limited_by": row.limited_by, "quota_id": row.quota_id, "use": row.use, "sizes": row.sizes,
-    }  # fmt: skip
+        "generation": row.generation,
+        "tier": row.tier,
+        "zone": row.zone,
+        "limit": row.limit,
+        "used": row.used,
+        "unit": row.unit,
+        "limited_by": row.limited_by,
+        "quota_id": row.quota_id,
+        "use": row.use,
+        "sizes": row.sizes,
+    }
 
 
 def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> str:
@@ -178,9 +186,14 @@ def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> 
     if near:
         near.sort(key=lambda row: row.use == "training")
         shown = [
-            [row.generation, row.tier, row.zone, f"{row.left} of {row.limit} {row.unit} left",
-             f"for TPUs of {row.sizes}" if row.sizes else ""]
+            [
+                row.generation,
+                row.tier,
+                row.zone,
+                f"{row.left} of {row.limit} {row.unit} left",
+                f"for TPUs of {row.sizes}" if row.sizes else "",
+            ]
             for row in near[:8]
-        ]  # fmt: skip
+        ]
         lines += ["", table(shown)]
     return "\n".join(lines)

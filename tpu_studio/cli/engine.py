@@ -15,8 +15,13 @@ from tpu_studio.cli.studio import Studio, studio
 if TYPE_CHECKING:
     from tpu_studio.local.engine import Engine, Progress
 
-_STEPS = {"preparing": "Getting ready", "downloading": "Downloading", "installing": "Unpacking", "checking": "Checking",
-          "testing": "Trying it out"}  # fmt: skip
+_STEPS = {
+    "preparing": "Getting ready",
+    "downloading": "Downloading",
+    "installing": "Unpacking",
+    "checking": "Checking",
+    "testing": "Trying it out",
+}
 
 
 def engine(arguments: Arguments, output: Output) -> int:

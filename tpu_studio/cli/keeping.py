@@ -13,6 +13,7 @@ from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import of_run
 from tpu_studio.domain import figures
 from tpu_studio.domain.visible import visible
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.runfolder import COMMITTED
 from tpu_studio.workflow.consent import is_imported
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.runs import Runs
     from tpu_studio.workflow.trash import Deleted
 
-RENTED = ("practice", "cloud")
 FOLLOWED_S = 90.0  # a machine speaks every 30 s: older than this, nobody brings down what it says
+
 
 def runs(arguments: Arguments, output: Output) -> int:
     with studio() as services:
@@ -167,13 +168,13 @@ def _has_copy(services: Studio, run: str) -> bool:
     following = services.runs.follow(run)
     following.poll()
     following.close()
-    return following.plan.place in RENTED and following.view.checkpoint_step is not None
+    return places.by_id(following.plan.place).rents and following.view.checkpoint_step is not None
 
 
 def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> None:
     """A yes before a run on Google Cloud goes on, which is charged. Raises BadInput ``needs-yes``."""
     plan = services.runs.plan(arguments.run)
-    if plan.place != "cloud" or arguments.yes:
+    if not places.by_id(plan.place).charges or arguments.yes:
         return
     usd = arguments.money if arguments.money is not None else plan.limits.get("money_usd")
     hours = arguments.hours if arguments.hours is not None else plan.limits.get("hours")
@@ -274,7 +275,7 @@ def _pace_lines(plan: Plan, view: RunView) -> list[list[str]]:
     if found.left_s is not None:
         lines.append(["Time left", runpace.time_between(found.left_s)])
     if found.usd is not None:
-        charged = "" if plan.place == "cloud" else ", not charged"
+        charged = "" if places.by_id(plan.place).charges else ", not charged"
         lines.append(["At the end", f"{runpace.money_between(found.usd)}{charged}"])
     if found.epochs is not None:
         lines.append(["Limits allow", f"{runpace.epochs_between(found.epochs)} times through the data"])
@@ -294,12 +295,25 @@ def as_json(row: RunSummary) -> dict[str, Any]:
     """A row of the list for scripts."""
     metric = {"name": row.key_metric[0], "value": row.key_metric[1]} if row.key_metric else None
     return {
-        "run": row.run, "name": row.name, "place": row.place, "model": row.model, "framework": row.framework,
-        "status": row.status, "reason": row.reason or None, "alive": row.alive, "steps": row.step,
-        "steps_planned": row.steps_planned, "metric": metric, "time_s": round(row.duration_s, 3), "cost_usd": row.usd,
-        "attempt": row.attempt, "created": row.created, "folder": str(row.folder), "problem": row.problem or None,
+        "run": row.run,
+        "name": row.name,
+        "place": row.place,
+        "model": row.model,
+        "framework": row.framework,
+        "status": row.status,
+        "reason": row.reason or None,
+        "alive": row.alive,
+        "steps": row.step,
+        "steps_planned": row.steps_planned,
+        "metric": metric,
+        "time_s": round(row.duration_s, 3),
+        "cost_usd": row.usd,
+        "attempt": row.attempt,
+        "created": row.created,
+        "folder": str(row.folder),
+        "problem": row.problem or None,
         "settled": row.settled,
-    }  # fmt: skip
+    }
 
 
 def _as_table(rows: list[RunSummary]) -> str:
@@ -310,8 +324,10 @@ def _as_table(rows: list[RunSummary]) -> str:
     lines = [head]
     for row in rows:
         metric = f"{row.key_metric[0]} {figures.metric(*row.key_metric)}" if row.key_metric else ""
-        state = say(StudioError(row.problem)).title if row.problem else (
-            f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else _state(row)
+        state = (
+            say(StudioError(row.problem)).title
+            if row.problem
+            else (f"{row.status}: {row.reason}" if row.reason and row.reason != "completed" else _state(row))
         )
         steps = f"{row.step:,} of {row.steps_planned:,}" if row.steps_planned else ""
         most = max(row.usd, row.usd_most)
@@ -335,7 +351,7 @@ def _as_table(rows: list[RunSummary]) -> str:
 
 def _unheard(row: RunSummary, now: float) -> str:
     """How long ago a rented run that goes on was last heard of; "" where somebody follows it, or it is over."""
-    goes_on = row.place in RENTED and not row.problem and not (row.over and row.settled)
+    goes_on = places.by_id(row.place).rents and not row.problem and not (row.over and row.settled)
     silent_s = now - row.seen
     return figures.duration(silent_s) if goes_on and row.seen and silent_s > FOLLOWED_S else ""
 
@@ -348,13 +364,13 @@ def _age(row: RunSummary) -> list[list[str]]:
 
 def _is_copy(row: RunSummary) -> bool:
     """Whether somebody else rented it, and it came here as files."""
-    return not row.problem and row.place in RENTED and is_imported(row.folder)
+    return not row.problem and places.by_id(row.place).rents and is_imported(row.folder)
 
 
 def _state(row: RunSummary) -> str:
     from tpu_studio.domain.sentences.colab import WAITING
 
-    return WAITING if row.place == "colab" and not row.over else row.status
+    return WAITING if places.by_id(row.place).notebook and not row.over else row.status
 
 
 def _as_text(row: RunSummary, following: Any) -> str:
@@ -374,7 +390,7 @@ def _as_text(row: RunSummary, following: Any) -> str:
         ["Steps", f"{row.step:,} of {row.steps_planned:,}"],
         ["Time", figures.duration(row.duration_s)],
     ]
-    told = "" if row.place == "cloud" else "; nothing was charged"
+    told = "" if places.by_id(row.place).charges else "; nothing was charged"
     if view.usd_between is not None:
         spans = figures.money_between(*view.usd_between)
         kind = pretence(row.place, view.usd_between[1])

@@ -53,9 +53,13 @@ def live_check(arguments: Arguments, output: Output) -> int:
         livechecking.save(arguments.on, outcome.seen, Path(arguments.save))
     asked = [step.id for step in chosen(steps, agreed, arguments.max_usd)]
     answer = {
-        "place": arguments.on, "agreed": agreed, "usd_at_most": round(outcome.usd, 4), "asked": asked,
-        "left": list(outcome.left), "doubts": [_as_json(one) for one in outcome.seen],
-    }  # fmt: skip
+        "place": arguments.on,
+        "agreed": agreed,
+        "usd_at_most": round(outcome.usd, 4),
+        "asked": asked,
+        "left": list(outcome.left),
+        "doubts": [_as_json(one) for one in outcome.seen],
+    }
     output.answer(answer, _as_text(outcome))
     return FAILED if outcome.left else 0
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tpu_studio.cli.output import AnswerLost, Output, never_fail_on_letters
 from tpu_studio.cli.parser import Arguments, parse
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, StudioError
 from tpu_studio.wire.homes import home_folder
 
@@ -21,13 +22,27 @@ FAILED, BAD_INPUT, BY_LIMIT, NOT_READY, DETACHED = 1, 2, 3, 4, 130
 
 VERBS = {
     "check": "checking",
-    "plan": "planning", "run": "running", "watch": "running", "runs": "keeping", "show": "keeping", "stop": "keeping",
-    "extend": "keeping", "resume": "keeping", "delete": "keeping", "export": "keeping", "import": "keeping",
-    "convert": "converting", "estimate": "estimating", "engine": "engine", "predict": "predicting",
+    "plan": "planning",
+    "run": "running",
+    "watch": "running",
+    "runs": "keeping",
+    "show": "keeping",
+    "stop": "keeping",
+    "extend": "keeping",
+    "resume": "keeping",
+    "delete": "keeping",
+    "export": "keeping",
+    "import": "keeping",
+    "convert": "converting",
+    "estimate": "estimating",
+    "engine": "engine",
+    "predict": "predicting",
     "doctor": "doctor",
-    "practice": "practice", "sweep": "sweeping", "catalogue": "catalogue",
+    "practice": "practice",
+    "sweep": "sweeping",
+    "catalogue": "catalogue",
     "live-check": "livechecking",
-}  # fmt: skip
+}
 FUNCTIONS = {"import": "import_", "catalogue": "catalogue_", "live-check": "live_check"}
 """Verbs whose name is something else in Python, or in their module."""
 
@@ -87,7 +102,9 @@ def _nothing_rented(home: Path) -> bool:
     services = Studio(home)
     try:
         rows = services.reading.list()
-        return not any(row.problem or (row.place == "cloud" and not (row.over and row.settled)) for row in rows)
+        return not any(
+            row.problem or (places.by_id(row.place).charges and not (row.over and row.settled)) for row in rows
+        )
     except (StudioError, OSError):
         return False
     finally:

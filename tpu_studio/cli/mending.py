@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.account.ports import BillingAccount, Choices, Doctor
 
 KNOWN = (
-    "enable-services", "make-network", "make-bucket", "make-runner", "make-queue", "use-area", "link-billing",
-    "make-alert", "narrow-runner", "narrow-stops",
-)  # fmt: skip
+    "enable-services",
+    "make-network",
+    "make-bucket",
+    "make-runner",
+    "make-queue",
+    "use-area",
+    "link-billing",
+    "make-alert",
+    "narrow-runner",
+    "narrow-stops",
+)
 
 
 def mended(

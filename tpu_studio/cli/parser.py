@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tpu_studio import __version__
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.numerals import readings, spelled
-from tpu_studio.wire.schema import PLACES
+
+_CLOUDS = tuple(place.id for place in sorted(places.all_places(), key=lambda one: not one.charges) if place.rents)
 
 
 class Arguments(argparse.Namespace):
@@ -97,9 +99,10 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--measure", action="store_true", help="time a few real steps first, for closer limits")
     run.add_argument("--yes", action="store_true", help="do not ask (places that cost money ask before they start)")
     run.add_argument(
-        "--without-outside-stop", action="store_true",
+        "--without-outside-stop",
+        action="store_true",
         help="this run only: also where Google can set no stop that ends the TPU with this computer off",
-    )  # fmt: skip
+    )
     run.add_argument("--notebook", type=Path, metavar="FILE", help="on colab: where to write it; else beside the job")
     run.add_argument("--open", action="store_true", help="on colab: open Colab in the browser")
 
@@ -130,7 +133,7 @@ def parser() -> argparse.ArgumentParser:
         "tpu-studio watch gs://tpu-studio-0123456789ab/runs/digits-k3f7",
     )
     _run(watch)
-    watch.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="where that bucket is (cloud)")
+    watch.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="where that bucket is (cloud)")
     watch.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
 
     stop = verb("stop", "Stop a run and keep its model.", "tpu-studio stop digits-k3f7")
@@ -145,9 +148,11 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(extend)
     extend.add_argument(
-        "--epochs", type=amount, metavar="N",
+        "--epochs",
+        type=amount,
+        metavar="N",
         help="how many more times through the data (1, or none where only limits are given)",
-    )  # fmt: skip
+    )
     _limits(extend)
     _yes(extend)
     _trust(extend)
@@ -220,7 +225,9 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--repair", action="store_true", help="check every file and replace what is damaged")
     what.add_argument("--remove", action="store_true", help="delete it")
     engine.add_argument(
-        "--with", dest="extra", choices=("tpu-compiler", "tf-tpu-compiler"),
+        "--with",
+        dest="extra",
+        choices=("tpu-compiler", "tf-tpu-compiler"),
         help="the TPU compiler instead (1.4 GB), or what lowers TensorFlow for it (2 GB more), each in an environment"
         " of its own: what `check` compiles with",
     )
@@ -232,7 +239,7 @@ def parser() -> argparse.ArgumentParser:
         "What Google Cloud still needs before it can lend a TPU, each with its fix; and what you may use where.",
         "tpu-studio doctor --use-gcloud --project my-project --fix all",
     )
-    doctor.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    doctor.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="default: cloud")
     who = doctor.add_mutually_exclusive_group()
     who.add_argument("--use-gcloud", action="store_true", help="sign in with the credentials that gcloud made")
     who.add_argument("--key", type=Path, metavar="FILE", help="sign in with a service-account key")
@@ -240,11 +247,13 @@ def parser() -> argparse.ArgumentParser:
         "--sign-in", nargs="?", const="", metavar="FILE", help="sign in in the browser; FILE: your own OAuth client"
     )
     who.add_argument(
-        "--sign-out", action="store_true",
+        "--sign-out",
+        action="store_true",
         help="forget the account in use, and tell Google so, which ends its sign-in on your other computers, too",
-    )  # fmt: skip
+    )
     doctor.add_argument(
-        "--yes", action="store_true",
+        "--yes",
+        action="store_true",
         help="with --fix all: make the project, turn billing on; with --sign-out: also while a run is on a rented TPU",
     )
     doctor.add_argument("--project", metavar="ID", help="the project to use from now on; --fix all makes a new one")
@@ -261,7 +270,7 @@ def parser() -> argparse.ArgumentParser:
         "Find everything that may cost money in your project, in every zone; what is not ours is only shown.",
         "tpu-studio sweep --on practice",
     )
-    sweep.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    sweep.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="default: cloud")
     sweep.add_argument("--delete", action="store_true", help="delete what TPU Studio made; buckets with results stay")
     sweep.add_argument("--yes", action="store_true", help="do not ask before deleting")
 
@@ -271,7 +280,7 @@ def parser() -> argparse.ArgumentParser:
         "things and one TPU for minutes.",
         "tpu-studio live-check --on practice --yes",
     )
-    live.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    live.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="default: cloud")
     live.add_argument("--yes", action="store_true", help="also what makes something, and the one machine")
     live.add_argument("--max-usd", type=amount, default=1.0, metavar="X", help="it stays below this (1)")
     live.add_argument("--save", metavar="FILE", help="what was seen, without names, to send to the project")
@@ -281,7 +290,7 @@ def parser() -> argparse.ArgumentParser:
         "What TPU Studio knows of TPUs: areas, slices, machines, images, prices, each with its source and day.",
         "tpu-studio catalogue --refresh",
     )
-    known.add_argument("--on", choices=("cloud", "practice"), default="cloud", help="default: cloud")
+    known.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="default: cloud")
     known.add_argument("--refresh", action="store_true", help="ask your project's own lists, about a minute; free")
 
     practice = verb(
@@ -291,16 +300,23 @@ def parser() -> argparse.ArgumentParser:
     )
     practice.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
     practice.add_argument(
-        "--fault", action="append", default=[], metavar="NAME[:key=value,…]",
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME[:key=value,…]",
         help="what shall go wrong, also in one that runs already; any number; “list” lists them",
     )
     practice.add_argument(
-        "--doubt", action="append", default=[], metavar="ID[=OTHER]",
+        "--doubt",
+        action="append",
+        default=[],
+        metavar="ID[=OTHER]",
         help="what Google may do otherwise than the program assumes, also in one that runs already; any number",
     )
     practice.add_argument("--doubts", action="store_true", help="list what the program assumes of Google")
     practice.add_argument(
-        "--account", choices=("new", "ready"),
+        "--account",
+        choices=("new", "ready"),
         help="new: a person with one open billing account and no project; ready (default): all is set up",
     )
     practice.add_argument("--speed", type=float, metavar="X", help="practice seconds in a real one (1)")
@@ -332,7 +348,7 @@ def parser() -> argparse.ArgumentParser:
 def _job(verb: argparse.ArgumentParser) -> None:
     verb.add_argument("job", type=Path, metavar="JOB", help="a job file, name.tpujob")
     verb.add_argument(
-        "--on", choices=PLACES, metavar="PLACE", help=f"where to run: {', '.join(PLACES)}; else as the job says"
+        "--on", choices=places.IDS, metavar="PLACE", help=f"where to run: {', '.join(places.IDS)}; else as the job says"
     )
     verb.add_argument(
         "--set", action="append", default=[], metavar="table.key=value", help="change a setting, any number of times"

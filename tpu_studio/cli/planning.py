@@ -15,7 +15,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import ask
-from tpu_studio.wire import owncode, ownimports
+from tpu_studio.wire import owncode, ownimports, places
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tpu_studio.planner.own import OwnRuns
 
 MEASURE_S = 4.0
-RENTED = ("practice", "cloud")
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗"}
 
 
@@ -44,7 +43,7 @@ def plan(arguments: Arguments, output: Output) -> int:
         _write_report(made, arguments.report)
         output.say(f"The plan as a page: {arguments.report}")
     output.answer(plan_to_public_json(made), as_text(made))
-    if made.place in RENTED and not made.blocking and (next_step := account_words(made.place)):
+    if places.by_id(made.place).rents and not made.blocking and (next_step := account_words(made.place)):
         output.say(next_step)
     if made.blocking:
         return BadInput.exit_code
@@ -56,7 +55,7 @@ def account_words(place: str) -> str:
     from tpu_studio.places.known import cloud_known, practice_is_bare
     from tpu_studio.wire.homes import home_folder
 
-    if place == "practice":
+    if places.by_id(place).rehearses:
         if not practice_is_bare(home_folder()):
             return ""
         return (
@@ -82,7 +81,7 @@ def _commands(services: Studio, made: Plan) -> str:
     from tpu_studio.places.launching import launch_script
     from tpu_studio.workflow import desk
 
-    if made.place not in RENTED:
+    if not places.by_id(made.place).rents:
         raise BadInput("commands-need-a-cloud", place=made.place)
     run = services.runs.new_id(made.job.name)
     return launch_script(made, run, services.driver.side(made), desk.install_id(services.home))
@@ -122,12 +121,12 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         changes["where.place"] = arguments.on
     if changes:
         job = set_values(job, changes)
-    rents = job["where.place"] in RENTED
+    rents = places.by_id(job["where.place"]).rents
     if rents:
         from tpu_studio.places import renewing
 
         renewing.kept(str(job["where.place"]), services.home)
-    if job["where.place"] == "cloud":
+    if places.by_id(job["where.place"]).charges:
         from tpu_studio.places.pricing import refresh
 
         priced = refresh(services.home)
@@ -145,10 +144,10 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
     if draft.own.sha256 and draft.own.consent and checked:
         draft.facts |= _inspected(services, made, draft.own, output)
         made = draft.plan()
-    if job["where.place"] != "computer":
+    if not places.by_id(job["where.place"]).local:
         draft.compare(services)
         made = draft.plan()
-    if job["where.place"] in ("cloud", "colab"):
+    if places.by_id(job["where.place"]).has_chips:
         if measure and (picture_s := _paced(made, output)):
             draft.picture_s = picture_s
             made = draft.plan()
@@ -164,7 +163,7 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
 
 def slice_of(made: Plan) -> Slice | None:
     """The slice of a plan for a TPU, for the compiler; None on this computer."""
-    if made.place not in (*RENTED, "colab"):
+    if not (at := places.by_id(made.place)).rents and not at.notebook:
         return None
     from tpu_studio.domain.catalogue import catalogue
     from tpu_studio.local.preflight import Slice
@@ -222,6 +221,7 @@ class _Draft:
     def compare(self, services: Studio) -> None:
         """For a rented place: what was timed of the same job on this computer, and where the person's bucket is."""
         from tpu_studio.places.accounts import cloud_side
+        from tpu_studio.places.known import bucket_known
         from tpu_studio.planner.make import make_plan
         from tpu_studio.planner.outlook import HERE
 
@@ -229,7 +229,10 @@ class _Draft:
         consent = self.own.consent
         made = make_plan(here, self.look, model_facts=self.facts, now=time.time(), consent=consent, advise=False)
         self.here = services.stopwatch.known(made)
-        if self.job["where.place"] == "cloud":
+        place = str(self.job["where.place"])
+        if places.by_id(place).rehearses:
+            self.bucket_region, self.kept_days = bucket_known(place, services.home)
+        elif places.by_id(place).charges:
             side = cloud_side(services.home)
             active = side.signing.active()
             if active:
@@ -263,7 +266,7 @@ def _look(job: Job) -> Any:
 
 def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> _OwnModel:
     """Whether the job's own file is there and may run; ``--trust-code`` or a yes at the terminal is remembered."""
-    if job.model != "file":
+    if not job.has_own_model:
         return _OwnModel()
     path = Path(job.base or ".", os.path.expanduser(str(job["model.file"])))
     try:
@@ -368,10 +371,10 @@ def as_text(made: Plan) -> str:
     memory = made.memory
     need, there = memory.get("device_bytes"), memory.get("limit_bytes")
     price = (made.price or {}).get("usd_per_hour")
-    rents, free = made.place in RENTED, made.place == "colab"
+    rents, free = places.by_id(made.place).rents, places.by_id(made.place).notebook
     cost = between(made.cost_usd, figures.money)
     if price:
-        cost += " (practice dollars)" if made.place == "practice" else "" if rents else " (pretended)"
+        cost += " (practice dollars)" if places.by_id(made.place).rehearses else "" if rents else " (pretended)"
     batch = int(made.job["training.global_batch"])
     noun = figures.noun(str(made.job["data.kind"]))
     rows = [
@@ -404,7 +407,7 @@ def as_text(made: Plan) -> str:
 def runs_on(made: Plan) -> str:
     from tpu_studio.domain.catalogue import title_of
 
-    return "on this computer" if made.place == "computer" else title_of(made.accelerator)
+    return "on this computer" if places.by_id(made.place).local else title_of(made.accelerator)
 
 
 def _worst_row(made: Plan) -> list[list[str]]:
@@ -416,10 +419,12 @@ def _worst_row(made: Plan) -> list[list[str]]:
     if worst is None or (worst.usd is None and not worst.endless):
         return []
     if worst.usd is not None:
-        told = [["At worst", f"{figures.money(worst.usd)} in all, should it hang before it has begun"]]
+        hang = "should it hang before it has begun and this computer be off"
+        told = [["At worst", f"{figures.money(worst.usd)}: {worst.made_of}, {hang}"]]
         for way in lower_of(made):
-            options = "".join(f" --set {path}={value:g}" for path, value in way.changes)
-            told.append(["", f"{way.words.rstrip('.')}:{options}" if options else way.words])
+            amount = dict(way.changes).get(way.key)
+            option = f"--set {way.key}={'…' if amount is None else format(amount, 'g')}"
+            told.append(["", f"{way.words.rstrip('.')}: {option}"])
         return told
     a_day = f"{figures.money(worst.usd_per_day)} a day, " if worst.usd_per_day else "charged "
     return [["At worst", f"{a_day}until somebody deletes it, should it hang: no stop from outside"]]

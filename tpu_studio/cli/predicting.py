@@ -11,7 +11,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
 from tpu_studio.cli.trusting import of_run
 from tpu_studio.viewmodels.samples import samples_of
-from tpu_studio.wire import ownpython
+from tpu_studio.wire import kinds, ownpython, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.consent import HERE
@@ -65,9 +65,7 @@ def _samples(count: int, plan: Plan) -> dict[str, str]:
     """Pictures of the run's own data, each with what the data calls it. Raises BadInput where there are none."""
     found = {str(one.path): one.label for one in samples_of(plan)[:count]}
     if not found:
-        raise BadInput(
-            "command-line", raw="this run's data has no pictures to try", help="tpu-studio predict --help"
-        )
+        raise BadInput("command-line", raw="this run's data has no pictures to try", help="tpu-studio predict --help")
     return found
 
 
@@ -77,7 +75,8 @@ def _check_question(arguments: Arguments, kind: str, task: str) -> None:
         low, high = _BOUNDS[name]
         if not low <= value <= high:  # "nan" is neither
             raise BadInput("predict-bad-question", key=name, value=str(value), minimum=low, maximum=high)
-    wanted = "prompt" if task == "language-model" else {"table": "row", "images": "image", "digits": "image"}.get(kind)
+    known = kinds.find(kind)
+    wanted = "prompt" if tasks.by_id(task).has_tokens else known.question if known else ""
     given = ["prompt"] * bool(arguments.prompt) + ["row"] * bool(arguments.row)
     if wanted and any(one != wanted for one in given):
         raise BadInput("predict-wrong-kind", wanted=wanted)

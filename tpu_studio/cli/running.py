@@ -11,6 +11,7 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.domain import chips
 from tpu_studio.domain.run import RunView
+from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.homes import home_folder
@@ -20,7 +21,6 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import model_from_before
 
 POLL_S = 0.2
-RENTED = ("practice", "cloud")
 LINE_EVERY_S = 1.0
 LOST_AFTER_S = 2.0
 DETACHED = 130
@@ -37,17 +37,17 @@ def run(arguments: Arguments, output: Output) -> int:
             for check in made.blocking:
                 output.say("\n".join(note(check)))
             raise BadInput("plan-has-errors", checks=[check.title for check in made.blocking])
-        if made.place == "colab":
+        if places.by_id(made.place).notebook:
             from tpu_studio.cli.colab import write
 
             return write(services, made, arguments, output)
         if arguments.notebook or arguments.open:
             raise BadInput("colab-only")
-        if made.place != "cloud":
+        if not places.by_id(made.place).charges:
             _need_engine(services, output)
         if arguments.without_outside_stop:
             made = _without_outside_stop(made)
-        if made.place in RENTED:
+        if places.by_id(made.place).rents:
             _agree(made, arguments, output)
         with cancelling() as pressed:  # half a launch would leave a run that nobody was told of
             started = services.runs.launch(made, beside=arguments.beside)
@@ -145,30 +145,38 @@ def exit_code(view: RunView) -> int:
 def _until_over(services: Studio, name: str, following: Any, output: Output) -> None:
     line_at = changed_at = turn_at = 0.0
     last_line: dict[str, Any] = {}
-    told_clock = False
+    told_clock, told_lost = False, ""
     while True:
         changes: Any = None
         try:
             changes = following.poll()
         except RunError as error:  # of this computer's disk: a machine is seen to all the same
-            if following.plan.place not in RENTED or error.id != "disk-full":
+            if not places.by_id(following.plan.place).rents or error.id != "disk-full":
                 raise
         view, now = following.view, time.monotonic()
         if view.settled:
             return
-        if following.plan.place in RENTED:
+        if places.by_id(following.plan.place).rents:
             turn_at = _drive(services, following.folder.name, turn_at)
         elif changes:
             changed_at = now
         elif now - changed_at > LOST_AFTER_S:
             changed_at = now
             services.reading.settle(name)  # a run whose guardian was killed never says its end
-        if not told_clock and following.plan.place == "cloud" and (off := _clock_off(services, following.folder.name)):
+        if (
+            not told_clock
+            and places.by_id(following.plan.place).charges
+            and (off := _clock_off(services, following.folder.name))
+        ):
             told_clock = True
             output.say(off)
+        lost = _lost(services, following.folder.name, view)
+        if lost and lost != told_lost:
+            output.say(lost)
+        told_lost = lost
         if output.as_json and now - line_at >= LINE_EVERY_S:
             line_at = now
-            line = _line(following.folder.name, view)
+            line = _line(following.folder.name, view, time.time())
             if line != last_line:
                 output.answer({"t": round(time.time(), 3), **line})
                 last_line = line
@@ -183,6 +191,14 @@ def _clock_off(services: Studio, run_id: str) -> str:
 
     said = clock_off(services.driver.cloud_now(run_id), time.time())
     return "" if said is None else f"{said.title}. {said.meaning} {said.action}"
+
+
+def _lost(services: Studio, run_id: str, view: RunView) -> str:
+    """That the project of a run was shut down while its machine may be there: what a title alone does not tell."""
+    from tpu_studio.domain.sentences import say_untended
+
+    problem = services.driver.problems.get(run_id) if view.unproved else None
+    return str(say_untended(problem)) if problem is not None and problem.id == "project-deleted" else ""
 
 
 def _drive(services: Studio, run_id: str, turn_at: float) -> float:
@@ -202,12 +218,12 @@ def _drive(services: Studio, run_id: str, turn_at: float) -> float:
 def _words(services: Studio, run_id: str, view: RunView, place: str) -> tuple[str, str]:
     """See `words.doing`; a cloud that cannot be reached is told instead, and asked again."""
     from tpu_studio.cli.words import doing
-    from tpu_studio.domain.sentences import say
+    from tpu_studio.domain.sentences import say, say_untended
 
-    problem = services.driver.problems.get(run_id) if place in RENTED else None
+    problem = services.driver.problems.get(run_id) if places.by_id(place).rents else None
     if problem is None:
         return doing(view, place, time.time())
-    told = f"{say(problem).title} …"
+    told = f"{(say_untended(problem) if view.unproved else say(problem)).title} …"
     return told, told
 
 
@@ -218,7 +234,7 @@ def carry(services: Studio, name: str, output: Output) -> None:
     """
     following = services.runs.follow(name)
     try:
-        if following.plan.place not in RENTED:
+        if not places.by_id(following.plan.place).rents:
             return
         turn_at = _drive(services, following.folder.name, 0.0)
         while True:
@@ -245,7 +261,7 @@ def _share(view: RunView) -> float | None:
 
 def _without_outside_stop(made: Plan) -> Plan:
     """Raises BadInput where nothing is rented."""
-    if made.place not in RENTED:
+    if not places.by_id(made.place).rents:
         raise BadInput("waiver-not-rented", place=made.place)
     return replace(made, limits={**made.limits, "without_outside_stop": True})
 
@@ -255,7 +271,7 @@ def _agree(made: Plan, arguments: Arguments, output: Output) -> None:
     from tpu_studio.cli.planning import as_text
 
     output.say(as_text(made))
-    if made.place == "practice":
+    if places.by_id(made.place).rehearses:
         return
     if told := _outlives(made):
         output.say(told)
@@ -275,8 +291,10 @@ def _outlives(made: Plan) -> str:
     return outlives(known.kind, known.until, time.time(), longest_s(made))
 
 
-def _line(run_id: str, view: RunView) -> dict[str, Any]:
+def _line(run_id: str, view: RunView, now: float) -> dict[str, Any]:
     """One line while watching."""
+    from tpu_studio.cli.words import silent_s, usd_now
+
     return {
         "run": run_id,
         "phase": view.phase.value,
@@ -286,7 +304,8 @@ def _line(run_id: str, view: RunView) -> dict[str, Any]:
         "metrics": dict(view.last),
         "examples_per_s": view.examples_per_s,
         "time_left_s": view.time_left_s(),
-        "cost_usd": view.usd,
+        "cost_usd": round(usd_now(view, now), 6),
+        "silent_s": round(silent_s(view, now)),
         **({"devices": chips.as_json(view.chips)} if view.chips.workers else {}),
         **_rented_line(view),
     }
@@ -317,7 +336,9 @@ def _tell_end(run_id: str, view: RunView, folder: Any, output: Output) -> None:
         said = say_reason(Reason(view.end.reason), facts, place=place, usd=view.usd)
     except ValueError:  # a reason of a newer version
         said = Sentence(f"It ended: {view.end.reason}")
-    if isinstance(cause, str) and place not in RENTED:  # the reason is a kind of trouble; this is the trouble itself
+    if (
+        isinstance(cause, str) and not places.by_id(place).rents
+    ):  # the reason is a kind of trouble; this is the trouble itself
         said = say(StudioError(cause, **{name: fact for name, fact in view.end.facts.items() if name != "id"}))
     after = f" after {view.end.steps:,} steps" if view.end.steps else ""
     output.say(f"{run_id}: {said.title}{after}.")
@@ -337,7 +358,7 @@ def _rented_rate(view: RunView, place: str) -> str:
 
     if not view.unproved or not view.usd_per_hour:
         return "and costs nothing while it waits for a machine"
-    practice = ", in practice dollars" if place == "practice" else ""
+    practice = ", in practice dollars" if places.by_id(place).rehearses else ""
     return f"at {figures.money(view.usd_per_hour)} an hour{practice}; it ends at its limits also with this computer off"
 
 

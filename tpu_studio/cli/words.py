@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say
+from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase
 
@@ -21,6 +22,7 @@ _PHASES = {
 }
 _TURN = "waiting for its turn"
 _WORTH_TELLING_S = 60.0
+_SILENT_S, _SILENT_RENTED_S = 15.0, 30.0  # a machine that has nothing to say says so every 30 s
 
 
 def doing(view: RunView, place: str, now: float) -> tuple[str, str]:
@@ -36,7 +38,26 @@ def doing(view: RunView, place: str, now: float) -> tuple[str, str]:
         return _waiting(view)
     if not view.step:
         return _before(view, place, now)
-    return _training(view, place), ""
+    return _training(view, place, now), ""
+
+
+def usd_now(view: RunView, now: float) -> float:
+    """Cost so far, carried on at its rate since the latest report, as the window shows it."""
+    if view.rented or view.over or not view.usd_at:
+        return view.usd_now(now)
+    return view.usd + max(0.0, now - view.usd_at) / 3600.0 * (view.usd_per_hour or 0.0)
+
+
+def silent_s(view: RunView, now: float) -> float:
+    """Age of the newest report, once that is more than it should be; else 0."""
+    age = now - view.seen_t if view.seen_t and not view.over else 0.0
+    return age if age > (_SILENT_RENTED_S if view.rented else _SILENT_S) else 0.0
+
+
+def _since(view: RunView, now: float) -> str:
+    age = silent_s(view, now)
+    figures_of_then = "all but the cost is" if view.usd_per_hour else "these figures are"
+    return f" · nothing heard for {figures.duration(age)}: {figures_of_then} of then" if age else ""
 
 
 def _waiting(view: RunView) -> tuple[str, str]:
@@ -51,10 +72,11 @@ def _waiting(view: RunView) -> tuple[str, str]:
 def _before(view: RunView, place: str, now: float) -> tuple[str, str]:
     """From the launch to the first step."""
     from tpu_studio.viewmodels.runrented import queued_words, upload_words
+    from tpu_studio.viewmodels.runrows import marked
     from tpu_studio.viewmodels.runstages import DETAILS
 
     queued = view.spans.get(Phase.QUEUED)
-    waited_s = queued.seconds(now) if queued is not None and place == "computer" else 0.0
+    waited_s = queued.seconds(now) if queued is not None and places.by_id(place).local else 0.0
     waited = f", {figures.duration(waited_s)} so far" if waited_s >= _WORTH_TELLING_S else ""
     if view.detail == "waiting-for-colab":
         from tpu_studio.domain.sentences.colab import WAITING
@@ -71,19 +93,22 @@ def _before(view: RunView, place: str, now: float) -> tuple[str, str]:
     detail = DETAILS.get(view.detail, view.detail)
     told += f": {detail}" if detail else ""
     after = f" (it has waited {figures.duration(waited_s)} for its turn)" if waited else ""
-    return f"{told} …{after}", told
+    usd = usd_now(view, now) if view.rented and view.usd_at else 0.0
+    cost = f" · {marked(place, usd)}" if usd else ""
+    return f"{told} …{after}{cost}{_since(view, now) if cost else ''}", told
 
 
-def _training(view: RunView, place: str) -> str:
+def _training(view: RunView, place: str, now: float) -> str:
     from tpu_studio.viewmodels import runchips
     from tpu_studio.viewmodels.runrows import marked
 
     parts = [_PHASES.get(view.phase.value, view.phase.value), f"step {view.step:,} of {view.steps_planned:,}"]
-    if "loss" in view.last:
-        parts.append(f"loss {figures.figure(view.last['loss'])}")
-    accuracy = next((name for name in ("val_accuracy", "val_r2", "val_nats_per_token") if name in view.last), None)
-    if accuracy:
-        parts.append(f"{accuracy} {figures.metric(accuracy, view.last[accuracy])}")
+    loss = metrics.by_id(metrics.TRAINING_LOSS)
+    if loss.id in view.last:
+        parts.append(f"{loss.row} {figures.figure(view.last[loss.id])}")
+    main = next((task.metric for task in tasks.all_tasks() if task.metric in view.last), None)
+    if main:
+        parts.append(f"{main} {figures.metric(main, view.last[main])}")
     if view.examples_per_s:
         parts.append(f"{figures.figure(view.examples_per_s)} examples/s")
     if busy := runchips.words(view, place):
@@ -92,5 +117,5 @@ def _training(view: RunView, place: str) -> str:
     if left is not None:
         parts.append(f"{figures.duration(left)} left")
     if view.usd_per_hour:
-        parts.append(marked(place, view.usd))
-    return " · ".join(parts)
+        parts.append(marked(place, usd_now(view, now)))
+    return " · ".join(parts) + _since(view, now)

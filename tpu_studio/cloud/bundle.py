@@ -18,12 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tpu_studio.data.described import NAME, SPLITS, read_dataset
-from tpu_studio.data.folders import list_images
 from tpu_studio.data.paths import check_ordinary, data_path, path_error
-from tpu_studio.data.texts import SUFFIXES
-from tpu_studio.data.watching import Watch
-from tpu_studio.wire import owncode
+from tpu_studio.data.readers import reader_of
+from tpu_studio.wire import kinds, owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
@@ -44,7 +41,7 @@ def bundle(plan: Plan) -> bytes:
         FileNotFoundError: The installation is incomplete.
     """
     files = [("plan.json", plans.dumps(plan)), *_program(plan.job)]
-    if plan.job.model == "file":
+    if plan.job.has_own_model:
         files.append(("model/model.py", _own_model(plan)))
     raw = io.BytesIO()
     with (
@@ -66,7 +63,7 @@ def _program(job: Job) -> Iterator[tuple[str, bytes]]:
         yield path.relative_to(root).as_posix(), path.read_bytes()
     for lock in sorted(resource_path("vm").glob("*.lock.txt")):
         yield f"tpu_studio/resources/vm/{lock.name}", lock.read_bytes()
-    if job["data.kind"] == "digits":
+    if kinds.by_id(job["data.kind"]).is_built_in:
         yield "tpu_studio/resources/samples/digits/digits.csv.gz", _digits()
 
 
@@ -155,10 +152,10 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     Raises:
         DataError: as `data.data_path` and the readers' listings.
     """
-    if job["data.kind"] == "digits":
+    if kinds.by_id(job["data.kind"]).is_built_in:
         return []
     path = data_path(job)
-    files = _files(job, path)
+    files = [_file(one, name) for one, name in reader_of(job).files(path)]
     if path.is_file() and len(files) == 1 and files[0].path == path:
         if _AS.fullmatch(path.name):
             return [Piece(files, folder=path.name, single=True)]
@@ -172,25 +169,6 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
             held = []
         held = [*held, one]
     return [*pieces, Piece(held, file=named)] if held else pieces
-
-
-def _files(job: Job, path: Path) -> list[DataFile]:
-    match job["data.kind"]:
-        case "images":
-            listing = list_images(path, Watch())
-            return [_file(path / name, Path(name).as_posix()) for name in sorted(listing.names)]
-        case "tfrecord":
-            tree = read_dataset(path)
-            folder = path if path.is_dir() else path.parent
-            shards = [shard["name"] for split in SPLITS for shard in tree["splits"][split]["shards"]]
-            described = path if path.is_file() else None
-            tops = [described] if described else [folder / NAME]
-            return [_file(top, top.name) for top in tops] + [_file(folder / name, name) for name in sorted(shards)]
-        case _ if path.is_file():
-            return [_file(path, path.name)]
-        case _:  # a folder of texts
-            found = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
-            return [_file(item, item.relative_to(path).as_posix()) for item in found]
 
 
 def _file(path: Path, name: str) -> DataFile:

@@ -93,9 +93,13 @@ def _written(piece: Piece, target: Path) -> dict[str, Any]:
     finally:
         temporary.unlink(missing_ok=True)
     return {
-        "name": target.name, "sha256": sha256, "bytes": size, "folder": piece.folder, "file": piece.file,
+        "name": target.name,
+        "sha256": sha256,
+        "bytes": size,
+        "folder": piece.folder,
+        "file": piece.file,
         "single": piece.single,
-    }  # fmt: skip
+    }
 
 
 def environment(framework: str) -> dict[str, Any]:
@@ -136,8 +140,14 @@ def _cell(name: str, text: str, *, code: bool = False) -> dict[str, Any]:
     source = text.strip("\n").splitlines(keepends=True)
     if not code:
         return {"cell_type": "markdown", "id": name, "metadata": {}, "source": source}
-    return {"cell_type": "code", "id": name, "metadata": {"cellView": "form"}, "execution_count": None, "outputs": [],
-            "source": source}  # fmt: skip
+    return {
+        "cell_type": "code",
+        "id": name,
+        "metadata": {"cellView": "form"},
+        "execution_count": None,
+        "outputs": [],
+        "source": source,
+    }
 
 
 def _contents(held: bytes, config: dict[str, Any], packed: bytes) -> str:
@@ -154,14 +164,14 @@ def _base64(data: bytes) -> str:
     return "\n".join(text[at : at + _LINE] for at in range(0, len(text), _LINE))
 
 
-_SETTINGS = '''
+_SETTINGS = """
 #@title 1 · Where the run is kept { display-mode: "form" }
 #@markdown Colab asks before it lets this notebook into your Drive. Without Drive your browser saves copies.
 KEEP_IN_DRIVE = True  #@param {type:"boolean"}
 COPY_EVERY_MINUTES = 15  #@param {type:"number"}
 #@markdown After a lost runtime without Drive: tick this and choose the latest zip that your browser saved.
 GO_ON_FROM_ZIP = False  #@param {type:"boolean"}
-'''
+"""
 
 _CONTENTS = '''
 #@title 2 · The job and the training program {{ display-mode: "form" }}
@@ -191,13 +201,13 @@ notebook = Notebook(CODE, ROOT, CONFIG)
 print(CONFIG["run"], "is ready.")
 '''
 
-_KEEP = '''
+_KEEP = """
 #@title 3 · Keep the run, get the data { display-mode: "form" }
 notebook.keep(KEEP_IN_DRIVE, COPY_EVERY_MINUTES, GO_ON_FROM_ZIP)
 notebook.get_data(DATA.strip())
-'''
+"""
 
-_TRAIN = '''
+_TRAIN = """
 #@title 4 · Train { display-mode: "form" }
 notebook.train();
-'''
+"""

@@ -58,13 +58,25 @@ def _queued_resource(wanted: Wanted, project: str, files: Mapping[str, str]) -> 
     ref = wanted.ref
     alpha = ["alpha"] if wanted.tier == "flex-start" else []
     words = [
-        "gcloud", *alpha, "compute", "tpus", "queued-resources", "create", ref.name, f"--node-id={ref.name}",
-        f"--project={project}", f"--zone={ref.zone}", f"--accelerator-type={wanted.accelerator}",
-        f"--runtime-version={wanted.runtime}", f"--service-account={wanted.service_account}", f"--scopes={_SCOPE}",
-        f"--network={wanted.network}", f"--valid-until-duration={round(wanted.valid_for_s)}s",
+        "gcloud",
+        *alpha,
+        "compute",
+        "tpus",
+        "queued-resources",
+        "create",
+        ref.name,
+        f"--node-id={ref.name}",
+        f"--project={project}",
+        f"--zone={ref.zone}",
+        f"--accelerator-type={wanted.accelerator}",
+        f"--runtime-version={wanted.runtime}",
+        f"--service-account={wanted.service_account}",
+        f"--scopes={_SCOPE}",
+        f"--network={wanted.network}",
+        f"--valid-until-duration={round(wanted.valid_for_s)}s",
         f"--labels={_pairs(wanted)}",
         f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
-    ]  # fmt: skip
+    ]
     if wanted.tier == "spot":
         words.append("--spot")
     if wanted.tier == "flex-start":
@@ -80,16 +92,29 @@ def _instance(wanted: Wanted, project: str, files: Mapping[str, str]) -> list[st
     disk = body["disks"][0]["initializeParams"]
     image = disk["sourceImage"].split("/")
     words = [
-        "gcloud", "compute", "instances", "create", wanted.ref.name, f"--project={project}",
+        "gcloud",
+        "compute",
+        "instances",
+        "create",
+        wanted.ref.name,
+        f"--project={project}",
         f"--zone={wanted.ref.zone}",
-        f"--machine-type={body['machineType'].rpartition('/')[2]}", f"--image-project={image[1]}",
-        f"--image-family={image[-1]}", f"--boot-disk-size={disk['diskSizeGb']}GB",
-        f"--boot-disk-type={disk['diskType'].rpartition('/')[2]}", f"--service-account={wanted.service_account}",
-        f"--scopes={_SCOPE}", f"--network={wanted.network}", "--maintenance-policy=TERMINATE",
+        f"--machine-type={body['machineType'].rpartition('/')[2]}",
+        f"--image-project={image[1]}",
+        f"--image-family={image[-1]}",
+        f"--boot-disk-size={disk['diskSizeGb']}GB",
+        f"--boot-disk-type={disk['diskType'].rpartition('/')[2]}",
+        f"--boot-disk-provisioned-iops={disk['provisionedIops']}",
+        f"--boot-disk-provisioned-throughput={disk['provisionedThroughput']}",
+        f"--service-account={wanted.service_account}",
+        f"--scopes={_SCOPE}",
+        f"--network={wanted.network}",
+        "--maintenance-policy=TERMINATE",
         "--no-restart-on-failure",
-        f"--provisioning-model={body['scheduling']['provisioningModel']}", f"--labels={_pairs(wanted)}",
+        f"--provisioning-model={body['scheduling']['provisioningModel']}",
+        f"--labels={_pairs(wanted)}",
         f"--metadata-from-file={','.join(f'{key}={path}' for key, path in files.items())}",
-    ]  # fmt: skip
+    ]
     if "params" in body:
         words.append(f"--request-valid-for-duration={body['params']['requestValidForDuration']['seconds']}s")
     if wanted.run_s is not None:
@@ -110,11 +135,19 @@ def _stop_lines(
     told += [f"    {number}-{at}@{when} \\" for number, (at, when) in enumerate(times, 1)]
     told[-1] = told[-1].removesuffix(" \\")
     task = _line(
-        "gcloud", "tasks", "create-http-task", "NAME", f"--queue={QUEUE}",
-        f"--project={project}", f"--location={region}", f"--url={endpoint}/{resource(ref, project)}",
-        "--method=DELETE", "--schedule-time=TIME",
-        f"--oauth-service-account-email={account}", f"--oauth-token-scope={_SCOPE}",
-    )  # fmt: skip
+        "gcloud",
+        "tasks",
+        "create-http-task",
+        "NAME",
+        f"--queue={QUEUE}",
+        f"--project={project}",
+        f"--location={region}",
+        f"--url={endpoint}/{resource(ref, project)}",
+        "--method=DELETE",
+        "--schedule-time=TIME",
+        f"--oauth-service-account-email={account}",
+        f"--oauth-token-scope={_SCOPE}",
+    )
     name = f'{shlex.quote(ref.name)}-b-"${{stop%@*}}"'
     return [*told, "do", task.replace("NAME", name, 1).replace("=TIME", '="${stop#*@}"', 1), "done", ""]
 

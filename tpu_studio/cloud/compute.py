@@ -14,6 +14,7 @@ from typing import Any
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, Catalogue, catalogue
+from tpu_studio.domain.loans import FLEX_START
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.workflow.cloudruns.ports import Deletion, MachineSeen, Ref, Wanted
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
@@ -25,6 +26,8 @@ IMAGES = {
 }
 """v5e is listed and refused there: only the TPU API lends it."""
 DISK_GB, DISK_TYPE = 200, "hyperdisk-balanced"  # v6e takes no persistent disk
+DISK_IOPS, DISK_MB_S = 3000, 140
+"""What the price of a Hyperdisk Balanced includes; left away, Google would choose, and charge what is more."""
 _MODELS = {"on-demand": "STANDARD", "spot": "SPOT", "flex-start": "FLEX_START"}
 _FIELDS = "name,status,creationTimestamp,lastStartTimestamp,labels,scheduling/provisioningModel"
 _WAITING = ("PENDING",)  # a flex-start that waits: it has a creationTimestamp, and is neither there nor charged
@@ -41,9 +44,15 @@ class ComputeMachines:
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, known: Catalogue | None = None,
+        self,
+        http: Any,
+        endpoint: str,
+        project: str,
+        *,
+        patience: Patience = PATIENT,
+        known: Catalogue | None = None,
         ways: Ways = USUAL,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._api = Api(endpoint, http, patience=patience)
         self._project, self._known = project, known or catalogue()
         self._operations: dict[Ref, str] = {}
@@ -105,10 +114,11 @@ class ComputeMachines:
             found = [
                 Deletion(min(_time(str(one.get("insertTime") or one["endTime"])) or done, done), done)
                 for one in self._api.pages(f"{self._zone(ref)}/operations", "items", query, most=20)
-                if one.get("operationType") == kind and not one.get("error")
+                if one.get("operationType") == kind
+                and not one.get("error")
                 and str(one.get("targetLink", "")).endswith(f"/zones/{ref.zone}/instances/{ref.name}")
                 and (done := _time(str(one.get("endTime") or "")))
-            ]  # fmt: skip
+            ]
             if found:
                 return max(found, key=lambda one: one.done)
         return None
@@ -199,6 +209,8 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
         "sourceImage": IMAGES[generation.id],
         "diskSizeGb": str(DISK_GB),
         "diskType": f"{zone}/diskTypes/{DISK_TYPE}",
+        "provisionedIops": str(DISK_IOPS),
+        "provisionedThroughput": str(DISK_MB_S),
         "labels": dict(wanted.labels),
     }
     body: dict[str, Any] = {
@@ -225,16 +237,21 @@ def insert_body(wanted: Wanted, known: Catalogue) -> dict[str, Any]:
 def seen(ref: Ref, instance: Mapping[str, Any]) -> MachineSeen:
     status = str(instance.get("status", ""))
     state = (
-        "ready" if status == "RUNNING"
-        else "waiting" if status in _WAITING
-        else "provisioning" if status in _COMING
-        else "leaving" if status in _LEAVING
-        else "preempted" if status in _DEAD
+        "ready"
+        if status == "RUNNING"
+        else "waiting"
+        if status in _WAITING
+        else "provisioning"
+        if status in _COMING
+        else "leaving"
+        if status in _LEAVING
+        else "preempted"
+        if status in _DEAD
         else "unknown"
-    )  # fmt: skip
+    )
     model = str((instance.get("scheduling") or {}).get("provisioningModel", ""))
     created = instance.get("creationTimestamp")
-    if model == _MODELS["flex-start"]:  # it may have waited for hours since
+    if model == _MODELS[FLEX_START]:  # it may have waited for hours since
         created = instance.get("lastStartTimestamp") or created
     # One that still waits, or is taken away while it waits, was never there.
     never = state == "waiting" or (state in ("leaving", "preempted") and not instance.get("lastStartTimestamp"))

@@ -17,6 +17,7 @@ from tpu_studio.cloud.mailbox import BucketMailbox
 from tpu_studio.cloud.session import PATIENT, Patience, plain_session, session
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.cloud.tpu import TpuMachines
+from tpu_studio.wire import places
 from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
 
@@ -49,7 +50,7 @@ def connect(
         CloudUnclear: The cloud could not be reached.
     """
     ends = endpoints or Endpoints()
-    http = session(credentials, project if place == "cloud" else "")
+    http = session(credentials, project if places.by_id(place).charges else "")
     clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{project}/locations", http, patience=patience)
     first = ways(clock.now())
     if first.signed_in:
@@ -76,9 +77,16 @@ def connect(
 
 
 def practice_side(
-    url: str, token: str, project: str, bucket: str, *, patience: Patience = PATIENT, shared_account: bool = False,
-    renewed: Callable[[], str] | None = None, ways: Callable[[float], Ways] = lambda now: USUAL,
-) -> CloudSide:  # fmt: skip
+    url: str,
+    token: str,
+    project: str,
+    bucket: str,
+    *,
+    patience: Patience = PATIENT,
+    shared_account: bool = False,
+    renewed: Callable[[], str] | None = None,
+    ways: Callable[[float], Ways] = lambda now: USUAL,
+) -> CloudSide:
     """A side of the practice cloud at *url*, as its owner. Raises CloudUnclear when it does not answer.
 
     Args:
@@ -87,9 +95,15 @@ def practice_side(
     """
     stopper = "" if shared_account else stopper_account(project)
     return connect(
-        bearer(token, renewed), project, bucket, stopper=stopper, endpoints=Endpoints.at(url), place="practice",
-        patience=patience, ways=ways,
-    )  # fmt: skip
+        bearer(token, renewed),
+        project,
+        bucket,
+        stopper=stopper,
+        endpoints=Endpoints.at(url),
+        place="practice",
+        patience=patience,
+        ways=ways,
+    )
 
 
 def bearer(token: str, renewed: Callable[[], str] | None = None) -> Any:

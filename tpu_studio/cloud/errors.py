@@ -19,26 +19,66 @@ from tpu_studio.wire.errors import CloudRefused, CloudUnclear, SignedOut, Studio
 
 REFUSED = frozenset(
     {
-        "quota-exceeded", "no-capacity", "create-rate", "type-not-in-zone", "zone-not-allowed", "tier-not-offered",
-        "not-entitled", "region-limit", "permission-missing", "act-as-missing", "service-disabled", "billing-off",
-        "org-policy", "bad-request", "exists", "not-found", "precondition",
-        "quota-project-needed", "terms-not-accepted", "projects-used-up", "key-makes-no-project", "project-deleted",
+        "quota-exceeded",
+        "no-capacity",
+        "create-rate",
+        "type-not-in-zone",
+        "zone-not-allowed",
+        "tier-not-offered",
+        "not-entitled",
+        "region-limit",
+        "permission-missing",
+        "act-as-missing",
+        "service-disabled",
+        "billing-off",
+        "org-policy",
+        "bad-request",
+        "exists",
+        "not-found",
+        "precondition",
+        "quota-project-needed",
+        "terms-not-accepted",
+        "projects-used-up",
+        "key-makes-no-project",
+        "project-deleted",
+        "queue-deleted-lately",
     }
-)  # fmt: skip
+)
 UNCLEAR = frozenset(
     {
-        "network-down", "timed-out", "server-error", "unreadable-reply", "proxy-refused", "proxy-down",
-        "certificate-unknown", "stopped-waiting", "grant-not-seen",
+        "network-down",
+        "timed-out",
+        "server-error",
+        "unreadable-reply",
+        "proxy-refused",
+        "proxy-down",
+        "certificate-unknown",
+        "stopped-waiting",
+        "grant-not-seen",
     }
-)  # fmt: skip
+)
 SIGNED_OUT = frozenset({"signed-out", "reauth-needed", "scope-missing", "client-gone", "two-step-needed"})
 
 _MOST_RAW = 1500
 _CODES = (
-    "OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
-    "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
-    "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
-)  # fmt: skip
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+)
 """google.rpc.Code by number."""
 
 
@@ -217,6 +257,7 @@ _WORDS = [
     ),
     (r"Project #?\d+ has been (?:deleted|scheduled for deletion)", "project-deleted"),
     (r"is not a valid location for Cloud Tasks", "zone-not-allowed"),
+    (r"a queue with this name existed too recently", "queue-deleted-lately"),
     (r"API requires a quota project, which is not set by default", "quota-project-needed"),
     (
         r"has not been used in project \S+ before or it is disabled|SERVICE_DISABLED|it is disabled\. Enable it by",

@@ -34,9 +34,16 @@ class CloudStopRights:
     """
 
     def __init__(
-        self, http: Any, endpoints: Endpoints, project: str, runner: str, stopper: str, stops: TaskStops,
-        *, patience: Patience = PATIENT,
-    ) -> None:  # fmt: skip
+        self,
+        http: Any,
+        endpoints: Endpoints,
+        project: str,
+        runner: str,
+        stopper: str,
+        stops: TaskStops,
+        *,
+        patience: Patience = PATIENT,
+    ) -> None:
         self._iam = Api(endpoints.iam, http, patience=patience)
         self._resources = Api(endpoints.resources, http, patience=patience)
         self._tasks = Api(endpoints.tasks, http, patience=patience)

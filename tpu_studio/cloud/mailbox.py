@@ -23,6 +23,7 @@ import google_crc32c
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import PATIENT, TIMEOUT, Patience, segment
 from tpu_studio.wire.errors import CloudRefused
+from tpu_studio.wire.sizes import TooLarge
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Progress, Stored
 
 CHUNK = 8 * 2**20  # of a resumable upload; Google wants a multiple of 256 KiB
@@ -41,9 +42,15 @@ class BucketMailbox:
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, bucket: str, *, patience: Patience = PATIENT,
+        self,
+        http: Any,
+        endpoint: str,
+        project: str,
+        bucket: str,
+        *,
+        patience: Patience = PATIENT,
         now: Callable[[], float] = time.time,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._http, self._endpoint, self._project, self._name = http, endpoint.rstrip("/"), project, bucket
         self._patience, self._now = patience, now
 
@@ -108,9 +115,14 @@ class BucketMailbox:
                 blob = self._bucket.blob(name, chunk_size=CHUNK if total > CHUNK else None)
                 watched: Any = _Watched(file, total, told)
                 blob.upload_from_file(
-                    watched, size=total, content_type="application/octet-stream", if_generation_match=generation,
-                    timeout=TIMEOUT, retry=_within(total), checksum="crc32c",
-                )  # fmt: skip
+                    watched,
+                    size=total,
+                    content_type="application/octet-stream",
+                    if_generation_match=generation,
+                    timeout=TIMEOUT,
+                    retry=_within(total),
+                    checksum="crc32c",
+                )
 
         try:
             self._call(send, name)
@@ -136,9 +148,13 @@ class BucketMailbox:
             token: str | None = None
             while True:
                 token, _, _ = self._bucket.blob(there.name).rewrite(
-                    there, token=token, if_generation_match=generation, if_source_generation_match=generation,
-                    timeout=TIMEOUT, retry=None,
-                )  # fmt: skip
+                    there,
+                    token=token,
+                    if_generation_match=generation,
+                    if_source_generation_match=generation,
+                    timeout=TIMEOUT,
+                    retry=None,
+                )
                 if token is None:
                     return
 
@@ -152,17 +168,20 @@ class BucketMailbox:
             return self._blob(there.name) is not None  # another computer was first
         return True
 
-    def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
+    def download(self, name: str, path: Path, progress: Progress | None = None, *, at_most: int | None = None) -> None:
         """See `ports.Mailbox`. Whatever *progress* raises cancels and comes out as it is.
 
         Raises:
             CloudRefused: ``not-found``.
             OSError: The file cannot be written.
+            TooLarge: More than *at_most* bytes, by what the object is said to have or by what came.
         """
         there = self._blob(name)
         if there is None:
             raise errors.make("not-found", {"name": name, "raw": "no such object"})
         total, generation = int(there.size or 0), int(there.generation)
+        if at_most is not None and total > at_most:
+            raise TooLarge(total, at_most)
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, beside = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".part", dir=path.parent)
         os.close(handle)
@@ -192,9 +211,11 @@ class BucketMailbox:
 
         nobody: Any = AnonymousCredentials  # the session has the real ones
         client = Client(
-            project=self._project, credentials=nobody(), _http=self._http,
+            project=self._project,
+            credentials=nobody(),
+            _http=self._http,
             client_options={"api_endpoint": self._endpoint},
-        )  # fmt: skip
+        )
         client._bucket_metadata_cache = None  # it asks for the bucket in a thread of its own, to label traces
         return client
 
@@ -338,6 +359,8 @@ class _Written:
         self._file, self._total, self._told = file, total, told
 
     def write(self, data: bytes) -> int:
+        if self._file.tell() + len(data) > self._total:  # it would go on for ever
+            raise _Cancelled(TooLarge(self._file.tell() + len(data), self._total))
         count = self._file.write(data)
         self._told(self._file.tell(), self._total)
         return count

@@ -67,8 +67,11 @@ def read(
             continue
         told(done, total, zone)
         try:
-            types = _types(tpu.pages(f"{places}/{segment(zone)}/acceleratorTypes", "acceleratorTypes",
-                                     {"pageSize": 500}, zone=zone))  # fmt: skip
+            types = _types(
+                tpu.pages(
+                    f"{places}/{segment(zone)}/acceleratorTypes", "acceleratorTypes", {"pageSize": 500}, zone=zone
+                )
+            )
         except (CloudRefused, CloudUnclear) as error:
             first = first or error
             unread.append(_unread(zone, error))
@@ -78,8 +81,9 @@ def read(
         if not types:
             continue
         try:
-            images = tpu.pages(f"{places}/{segment(zone)}/runtimeVersions", "runtimeVersions", {"pageSize": 500},
-                               zone=zone)  # fmt: skip
+            images = tpu.pages(
+                f"{places}/{segment(zone)}/runtimeVersions", "runtimeVersions", {"pageSize": 500}, zone=zone
+            )
             areas[zone] = Area(day, types, tuple(sorted(_last(one, "version") for one in images)))
         except (CloudRefused, CloudUnclear) as error:
             unread.append(_unread(f"runtime images of {zone}", error))
@@ -97,8 +101,16 @@ def read(
     except (CloudRefused, CloudUnclear) as error:
         unread.append(_unread(LISTS[1], error))
     told(total, total, "")
-    return replace(found, project=project, date=day, areas=areas, zones=zones, machines=machines,
-                   machines_date=machines_day, unread=tuple(unread))  # fmt: skip
+    return replace(
+        found,
+        project=project,
+        date=day,
+        areas=areas,
+        zones=zones,
+        machines=machines,
+        machines_date=machines_day,
+        unread=tuple(unread),
+    )
 
 
 def _unread(what: str, error: StudioError) -> Unread:
@@ -155,7 +167,10 @@ def _machine(row: Mapping[str, Any]) -> dict[str, float] | None:
     if named is None:
         return None
     try:
-        return {"vcpu": int(row["guestCpus"]), "ram_gb": round(int(row["memoryMb"]) / 1024, 3),
-                "chips": int(named["chips"])}  # fmt: skip
+        return {
+            "vcpu": int(row["guestCpus"]),
+            "ram_gb": round(int(row["memoryMb"]) / 1024, 3),
+            "chips": int(named["chips"]),
+        }
     except (KeyError, TypeError, ValueError):
         return None

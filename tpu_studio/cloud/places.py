@@ -65,9 +65,13 @@ class _Practice:
         from tpu_studio.cloud.observing import ways_at
 
         return practice_side(
-            str(found["url"]), str(found["token"]), project, bucket, renewed=lambda: str(self._start()["token"]),
+            str(found["url"]),
+            str(found["token"]),
+            project,
+            bucket,
+            renewed=lambda: str(self._start()["token"]),
             ways=ways_at(self._home, None, "practice", project),
-        )  # fmt: skip
+        )
 
 
 class _Google:
@@ -109,9 +113,7 @@ class _Google:
             raise SignedOut("signed-out")
         return [(one, kept.of(one.id)) for one in sorted(accounts.all(), key=lambda one: one.id != active.id)]
 
-    def _side(
-        self, accounts: Accounts, account: Account, choices: Choices, project: str, bucket: str
-    ) -> CloudSide:
+    def _side(self, accounts: Accounts, account: Account, choices: Choices, project: str, bucket: str) -> CloudSide:
         from tpu_studio.cloud.connection import connect
         from tpu_studio.cloud.endpoints import Endpoints
         from tpu_studio.cloud.observing import stamp, ways_at
@@ -123,7 +125,12 @@ class _Google:
             if key not in self._known:
                 credentials = accounts.credentials(account)
                 self._known[key] = connect(
-                    credentials, project, bucket, runner=choices.runner if ours else "", stopper=stopper,
-                    endpoints=Endpoints(), ways=ways_at(self._home, credentials, "cloud", project),
-                )  # fmt: skip
+                    credentials,
+                    project,
+                    bucket,
+                    runner=choices.runner if ours else "",
+                    stopper=stopper,
+                    endpoints=Endpoints(),
+                    ways=ways_at(self._home, credentials, "cloud", project),
+                )
             return self._known[key]

@@ -14,6 +14,7 @@ from typing import Any
 from tpu_studio.cloud import carried, startup
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import Plan
@@ -59,13 +60,13 @@ class Preparation:
             "data": data,
             "environment": startup.environment(plan.framework, generation),
             "guardian_sha256": startup.guardian_sha256(),
-            "trust_code": plan.job.model == "file",
+            "trust_code": plan.job.has_own_model,
             "runtime": startup.runtime(plan.framework, generation),
         }
 
     def _installer_for(self, plan: Plan) -> Path | None:
         """Where the machine's image has none. Practice machines have their environment. Raises RunError."""
-        if plan.place == "practice" or not catalogue().by_compute_engine(plan.accelerator, plan.job.values):
+        if places.by_id(plan.place).rehearses or not catalogue().by_compute_engine(plan.accelerator, plan.job.values):
             return None
         return self._installer(startup.installer())
 

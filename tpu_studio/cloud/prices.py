@@ -17,15 +17,16 @@ from typing import Any
 from tpu_studio.cloud import errors
 from tpu_studio.cloud.session import Api
 from tpu_studio.domain.catalogue import Catalogue, catalogue, region_of
+from tpu_studio.domain.loans import FLEX_START, ON_DEMAND, SPOT
 from tpu_studio.wire.resources import resource_path
 
 TPU_SERVICE, COMPUTE_SERVICE = "E000-3F24-B8AA", "6F81-5844-456A"
 """The first holds v2, v3 and v4; the second v5e and newer."""
 
 _RULES = [
-    (re.compile(r"^Tpu(?P<family>V?\d\w*) running in\b"), "on-demand", ("OnDemand",)),
-    (re.compile(r"^Tpu(?P<family>V?\d\w*) attached to Spot Preemptible VMs running in\b"), "spot", ("Preemptible",)),
-    (re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?\d\w*) running in\b"), "flex-start", ("OnDemand",)),
+    (re.compile(r"^Tpu(?P<family>V?\d\w*) running in\b"), ON_DEMAND, ("OnDemand",)),
+    (re.compile(r"^Tpu(?P<family>V?\d\w*) attached to Spot Preemptible VMs running in\b"), SPOT, ("Preemptible",)),
+    (re.compile(r"^DWS Defined Duration (?:Tpu)?(?P<family>V?\d\w*) running in\b"), FLEX_START, ("OnDemand",)),
 ]
 _LEGACY = re.compile(r"^Tpu-(?P<family>v[234])\b(?P<rest>.*?) running in\b")
 _CHIPS_OF_8_CORES = 4
@@ -89,13 +90,20 @@ def rows(skus: Iterable[Mapping[str, Any]], today: date, known: Catalogue) -> li
             found.setdefault((generation, str(region), tier, least, most), set()).add(round(usd / chips, 9))
     return [
         {
-            "generation": generation, "region": region, "tier": tier, "min_chips": least, "max_chips": most,
-            "usd_per_chip_hour": next(iter(prices)), "as_of": today.isoformat(), "source": "live",
-            "confidence": "high", "note": "",
+            "generation": generation,
+            "region": region,
+            "tier": tier,
+            "min_chips": least,
+            "max_chips": most,
+            "usd_per_chip_hour": next(iter(prices)),
+            "as_of": today.isoformat(),
+            "source": "live",
+            "confidence": "high",
+            "note": "",
         }
         for (generation, region, tier, least, most), prices in sorted(found.items())
         if len(prices) == 1
-    ]  # fmt: skip
+    ]
 
 
 def _meaning(sku: Mapping[str, Any], known: Catalogue) -> tuple[str, str, int, int, int] | None:
@@ -110,7 +118,7 @@ def _meaning(sku: Mapping[str, Any], known: Catalogue) -> tuple[str, str, int, i
             return None
         generation = known.generation(legacy["family"])
         rest = legacy["rest"].lower()
-        tier = "spot" if "preemptible" in rest else "on-demand"
+        tier = SPOT if "preemptible" in rest else ON_DEMAND
         smallest = min((part.chips for part in generation.slices), default=_CHIPS_OF_8_CORES)
         if "pod" not in rest:
             return generation.id, tier, smallest, _CHIPS_OF_8_CORES, _CHIPS_OF_8_CORES

@@ -19,6 +19,8 @@ QUEUE = "tpu-studio"
 LOCATIONS = "gcp.resourceLocations"
 RETRIES = {"maxAttempts": 5, "minBackoff": "30s", "maxBackoff": "300s"}
 """Of the queue: a stop that Google's own trouble hits is tried again, and one that fires on nothing is over soon."""
+LOOKS_S = (0.0, 1.0, 3.0)
+"""Pauses before each look for a queue that was only just made."""
 _KEPT_S = 3600.0
 
 
@@ -79,6 +81,31 @@ class QueueRegions:
         except CloudRefused:
             return {}
         return found
+
+
+def make_queue(tasks: Api, name: str, path: str) -> dict[str, Any]:
+    """The queue *name*, made with our retries where it is absent, as GET of *path* shows it.
+
+    A queue that was deleted leaves its name taken for up to 3 days, in which "queues.create … may appear to recreate
+    the queue" (its page of queues.delete): only GET tells. See the doubt queue-tombstone.
+
+    Raises:
+        CloudRefused: ``queue-deleted-lately``: it cannot be had in this region for now; or what else Google refuses.
+    """
+    try:
+        tasks.post(path.rpartition("/")[0], {"name": name, "retryConfig": dict(RETRIES)}, again=True)
+    except CloudRefused as error:
+        if error.id != "exists":
+            raise
+    for pause in LOOKS_S:
+        time.sleep(pause)
+        try:
+            return tasks.get(path)
+        except CloudRefused as error:
+            if error.id != "not-found":
+                raise
+    raw = "the queue was made, says Google, and is not there"
+    raise errors.make("queue-deleted-lately", {"raw": raw, "name": name})
 
 
 def has_retries(queue: Mapping[str, Any]) -> bool:

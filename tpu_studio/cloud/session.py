@@ -28,9 +28,7 @@ from tpu_studio.wire.errors import StudioError
 SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 CONNECT_S, READ_S = 10.0, 30.0
 TIMEOUT = (CONNECT_S, READ_S)
-_RETRIED = frozenset(
-    {"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate", "proxy-down"}
-)
+_RETRIED = frozenset({"network-down", "timed-out", "server-error", "unreadable-reply", "create-rate", "proxy-down"})
 T = TypeVar("T")
 
 

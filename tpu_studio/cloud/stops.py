@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tpu_studio.cloud import errors
-from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries
+from tpu_studio.cloud.queues import RETRIES, QueueRegions, has_retries, make_queue
 from tpu_studio.cloud.session import PATIENT, SCOPES, Api, Patience, segment
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.workflow.cloudruns.ports import Ref
@@ -38,9 +38,16 @@ class TaskStops:
     """
 
     def __init__(
-        self, http: Any, endpoint: str, policies: str, project: str, account: str, targets: Mapping[str, str],
-        *, patience: Patience = PATIENT,
-    ) -> None:  # fmt: skip
+        self,
+        http: Any,
+        endpoint: str,
+        policies: str,
+        project: str,
+        account: str,
+        targets: Mapping[str, str],
+        *,
+        patience: Patience = PATIENT,
+    ) -> None:
         self._api = Api(endpoint, http, patience=patience)
         self._regions = QueueRegions(self._api, Api(policies, http, patience=patience), project)
         self._project, self._account, self._targets = project, account, dict(targets)
@@ -128,13 +135,7 @@ class TaskStops:
         except CloudRefused as error:
             if error.id != "not-found":
                 raise
-            body = {"name": queue, "retryConfig": dict(RETRIES)}
-            try:
-                found = self._api.post(path.rpartition("/")[0], body, again=True)
-            except CloudRefused as second:
-                if second.id != "exists":
-                    raise
-                found = self._api.get(path)
+            found = make_queue(self._api, queue, path)
         if not has_retries(found):
             found = self._api.patch(path, {"retryConfig": dict(RETRIES)}, {"updateMask": "retryConfig"}, again=True)
         if found.get("state") in ("PAUSED", "DISABLED"):

@@ -20,6 +20,7 @@ from tpu_studio.cloud.queues import QUEUE
 from tpu_studio.cloud.session import PATIENT, Api, Patience, segment
 from tpu_studio.cloud.stops import TaskStops
 from tpu_studio.domain.catalogue import Catalogue, catalogue
+from tpu_studio.domain.loans import FLEX_START, ON_DEMAND, SPOT
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, StudioError
 from tpu_studio.workflow.cloudruns.ports import Machines, Ref
 from tpu_studio.workflow.livecheck.ways import USUAL, Ways
@@ -122,9 +123,14 @@ class Sweep:
         items: list[Item] = []
         unclear: list[tuple[str, StudioError]] = []
         parts: list[tuple[str, Callable[[], Iterator[Item]]]] = [
-            ("queued-resource", self._requests), ("node", self._nodes), ("instance", self._instances),
-            ("disk", self._disks), ("address", self._addresses), ("bucket", self._buckets), ("task", self._our_tasks),
-        ]  # fmt: skip
+            ("queued-resource", self._requests),
+            ("node", self._nodes),
+            ("instance", self._instances),
+            ("disk", self._disks),
+            ("address", self._addresses),
+            ("bucket", self._buckets),
+            ("task", self._our_tasks),
+        ]
         for kind, part in parts:
             try:
                 for item in part():  # what was found before a place that does not answer counts
@@ -212,7 +218,7 @@ class Sweep:
             for _, one in self._everywhere("queuedResources"):
                 for spec in (one.get("tpu") or {}).get("nodeSpec") or ():
                     flex = one.get("provisioningModel") == "FLEX_START"
-                    tiers[spec.get("nodeId")] = "spot" if "spot" in one else "flex-start" if flex else "on-demand"
+                    tiers[spec.get("nodeId")] = "spot" if "spot" in one else FLEX_START if flex else ON_DEMAND
         except (CloudRefused, CloudUnclear):
             all_known = False  # the requests' own part says so
         for alpha, one in self._everywhere("nodes"):
@@ -220,7 +226,7 @@ class Sweep:
             told = one.get("schedulingConfig") or {}
             tier = "spot" if told.get("spot") or told.get("preemptible") else tiers.get(_name(one))
             if tier is None:
-                tier = "on-demand" if all_known or not one.get("queuedResource") else ""  # "": it may be flex-start
+                tier = ON_DEMAND if all_known or not one.get("queuedResource") else ""  # "": it may be flex-start
             usd = 0.0 if state in _NOT_BILLED else self._rate(str(one.get("acceleratorType", "")), zone, tier)
             yield Item("node", _name(one), zone, _ours(labels), usd, state, str(labels.get("run-id", "")), alpha)
 
@@ -229,7 +235,7 @@ class Sweep:
             labels, state = one.get("labels") or {}, str(one.get("status", ""))
             machine = str(one.get("machineType", "")).rpartition("/")[2]
             model = str((one.get("scheduling") or {}).get("provisioningModel", "STANDARD"))
-            tier = {"SPOT": "spot", "FLEX_START": "flex-start"}.get(model, "on-demand")
+            tier = {"SPOT": SPOT, "FLEX_START": FLEX_START}.get(model, ON_DEMAND)
             usd = 0.0 if state in _NOT_BILLED else self._rate_of_machine(machine, zone, tier)
             yield Item("instance", str(one.get("name")), zone, _ours(labels), usd, state, str(labels.get("run-id", "")))
 

@@ -43,9 +43,15 @@ class TpuMachines:
     """
 
     def __init__(
-        self, http: Any, endpoint: str, project: str, *, patience: Patience = PATIENT, compute: str = "",
+        self,
+        http: Any,
+        endpoint: str,
+        project: str,
+        *,
+        patience: Patience = PATIENT,
+        compute: str = "",
         ways: Ways = USUAL,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._http, self._endpoint, self._project = http, endpoint.rstrip("/"), project
         self._patience = patience
         self._api = Api(endpoint, http, patience=patience)
@@ -375,9 +381,15 @@ def seen(
     raw = " · ".join(one for one in (_shown(request, asked), _shown(node, made, "node ")) if one)
     by_service = str(_inner(request, "state").get("stateInitiator", "")) in ("SERVICE", "2")
     return MachineSeen(
-        ref, _judged(asked, made, request, node, error), raw=raw, error=error, created=created, by_service=by_service,
-        over=made in _OFF, labels={str(key): str(value) for key, value in labels.items()},
-    )  # fmt: skip
+        ref,
+        _judged(asked, made, request, node, error),
+        raw=raw,
+        error=error,
+        created=created,
+        by_service=by_service,
+        over=made in _OFF,
+        labels={str(key): str(value) for key, value in labels.items()},
+    )
 
 
 def _judged(asked: str, made: str, request: Any, node: Any, error: Any) -> str:

@@ -9,11 +9,14 @@ Shapes: B pictures, H × W pixels, C channels.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tpu_studio.data.arrays import Array, Bytes, Doubles
+from tpu_studio.data.opened import Share, of_share
+from tpu_studio.wire import kinds
 
 SHIFT = 0.10  # of the side, at strength 1
 ZOOM = 0.10
@@ -28,6 +31,7 @@ def augment(
     *,
     mirror: bool = False,
     value_max: int = 255,
+    share: Share | None = None,
 ) -> Bytes:
     """A varied copy of the batch.
 
@@ -35,18 +39,20 @@ def augment(
         strength: 0 gives the pictures back unchanged, 1 is the ordinary amount.
         mirror: Flip half of them left to right.
         value_max: The largest value a pixel can have (16 for the built-in digits).
+        share: What these pictures are of a batch: they are varied as they would be in the whole one.
     """
     batch, height, width, _ = images_BxHxWxC.shape
     if strength <= 0 or not batch:
         return images_BxHxWxC.copy()
     moved = np.empty_like(images_BxHxWxC)
-    zoom = np.exp(_drawn(rng, batch, strength * ZOOM))
-    rows_BxH = _places(height, zoom, _drawn(rng, batch, strength * SHIFT))
-    columns_BxW = _places(width, zoom, _drawn(rng, batch, strength * SHIFT))
+    draw = _Draws(rng, batch if share is None else share.of, share)
+    zoom = np.exp(draw.up_to(strength * ZOOM))
+    rows_BxH = _places(height, zoom, draw.up_to(strength * SHIFT))
+    columns_BxW = _places(width, zoom, draw.up_to(strength * SHIFT))
     if mirror:
-        flipped = rng.random(batch) < 0.5
+        flipped = draw.coins()
         columns_BxW[flipped] = columns_BxW[flipped, ::-1]
-    light_BxV = _light_tables(rng, batch, strength, value_max)
+    light_BxV = _light_tables(draw, strength, value_max)
     for index in range(batch):  # taking rows, then columns, of one picture at a time stays in the cache
         picture = images_BxHxWxC[index].take(rows_BxH[index], axis=0).take(columns_BxW[index], axis=1)
         light_BxV[index].take(picture, out=moved[index], mode="clip")
@@ -58,7 +64,8 @@ def may_mirror(description: Mapping[str, Any]) -> bool:
 
     Single characters and numbers are signs, and left and right change places in a mirror.
     """
-    if description.get("kind") == "digits":
+    kind = kinds.find(description.get("kind"))
+    if kind and kind.is_built_in:
         return False
     names = [str(name).lower() for name in description.get("classes", ())]
     signs = sum(len(name) <= 2 or name.isdecimal() for name in names)
@@ -66,8 +73,19 @@ def may_mirror(description: Mapping[str, Any]) -> bool:
     return bool(names) and signs == 0 and not sided
 
 
-def _drawn(rng: np.random.Generator, batch: int, most: float) -> Doubles:
-    return np.asarray(rng.uniform(-most, most, batch), dtype=np.float64)
+@dataclass(frozen=True)
+class _Draws:
+    """One random number for each picture of a whole batch, of which a machine takes its share."""
+
+    rng: np.random.Generator
+    batch: int
+    share: Share | None
+
+    def up_to(self, most: float) -> Doubles:
+        return np.asarray(of_share(self.rng.uniform(-most, most, self.batch), self.share), dtype=np.float64)
+
+    def coins(self) -> Array:
+        return of_share(self.rng.random(self.batch) < 0.5, self.share)
 
 
 def _places(size: int, zoom: Array, shift: Array) -> Array:
@@ -77,11 +95,11 @@ def _places(size: int, zoom: Array, shift: Array) -> Array:
     return np.asarray(np.clip(np.rint(grid), 0, size - 1), dtype=np.intp)
 
 
-def _light_tables(rng: np.random.Generator, batch: int, strength: float, value_max: int) -> Bytes:
+def _light_tables(draw: _Draws, strength: float, value_max: int) -> Bytes:
     """For each picture, what each value becomes."""
     values = np.arange(value_max + 1, dtype=np.float32)[None, :]
     middle = value_max / 2
-    contrast = 1 + rng.uniform(-CONTRAST, CONTRAST, (batch, 1)).astype(np.float32) * strength
-    brightness = rng.uniform(-BRIGHTNESS, BRIGHTNESS, (batch, 1)).astype(np.float32) * strength * value_max / 2
+    contrast = 1 + draw.up_to(CONTRAST)[:, None].astype(np.float32) * strength
+    brightness = draw.up_to(BRIGHTNESS)[:, None].astype(np.float32) * strength * value_max / 2
     changed = np.rint((values - middle) * contrast + middle + brightness)
     return np.asarray(np.clip(changed, 0, value_max), dtype=np.uint8)

@@ -21,5 +21,11 @@ def too_broken(count: int, of: int, allowed: float) -> bool:
 def check_broken(count: int, of: int, allowed: float, first: Sequence[Broken]) -> None:
     """Raise DataError ``data-too-broken`` where `too_broken`."""
     if too_broken(count, of, allowed):
-        raise DataError("data-too-broken", count=count, of=of, share=round(count / max(of, 1), 4), allowed=allowed,
-                        first=[[item.item, item.why] for item in first[:5]])
+        raise DataError(
+            "data-too-broken",
+            count=count,
+            of=of,
+            share=round(count / max(of, 1), 4),
+            allowed=allowed,
+            first=[[item.item, item.why] for item in first[:5]],
+        )

@@ -15,6 +15,7 @@ from datetime import datetime
 import numpy as np
 
 LARGEST = 1e100  # its square and cube are still numbers: means and spreads are made of these
+WIDEST = float(np.finfo(np.float32).max)  # 3.4e38: what training counts with ends there
 MISSING = frozenset(
     {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "?", "-", "--", "—", "missing", "<na>", "nat"}
 )
@@ -24,8 +25,12 @@ _POINT = re.compile(r"[+-]?((\d{1,3}(,\d{3})+|\d+)(\.\d+)?|\.\d+)([eE][+-]?\d+)?
 _COMMA = re.compile(r"[+-]?((\d{1,3}([. ']\d{3})+|\d+)(,\d+)?|,\d+)([eE][+-]?\d+)?")
 _SIGNS = "$€£¥% \u00a0\u202f"
 _TIME = r"(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d+)?)?\s*(Z|[+-]\d{2}:?\d{2})?)?"
-_MONTHS = {name: number for number, name in enumerate(
-    ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1)}
+_MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"), 1
+    )
+}
 FORMS: dict[str, re.Pattern[str]] = {
     "year-month-day": re.compile(r"(?P<y>\d{4})[-/.](?P<m>\d{1,2})[-/.](?P<d>\d{1,2})" + _TIME),
     "day.month.year": re.compile(r"(?P<d>\d{1,2})[.](?P<m>\d{1,2})[.](?P<y>\d{4}|\d{2})" + _TIME),
@@ -44,19 +49,25 @@ def is_missing(cell: str) -> bool:
 def number(cell: str, decimal: str = ".") -> float:
     """The number in a cell, NaN when there is none; infinite ones, those beyond `LARGEST` and unreadable ones count as
     none."""
+    value = _value(cell, decimal)
+    return value if -LARGEST <= value <= LARGEST else math.nan
+
+
+def beyond(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell holds a number whose size passes `WIDEST`, written out in digits ("inf" is a word)."""
+    return abs(_value(cell, decimal)) > WIDEST
+
+
+def _value(cell: str, decimal: str) -> float:
     text = cell.strip().strip(_SIGNS)
     if decimal == "." and _PLAIN.fullmatch(text):
-        value = float(text)
-    else:
-        pattern = _POINT if decimal == "." else _COMMA
-        if not pattern.fullmatch(text):
-            return math.nan
-        if decimal == ".":
-            text = text.replace(",", "")
-        else:
-            text = text.translate(_WITHOUT_THOUSANDS).replace(",", ".")
-        value = float(text)
-    return value if -LARGEST <= value <= LARGEST else math.nan
+        return float(text)
+    pattern = _POINT if decimal == "." else _COMMA
+    if not pattern.fullmatch(text):
+        return math.nan
+    if decimal == ".":
+        return float(text.replace(",", ""))
+    return float(text.translate(_WITHOUT_THOUSANDS).replace(",", "."))
 
 
 def numbers(cells: Sequence[str], decimal: str = ".") -> list[float]:
@@ -104,8 +115,8 @@ def date_form(cells: Sequence[str]) -> str | None:
 
 
 def decimal_mark(cells: Sequence[str]) -> str | None:
-    """"." or ",": the mark with which nearly all of these cells (none missing) are numbers; None when neither."""
-    scores = {mark: sum(not math.isnan(number(cell, mark)) for cell in cells) for mark in (".", ",")}
+    """ "." or ",": the mark with which nearly all of these cells (none missing) are numbers; None when neither."""
+    scores = {mark: sum(not math.isnan(_value(cell, mark)) for cell in cells) for mark in (".", ",")}
     best = max(scores.values())
     if not cells or best < 0.95 * len(cells):
         return None

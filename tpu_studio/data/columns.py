@@ -18,15 +18,33 @@ import numpy as np
 
 from tpu_studio.data import cells
 from tpu_studio.data.looked import ColumnLook
+from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
 KINDS = ("number", "category", "date", "ignore")
 MOST_CLASSES = 1000
 _COMPARED = 20_000  # rows compared with the target
-TARGET_NAMES = ("target", "label", "labels", "class", "outcome", "species", "price", "saleprice", "sale_price",
-                "survived",
-                "churn", "diagnosis", "quality", "medv", "charges", "income", "rating", "score")
+TARGET_NAMES = (
+    "target",
+    "label",
+    "labels",
+    "class",
+    "outcome",
+    "species",
+    "price",
+    "saleprice",
+    "sale_price",
+    "survived",
+    "churn",
+    "diagnosis",
+    "quality",
+    "medv",
+    "charges",
+    "income",
+    "rating",
+    "score",
+)
 _ID_NAME = re.compile(
     r"(.*[_ .-])?(id|uuid|guid|key|index|idx|rowid|rownum|row_number|row|no|num|number)\.?|.*nr\.?|.*nummer"
     r"|[a-z]+Id|[a-z]+ID|unnamed.*"
@@ -45,6 +63,7 @@ class Column:
     missing: int = 0
     unreadable: int = 0
     first_unreadable: tuple[int, str] | None = None  # its row, from 0, and what stands there
+    beyond: bool = False  # a number larger than those that training counts with is among them
     distinct: int = 0
     examples: tuple[str, ...] = ()
     minimum: float | None = None
@@ -60,8 +79,20 @@ class Column:
         return self.kind in ("number", "category", "date")
 
     def to_look(self, *, target: bool) -> ColumnLook:
-        return ColumnLook(self.name, self.kind, self.missing, self.distinct, self.examples, self.minimum, self.maximum,
-                          self.mean, self.top, self.proposed, self.leak, target)
+        return ColumnLook(
+            self.name,
+            self.kind,
+            self.missing,
+            self.distinct,
+            self.examples,
+            self.minimum,
+            self.maximum,
+            self.mean,
+            self.top,
+            self.proposed,
+            self.leak,
+            target,
+        )
 
 
 @dataclass(frozen=True)
@@ -105,9 +136,13 @@ def judge(names: Sequence[str], rows: list[list[str]], job: Job, path: str, *, h
         columns = [replace(column, kind="number") if column.why == "row-number" else column for column in columns]
     judged = Judged(tuple(columns), target, task, classes)
     if not judged.inputs:
-        raise DataError("data-no-inputs", path=path, target=target.name,
-                        left_out=[[column.name, column.why] for column in columns if column.why][:20],
-                        left_out_count=sum(1 for column in columns if column.why))
+        raise DataError(
+            "data-no-inputs",
+            path=path,
+            target=target.name,
+            left_out=[[column.name, column.why] for column in columns if column.why][:20],
+            left_out_count=sum(1 for column in columns if column.why),
+        )
     return judged
 
 
@@ -139,8 +174,15 @@ def _column(name: str, place: int, lane: Sequence[str], asked: str | None, *, pl
         else:
             counts[cell.strip()] += count
     rows = len(lane) - missing
-    basis = Column(name, place, "category", missing=missing, distinct=len(counts),
-                   examples=tuple(value[:80] for value in islice(counts, 5)), proposed=asked is None)
+    basis = Column(
+        name,
+        place,
+        "category",
+        missing=missing,
+        distinct=len(counts),
+        examples=tuple(value[:80] for value in islice(counts, 5)),
+        proposed=asked is None,
+    )
     top = tuple((value[:80], count) for value, count in counts.most_common(12))
     if asked == "ignore":
         return replace(basis, kind="ignore", why="asked", top=top)
@@ -183,14 +225,20 @@ def _number(column: Column, counts: Counter[str], lane: Sequence[str]) -> Column
     weights = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     good = np.isfinite(values)
     column = _unreadable(column, counts, [cell for cell, fine in zip(counts, good, strict=True) if not fine], lane)
+    large = zip(counts, np.abs(values) <= cells.WIDEST, strict=True)
+    column = replace(column, beyond=any(not fits and cells.beyond(cell, column.decimal) for cell, fits in large))
     if not good.any():
         return column
-    return replace(column, minimum=float(values[good].min()), maximum=float(values[good].max()),
-                   mean=float(np.average(values[good], weights=weights[good])))
+    return replace(
+        column,
+        minimum=float(values[good].min()),
+        maximum=float(values[good].max()),
+        mean=float(np.average(values[good], weights=weights[good])),
+    )
 
 
 def _identity(column: Column, lane: Sequence[str], rows: int) -> str | None:
-    """"id" or "row-number" for a column that only names its row."""
+    """ "id" or "row-number" for a column that only names its row."""
     if rows < 10 or column.distinct < 0.98 * rows or column.kind == "date":
         return None
     present = [cell.strip() for cell in lane if not cells.is_missing(cell)]
@@ -213,8 +261,11 @@ def _target(columns: list[Column], job: Job, path: str, *, header: bool) -> Colu
             near = difflib.get_close_matches(given, names, n=1, cutoff=0.0)
             raise DataError("data-target-missing", path=path, column=given, nearest=near[0], columns=names[:50])
         return columns[names.index(given)]
-    able = [column for column in columns if column.kind in ("number", "category")
-            or (column.why in ("constant",) and len(columns) == 2)]
+    able = [
+        column
+        for column in columns
+        if column.kind in ("number", "category") or (column.why in ("constant",) and len(columns) == 2)
+    ]
     if not able:
         raise DataError("data-target-missing", path=path, column="", nearest=None, columns=names[:50])
     if header:
@@ -231,31 +282,40 @@ def _task(target: Column, lane: Sequence[str], job: Job, path: str) -> tuple[str
     task = job["data.task"]
     if not present:
         raise DataError("data-target-empty", **where)
-    if task == "language-model":
-        raise DataError("data-task-unfit", task=task, kind="table", allowed=["classification", "regression"])
+    wanted = None if task == "auto" else tasks.by_id(task)
+    if wanted and wanted.has_tokens:
+        allowed = [one.id for one in tasks.all_tasks() if not one.has_tokens]
+        raise DataError("data-task-unfit", task=task, kind=job["data.kind"], allowed=allowed)
     if target.kind == "date":
         raise DataError("data-target-unfit", **where, kind="date")
     if target.distinct == 1:
         raise DataError("data-target-constant", **where, value=target.examples[0])
-    if target.kind == "category" and task == "regression":
+    if target.kind == "category" and wanted and wanted.has_number:
         raise DataError("data-target-not-number", **where, examples=list(target.examples))
     if target.kind == "number":
         numbers = np.array(cells.numbers(present, target.decimal))
         numbers = numbers[np.isfinite(numbers)]
         whole = bool(np.all(numbers == np.rint(numbers)))
         few = len(np.unique(numbers)) <= (10 if whole else 2) and len(numbers) >= 5 * target.distinct
-        if task == "regression" or (task == "auto" and not few):
-            if len(np.unique(numbers)) < 2:
+        if (wanted and wanted.has_number) or (wanted is None and not few):
+            if len(np.unique(numbers)) < 2 and not target.beyond:
                 raise DataError("data-target-constant", **where, value=target.examples[0])
-            return "regression", ()
+            return next(one.id for one in tasks.all_tasks() if one.has_number), ()
         present = [cell for cell in present if not math.isnan(cells.number(cell, target.decimal))]
+        if not present:
+            raise DataError("data-target-empty", **where)
     classes = sorted({target_class(cell, target) for cell in present}, key=_class_key)
     if len(classes) > MOST_CLASSES or len(classes) > max(20, 0.5 * len(present)):
-        raise DataError("data-too-many-classes", **where, count=len(classes), rows=len(present),
-                        allowed=min(MOST_CLASSES, max(20, len(present) // 2)))
+        raise DataError(
+            "data-too-many-classes",
+            **where,
+            count=len(classes),
+            rows=len(present),
+            allowed=min(MOST_CLASSES, max(20, len(present) // 2)),
+        )
     if len(classes) < 2:
         raise DataError("data-target-constant", **where, value=classes[0])
-    return "classification", tuple(classes)
+    return next(one.id for one in tasks.all_tasks() if one.has_classes), tuple(classes)
 
 
 def _class_key(name: str) -> tuple[int, float, str]:
@@ -266,7 +326,7 @@ def _class_key(name: str) -> tuple[int, float, str]:
 def _without_leak(column: Column, target: Column, task: str, lanes: Sequence[Sequence[str]]) -> Column:
     """*column*, ignored as a "copy" when it says what the target says, in other words or another unit."""
     mine, answers = lanes[column.place][:_COMPARED], lanes[target.place][:_COMPARED]
-    if task == "regression" and column.kind == "number":
+    if tasks.by_id(task).has_number and column.kind == "number":
         one = np.array(cells.numbers(mine, column.decimal))
         other = np.array(cells.numbers(answers, target.decimal))
         good = np.isfinite(one) & np.isfinite(other)
@@ -274,9 +334,12 @@ def _without_leak(column: Column, target: Column, task: str, lanes: Sequence[Seq
         if len(one) < 10 or one.std() == 0 or other.std() == 0:
             return column
         copy = abs(float(np.corrcoef(one, other)[0, 1])) > 0.999999
-    elif task == "classification" and len(mine) >= 10:
-        both = {(one.strip(), other.strip()) for one, other in set(zip(mine, answers, strict=True))
-                if not cells.is_missing(one) and not cells.is_missing(other)}
+    elif tasks.by_id(task).has_classes and len(mine) >= 10:
+        both = {
+            (one.strip(), other.strip())
+            for one, other in set(zip(mine, answers, strict=True))
+            if not cells.is_missing(one) and not cells.is_missing(other)
+        }
         copy = len(both) == len({one for one, _ in both}) == len({other for _, other in both}) > 1
     else:
         copy = False

@@ -29,6 +29,8 @@ from tpu_studio.data.tfrecord import sha256_of
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.sizes import DATASET_BYTES
 
 SHARD_BYTES = 64 * 2**20
 STATE = ".converting.json"
@@ -178,7 +180,7 @@ class _Destination:
 
     def _state(self) -> dict[str, Any] | None:
         try:
-            tree = json.loads((self.folder / STATE).read_bytes())
+            tree = read_json(self.folder / STATE, DATASET_BYTES)
             return tree if isinstance(tree.get("shards"), dict) else None
         except (FileNotFoundError, ValueError, AttributeError):
             return None
@@ -190,8 +192,14 @@ class _Destination:
         return file.stat().st_size == told.get("bytes") and sha256_of(file) == told.get("sha256")
 
 
-def _write_all(work: Converting, made: _Destination, finished: dict[str, dict[str, Any]], processes: _Processes,
-               progress: Callable[[ConvertProgress], None] | None, watch: Watch) -> None:
+def _write_all(
+    work: Converting,
+    made: _Destination,
+    finished: dict[str, dict[str, Any]],
+    processes: _Processes,
+    progress: Callable[[ConvertProgress], None] | None,
+    watch: Watch,
+) -> None:
     waiting = [task for task in work.tasks if task.name not in finished]
     processes.expect(sum(task.weight for task in waiting))
     pool = processes.pool
@@ -233,8 +241,9 @@ def _write_all(work: Converting, made: _Destination, finished: dict[str, dict[st
         raise
 
 
-def _finish(work: Converting, made: _Destination, finished: dict[str, dict[str, Any]], seconds: float, resumed: int
-            ) -> ConvertReport:
+def _finish(
+    work: Converting, made: _Destination, finished: dict[str, dict[str, Any]], seconds: float, resumed: int
+) -> ConvertReport:
     told = [finished[task.name] for task in work.tasks]
     items = [Broken(name, why) for shard in told for name, why in shard["broken"]]
     total = sum(shard["examples"] for shard in told) + len(items)
@@ -245,9 +254,11 @@ def _finish(work: Converting, made: _Destination, finished: dict[str, dict[str, 
     for split in SPLITS:
         mine = [shard for shard in told if shard["split"] == split]
         counts = {name: sum(shard["classes"].get(name, 0) for shard in mine) for name in work.classes}
-        splits[split] = {"examples": sum(shard["examples"] for shard in mine), "classes": counts,
-                         "shards": [{key: shard[key] for key in ("name", "examples", "bytes", "sha256")}
-                                    for shard in mine]}
+        splits[split] = {
+            "examples": sum(shard["examples"] for shard in mine),
+            "classes": counts,
+            "shards": [{key: shard[key] for key in ("name", "examples", "bytes", "sha256")} for shard in mine],
+        }
         if split in work.text_bytes:
             splits[split]["bytes_of_text"] = work.text_bytes[split]
             splits[split]["examples"] = getattr(work.look, split)  # windows, not the pieces that are stored
@@ -255,32 +266,59 @@ def _finish(work: Converting, made: _Destination, finished: dict[str, dict[str, 
         made.put(name, data, sync=False)
     look = _look_of(work, splits, items, count)
     tree = {
-        "format": FORMAT, "kind": work.look.kind, "task": work.look.task, "target": work.look.target,
-        "features": work.features, "splits": splits, "description": work.description, "broken_count": count,
-        "broken": [[item.item, item.why] for item in items], "source_fingerprint": work.fingerprint,
-        "settings": work.settings, "look": look.to_json(),
+        "format": FORMAT,
+        "kind": work.look.kind,
+        "task": work.look.task,
+        "target": work.look.target,
+        "features": work.features,
+        "splits": splits,
+        "description": work.description,
+        "broken_count": count,
+        "broken": [[item.item, item.why] for item in items],
+        "source_fingerprint": work.fingerprint,
+        "settings": work.settings,
+        "look": look.to_json(),
     }
     made.put(NAME, json.dumps(tree, indent=1).encode(), sync=True)
     (made.folder / STATE).unlink(missing_ok=True)
     return ConvertReport(
-        str(made.folder), work.look.kind, work.look.task, {split: splits[split]["examples"] for split in SPLITS},
-        len(told), sum(shard["bytes"] for shard in told), round(seconds, 3), resumed,
-        sum(shard["reencoded"] for shard in told), sum(shard["shrunk"] for shard in told),
-        tuple(items), count, {split: splits[split]["classes"] for split in SPLITS},
+        str(made.folder),
+        work.look.kind,
+        work.look.task,
+        {split: splits[split]["examples"] for split in SPLITS},
+        len(told),
+        sum(shard["bytes"] for shard in told),
+        round(seconds, 3),
+        resumed,
+        sum(shard["reencoded"] for shard in told),
+        sum(shard["shrunk"] for shard in told),
+        tuple(items),
+        count,
+        {split: splits[split]["classes"] for split in SPLITS},
     )
 
 
 def _look_of(work: Converting, splits: dict[str, Any], items: list[Broken], count: int) -> Look:
-    pictures = [{"path": name, "class": label} for (name, _), label in
-                zip(work.previews, work.preview_classes, strict=True)]
+    pictures = [
+        {"path": name, "class": label} for (name, _), label in zip(work.previews, work.preview_classes, strict=True)
+    ]
     look = replace(work.look, preview={"pictures": pictures}) if pictures else work.look
     if work.text_bytes:
         return look
     train, kept = (splits[split]["examples"] for split in SPLITS)
-    counts = tuple((name, splits["train"]["classes"][name] + splits["validation"]["classes"][name])
-                   for name in work.classes)
-    return replace(look, train=train, validation=kept, examples=train + kept, classes=counts, sampled=False,
-                   broken=tuple(items), broken_count=count)
+    counts = tuple(
+        (name, splits["train"]["classes"][name] + splits["validation"]["classes"][name]) for name in work.classes
+    )
+    return replace(
+        look,
+        train=train,
+        validation=kept,
+        examples=train + kept,
+        classes=counts,
+        sampled=False,
+        broken=tuple(items),
+        broken_count=count,
+    )
 
 
 def _check_destination(destination: Path) -> None:

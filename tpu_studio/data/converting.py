@@ -27,6 +27,7 @@ from tpu_studio.data.shardwriting import ShardTask
 from tpu_studio.data.sources import as_looked, open_data
 from tpu_studio.data.texts import TrainingWindows, ValidationWindows
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -65,9 +66,9 @@ def prepare(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     Raises:
         DataError: as the look; data-already-converted for kind "tfrecord".
     """
-    if job["data.kind"] == "tfrecord":
+    if kinds.by_id(job["data.kind"]).is_converted:
         raise DataError("data-already-converted", path=str(data_path(job)))
-    if job["data.kind"] == "images":
+    if kinds.by_id(job["data.kind"]).has_picture_files:
         return _images(job, destination, shard_bytes, watch, expect)
     look = look_at(job, cancelled=watch.cancelled)
     opened = open_data(as_looked(job, look), cancelled=watch.cancelled)
@@ -87,13 +88,24 @@ def prepare(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     for number, item in enumerate(look.preview.get("pictures", ())):
         previews.append((f"preview/{number:02d}.png", Path(item["path"]).read_bytes()))
         names.append(item["class"])
-    return Converting(tuple(tasks), look, opened.description, _features(look.kind, look), _settings(job, look),
-                      look.fingerprint, classes, tuple(opened.broken), opened.broken_count,
-                      float(job["data.max_broken_share"]), text_bytes, tuple(previews), tuple(names))
+    return Converting(
+        tuple(tasks),
+        look,
+        opened.description,
+        _features(look.kind, look),
+        _settings(job, look),
+        look.fingerprint,
+        classes,
+        tuple(opened.broken),
+        opened.broken_count,
+        float(job["data.max_broken_share"]),
+        text_bytes,
+        tuple(previews),
+        tuple(names),
+    )
 
 
-def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None]
-            ) -> Converting:
+def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect: Callable[[int], None]) -> Converting:
     listing = list_images(data_path(job), watch)
     expect(int(listing.sizes.sum()))
     images.check_enough(listing, job)
@@ -104,10 +116,18 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     for split, part in zip(SPLITS, (~mask, mask), strict=True):
         tasks += _file_tasks(destination, split, listing, np.flatnonzero(part), shape, shard_bytes)
     look = Look(
-        kind="images", task=images.task_of(job), train=int((~mask).sum()), validation=int(mask.sum()),
-        examples=len(mask), image_sizes=images.sizes_of(sample.headers), fingerprint=listing.fingerprint(),
-        bytes_on_disk=int(listing.sizes.sum()), input_shape=shape, outputs=len(listing.classes),
-        image_size=sample.image_size, numbers={"pictures": len(listing.names)},
+        kind=job["data.kind"],
+        task=images.task_of(job),
+        train=int((~mask).sum()),
+        validation=int(mask.sum()),
+        examples=len(mask),
+        image_sizes=images.sizes_of(sample.headers),
+        fingerprint=listing.fingerprint(),
+        bytes_on_disk=int(listing.sizes.sum()),
+        input_shape=shape,
+        outputs=len(listing.classes),
+        image_size=sample.image_size,
+        numbers={"pictures": len(listing.names)},
     )
     previews: list[tuple[str, bytes]] = []
     names: list[str] = []
@@ -119,13 +139,26 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
         previews.append((f"preview/{len(previews):02d}.png", png_of(pixels)))
         names.append(item["class"])
     broken_share = float(job["data.max_broken_share"])
-    return Converting(tuple(tasks), look, dict(images.describe(job, listing, shape)), _features("images", look),
-                      _settings(job, look), look.fingerprint, tuple(listing.classes),
-                      tuple(listing.problems), len(listing.problems), broken_share, {}, tuple(previews), tuple(names))
+    return Converting(
+        tuple(tasks),
+        look,
+        dict(images.describe(job, listing, shape)),
+        _features("images", look),
+        _settings(job, look),
+        look.fingerprint,
+        tuple(listing.classes),
+        tuple(listing.problems),
+        len(listing.problems),
+        broken_share,
+        {},
+        tuple(previews),
+        tuple(names),
+    )
 
 
-def _file_tasks(destination: Path, split: str, listing: Listing, chosen: Array, shape: tuple[int, ...], shard_bytes: int
-                ) -> list[ShardTask]:
+def _file_tasks(
+    destination: Path, split: str, listing: Listing, chosen: Array, shape: tuple[int, ...], shard_bytes: int
+) -> list[ShardTask]:
     sizes = listing.sizes[chosen] + 256  # the record's own names and framing
     runs = _runs(sizes, shard_bytes)
     classes = tuple(listing.classes)
@@ -134,15 +167,19 @@ def _file_tasks(destination: Path, split: str, listing: Listing, chosen: Array, 
         rows = chosen[start:end].tolist()
         labels = listing.labels[chosen[start:end]].tolist()
         files = tuple((listing.path(row), listing.names[row], label) for row, label in zip(rows, labels, strict=True))
-        tasks.append(ShardTask(str(destination), split, number, len(runs), "images", classes,
-                               int(sizes[start:end].sum()), shape, files))
+        tasks.append(
+            ShardTask(
+                str(destination), split, number, len(runs), "images", classes, int(sizes[start:end].sum()), shape, files
+            )
+        )
     return tasks
 
 
-def _array_tasks(destination: Path, split: str, kind: str, classes: tuple[str, ...], arrays: dict[str, Array],
-                 shard_bytes: int) -> list[ShardTask]:
+def _array_tasks(
+    destination: Path, split: str, kind: str, classes: tuple[str, ...], arrays: dict[str, Array], shard_bytes: int
+) -> list[ShardTask]:
     first = next(iter(arrays.values()))
-    if kind == "text":
+    if kinds.by_id(kind).has_text:
         step = max(65_536, shard_bytes // 65_536 * 65_536)
         runs = [(start, min(start + step, len(first))) for start in range(0, len(first), step)]
         row_bytes = 1
@@ -150,8 +187,18 @@ def _array_tasks(destination: Path, split: str, kind: str, classes: tuple[str, .
         row_bytes = int(np.prod(first.shape[1:])) * first.dtype.itemsize + 48
         runs = _runs(np.full(len(first), row_bytes), shard_bytes)
     return [
-        ShardTask(str(destination), split, number, len(runs), kind, classes, (end - start) * row_bytes,
-                  first.shape[1:], (), {name: array[start:end] for name, array in arrays.items()})
+        ShardTask(
+            str(destination),
+            split,
+            number,
+            len(runs),
+            kind,
+            classes,
+            (end - start) * row_bytes,
+            first.shape[1:],
+            (),
+            {name: array[start:end] for name, array in arrays.items()},
+        )
         for number, (start, end) in enumerate(runs)
     ]
 
@@ -167,9 +214,9 @@ def _runs(sizes: Array, shard_bytes: int) -> list[tuple[int, int]]:
 
 
 def _features(kind: str, look: Look) -> dict[str, Any]:
-    match kind:
-        case "table":
-            target = "int64" if look.task == "classification" else "float32"
+    match kinds.by_id(kind).example:
+        case "row":
+            target = "int64" if tasks.by_id(look.task).has_classes else "float32"
             return {"x": {"dtype": "float32", "shape": list(look.input_shape)}, "y": {"dtype": target, "shape": [1]}}
         case "text":
             return {"text": {"dtype": "bytes", "shape": [1]}}
@@ -177,10 +224,17 @@ def _features(kind: str, look: Look) -> dict[str, Any]:
             texts = ("image/encoded", "image/format", "image/class/text", "image/filename")
             numbers = ("image/height", "image/width", "image/class/label")
             return {name: {"dtype": "bytes", "shape": [1]} for name in texts} | {
-                name: {"dtype": "int64", "shape": [1]} for name in numbers}
+                name: {"dtype": "int64", "shape": [1]} for name in numbers
+            }
 
 
 def _settings(job: Job, look: Look) -> dict[str, Any]:
     """What of the job shaped the result."""
-    return {"seed": job["training.seed"], "validation": job["data.validation"], "columns": dict(job["data.columns"]),
-            "task": look.task, "target": look.target, "image_size": look.image_size}
+    return {
+        "seed": job["training.seed"],
+        "validation": job["data.validation"],
+        "columns": dict(job["data.columns"]),
+        "task": look.task,
+        "target": look.target,
+        "image_size": look.image_size,
+    }

@@ -50,6 +50,7 @@ class RowTally:
     def __init__(self) -> None:
         self.rows = self.comments = self.broken_count = 0
         self.broken: list[Broken] = []
+        self.line = 0  # of the row that was given last, where a file is read from its begin
         self.origin = 0  # byte at which line 1 of what is read now stands; 0: the file's own lines
 
     def breaks(self, line: int, why: str, count: int = 1) -> None:
@@ -159,6 +160,7 @@ def _good_rows(
                         continue
                     row = row[:width]
                 tally.rows += 1
+                tally.line = line
                 if size and tally.rows % 5000 == 0:
                     watch.at(min(size, tally.rows * _row_bytes(row)), size)
                 yield row
@@ -249,8 +251,13 @@ def _is_header(first: list[str], rest: list[list[str]]) -> bool:
 
 
 def _is_name(word: str) -> bool:
-    return bool(word) and len(word) <= 200 and not cells.is_missing(word) and cells.decimal_mark([word]) is None \
+    return (
+        bool(word)
+        and len(word) <= 200
+        and not cells.is_missing(word)
+        and cells.decimal_mark([word]) is None
         and cells.date_form([word]) is None
+    )
 
 
 def _unique(names: Iterable[str]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from tpu_studio.data.arrays import Array, Bytes, Ints
 from tpu_studio.data.brokenness import check_broken
 from tpu_studio.data.imaging import BrokenImage
 from tpu_studio.data.looked import NAMED_BROKEN, Broken
-from tpu_studio.data.opened import Opened, Source
+from tpu_studio.data.opened import Opened, Share, Source, of_share
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 
@@ -58,9 +58,7 @@ def check_headers(one: Callable[[int], object], count: int, workers: int, watch:
     return _by_chunks(chunk, count, workers, watch)
 
 
-def _by_chunks(
-    chunk: Callable[[int], dict[int, str]], count: int, workers: int, watch: Watch
-) -> dict[int, str]:
+def _by_chunks(chunk: Callable[[int], dict[int, str]], count: int, workers: int, watch: Watch) -> dict[int, str]:
     broken: dict[int, str] = {}
     with ThreadPoolExecutor(max(1, workers), thread_name_prefix="decode") as pool:
         starts = range(0, count, _CHUNK)
@@ -82,8 +80,15 @@ class DecodingSource(Source):
     in_memory = False
 
     def __init__(
-        self, one: Callable[[int], Array], numbers: Ints, targets: Array, shape: tuple[int, ...], workers: int,
-        names: Sequence[str], opened: Opened, max_broken_share: float,
+        self,
+        one: Callable[[int], Array],
+        numbers: Ints,
+        targets: Array,
+        shape: tuple[int, ...],
+        workers: int,
+        names: Sequence[str],
+        opened: Opened,
+        max_broken_share: float,
     ) -> None:
         self.spec = {"x": (shape, "uint8"), "y": (targets.shape[1:], str(targets.dtype))}
         self._one, self._numbers, self._targets, self._shape = one, numbers, targets, shape
@@ -96,9 +101,11 @@ class DecodingSource(Source):
     def __len__(self) -> int:
         return len(self._numbers)
 
-    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
-        pixels = np.empty((len(indices), *self._shape), dtype=np.uint8)
-        used = np.asarray(indices, dtype=np.int64).copy()
+    def batch(
+        self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
+    ) -> dict[str, Array]:
+        used = np.array(of_share(indices, share), dtype=np.int64)
+        pixels = np.empty((len(used), *self._shape), dtype=np.uint8)
 
         def fill(place: int) -> None:
             used[place] = self._decode(int(used[place]), pixels[place])
@@ -116,8 +123,14 @@ class DecodingSource(Source):
                 except BrokenImage as error:
                     self._note(index, error.why)
             index = (index + 1) % len(self._numbers)
-        raise DataError("data-too-broken", count=len(self._broken), of=len(self._numbers), share=1.0,
-                        allowed=self._allowed, first=[])  # every one of them
+        raise DataError(
+            "data-too-broken",
+            count=len(self._broken),
+            of=len(self._numbers),
+            share=1.0,
+            allowed=self._allowed,
+            first=[],
+        )  # every one of them
 
     def _note(self, index: int, why: str) -> None:
         with self._lock:

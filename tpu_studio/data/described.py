@@ -6,7 +6,6 @@ field that they use, of the kind and within the bounds that they count on.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -14,17 +13,16 @@ from typing import Any
 
 from tpu_studio.data.looked import Look
 from tpu_studio.data.paths import path_error
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.shapes import LARGEST, fits
-from tpu_studio.wire.sizes import DATASET_BYTES, read_at_most
+from tpu_studio.wire.sizes import DATASET_BYTES
 
 FORMAT = 1
 NAME = "dataset.json"
 SPLITS = ("train", "validation")
-_PICTURES = {"images", "digits"}
-_KINDS = {*_PICTURES, "table", "text"}
-_TASKS = {"classification", "regression", "language-model"}
 _WIDEST = 10_000_000  # numbers of one example
 
 
@@ -36,7 +34,7 @@ def read_dataset(path: Path) -> dict[str, Any]:
     """
     file = path / NAME if path.is_dir() else path
     try:
-        tree = json.loads(read_at_most(file, DATASET_BYTES))
+        tree = read_json(file, DATASET_BYTES)
         version = tree["format"]
         if not isinstance(version, int) or version > FORMAT:
             raise DataError("data-dataset-newer", path=str(file), format=version, known=FORMAT)
@@ -45,7 +43,7 @@ def read_dataset(path: Path) -> dict[str, Any]:
         if path.is_dir() and not file.exists():
             raise DataError("data-not-a-dataset", path=str(path), raw=f"no {NAME}") from error
         raise path_error(file, error) from error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError("data-not-a-dataset", path=str(file), raw=str(error)[:200]) from error
     return dict(tree)
 
@@ -53,7 +51,8 @@ def read_dataset(path: Path) -> dict[str, Any]:
 def _check(tree: Mapping[str, Any]) -> None:
     """Raises ValueError, KeyError, TypeError or AttributeError unless *tree* is what `data.convert` writes."""
     kind, task, told = tree["kind"], tree["task"], tree["description"]
-    _demand(kind in _KINDS and task in _TASKS, f"kind {kind!r} with task {task!r}")
+    known = kinds.find(kind)
+    _demand(known is not None and not known.is_converted and task in tasks.IDS, f"kind {kind!r} with task {task!r}")
     _demand(told["kind"] == kind and told["task"] == task, "the description is another data set's")
     _demand(fits(tree.get("target"), str | None), "the target is no name")
     names = [_shard(shard) for split in SPLITS for shard in _splits(tree, split)]
@@ -64,7 +63,7 @@ def _check(tree: Mapping[str, Any]) -> None:
     look = Look.from_json(tree["look"])
     _demand((look.kind, look.task) == (kind, task), "the look is another data set's")
     _sizes(look.input_shape, look.outputs)
-    _demand(len(look.input_shape) == (3 if kind in _PICTURES else 1), "the shape is no shape")
+    _demand(len(look.input_shape) == (3 if kinds.by_id(kind).has_pictures else 1), "the shape is no shape")
     _within("data.image_size", look.image_size)
     _within("data.sequence_length", look.sequence_length)
     _describe(told)
@@ -73,7 +72,10 @@ def _check(tree: Mapping[str, Any]) -> None:
 def _splits(tree: Mapping[str, Any], split: str) -> list[Any]:
     side = tree["splits"][split]
     _demand(isinstance(side["shards"], list), "the shards are no list")
-    _demand(tree["kind"] != "text" or (fits(side["bytes_of_text"], int) and side["bytes_of_text"] > 1), "no text")
+    _demand(
+        not kinds.by_id(tree["kind"]).has_text or (fits(side["bytes_of_text"], int) and side["bytes_of_text"] > 1),
+        "no text",
+    )
     return list(side["shards"])
 
 
@@ -89,17 +91,17 @@ def _describe(told: Mapping[str, Any]) -> None:
     shape = told["input_shape"]
     _demand(fits(shape, tuple[int, ...]), "the shape is no shape")
     _sizes(shape, told["outputs"])
-    if told["task"] == "classification":
+    if tasks.by_id(told["task"]).has_classes:
         _demand(fits(told["classes"], tuple[str, ...]), "the classes are no names")
-    match told["kind"]:
-        case "images" | "digits":
+    match kinds.by_id(told["kind"]).example:
+        case "picture":
             _within("data.image_size", told["image_size"])
             _demand(told["image_size"] is not None and told["channels"] in (1, 3), "no picture's size")
             _demand(0 < told.get("value_max", 255) < 256, "no picture's values")
-        case "table":
+        case "row":
             widths = [_encoder(encoder) for encoder in told["columns"]]
             _demand(list(shape) == [sum(widths)], "the columns do not come to the shape")
-            if told["task"] == "regression":
+            if tasks.by_id(told["task"]).has_number:
                 scale = told["target_transform"]
                 _demand(isinstance(scale["log"], bool) and isinstance(told["target"], str), "no target")
                 _scale(scale)
@@ -157,9 +159,14 @@ def _counts(value: Any) -> bool:
 
 def _inside(name: Any) -> bool:
     return (
-        isinstance(name, str) and bool(name) and "\0" not in name and "\\" not in name and ":" not in name
-        and not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
-    )  # fmt: skip
+        isinstance(name, str)
+        and bool(name)
+        and "\0" not in name
+        and "\\" not in name
+        and ":" not in name
+        and not PurePosixPath(name).is_absolute()
+        and ".." not in PurePosixPath(name).parts
+    )
 
 
 def _demand(holds: bool, what: str) -> None:

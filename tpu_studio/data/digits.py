@@ -14,6 +14,7 @@ from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.imaging import resize_square
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.data.opened import ArraySource, Opened
+from tpu_studio.data.paths import only_task
 from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import keys_of_rows, validation_mask
 from tpu_studio.wire.errors import DataError
@@ -34,13 +35,24 @@ def look(job: Job) -> Look:
     shown = to_show(labels, mask, without=set(range(len(labels))) - pictures.keys())
     raw = _file_bytes()
     return Look(
-        kind="digits", task=_task(job), examples=len(images), train=int((~mask).sum()), validation=int(mask.sum()),
+        kind=job["data.kind"],
+        task=_task(job),
+        examples=len(images),
+        train=int((~mask).sum()),
+        validation=int(mask.sum()),
         classes=tuple(zip(CLASSES, counts, strict=True)),
         findings=(Finding("built-in-sample", "info", {"name": "digits", "licence": "BSD-3-Clause"}),),
-        preview={"pictures": [{"path": str(pictures[index]), "class": CLASSES[labels[index]], "kept": bool(mask[index])}
-                              for index in shown]},
-        bytes_on_disk=len(raw), fingerprint=hashlib.sha256(raw).hexdigest(),
-        input_shape=(side, side, 1), outputs=len(CLASSES), image_size=side,
+        preview={
+            "pictures": [
+                {"path": str(pictures[index]), "class": CLASSES[labels[index]], "kept": bool(mask[index])}
+                for index in shown
+            ]
+        },
+        bytes_on_disk=len(raw),
+        fingerprint=hashlib.sha256(raw).hexdigest(),
+        input_shape=(side, side, 1),
+        outputs=len(CLASSES),
+        image_size=side,
     )
 
 
@@ -52,8 +64,14 @@ def open_digits(job: Job) -> Opened:
         images = np.stack([resize_square(image[..., 0], side)[..., None] for image in images])
     targets = labels.astype(np.int32)
     description = {
-        "kind": "digits", "task": _task(job), "image_size": side, "channels": 1, "value_max": VALUE_MAX,
-        "classes": list(CLASSES), "input_shape": [side, side, 1], "outputs": len(CLASSES),
+        "kind": "digits",
+        "task": _task(job),
+        "image_size": side,
+        "channels": 1,
+        "value_max": VALUE_MAX,
+        "classes": list(CLASSES),
+        "input_shape": [side, side, 1],
+        "outputs": len(CLASSES),
     }
     train, kept = (ArraySource({"x": images[part], "y": targets[part]}) for part in (~mask, mask))
     return Opened(_task(job), train, kept, description)
@@ -64,10 +82,7 @@ def image_size(job: Job) -> int:
 
 
 def _task(job: Job) -> str:
-    task = job["data.task"]
-    if task not in ("auto", "classification"):
-        raise DataError("data-task-unfit", task=task, kind="digits", allowed=["classification"])
-    return "classification"
+    return only_task(job)
 
 
 def _validation(labels: Array, job: Job) -> Array:

@@ -14,8 +14,20 @@ from tpu_studio.wire.errors import DataError
 WHOLE = 32 * 2**20
 _PIECE = 2**20
 _CONTROLS = bytes(code for code in range(32) if code not in (9, 10, 12, 13, 27)) + b"\x7f"
-_MAGIC = (b"\x89PNG", b"\xff\xd8\xff", b"PK\x03\x04", b"%PDF", b"\x1f\x8b", b"GIF8", b"BZh", b"\xfd7zXZ", b"\x7fELF",
-          b"PAR1", b"\x93NUMPY", b"SQLite format 3")
+_MAGIC = (
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"PK\x03\x04",
+    b"%PDF",
+    b"\x1f\x8b",
+    b"GIF8",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"\x7fELF",
+    b"PAR1",
+    b"\x93NUMPY",
+    b"SQLite format 3",
+)
 
 
 def detect(path: Path) -> str:
@@ -87,5 +99,3 @@ def _cut_utf8(piece: bytes) -> bool:
     """Whether bytes from the middle of a file are UTF-8, apart from a character cut at either end."""
     start = next((index for index in range(min(4, len(piece))) if piece[index] & 0xC0 != 0x80), 0)
     return _decodes(piece[start:], "utf-8", False)
-
-

@@ -115,8 +115,17 @@ def list_images(root: Path, watch: Watch) -> Listing:
     )
     names, sizes, parts, labels = (list(column) for column in zip(*rows, strict=True))
     return Listing(
-        root, names, np.array(sizes, dtype=np.int64), np.array(labels, dtype=np.int64),
-        np.array(parts, dtype=np.int64), filled, problems, others, loose, walker.unused, empty,
+        root,
+        names,
+        np.array(sizes, dtype=np.int64),
+        np.array(labels, dtype=np.int64),
+        np.array(parts, dtype=np.int64),
+        filled,
+        problems,
+        others,
+        loose,
+        walker.unused,
+        empty,
     )
 
 

@@ -17,10 +17,10 @@ from tpu_studio.data.described import NAME
 from tpu_studio.data.imaging import SUFFIXES
 from tpu_studio.data.paths import check_ordinary, path_error
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import kinds, models
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job, parse
 
-MODELS = {"images": "small-cnn", "digits": "small-cnn", "table": "mlp", "text": "gpt-nano"}
 _TABLES = {".csv", ".tsv", ".tab", ".psv"}
 _LOOKED_AT = 2000  # names in a folder
 
@@ -55,7 +55,10 @@ def guess_job(path: Path, *, name: str | None = None) -> Job:
     values = guess(path)
     values.pop("data.task", None)
     kind = values["data.kind"]
-    tree: dict[str, Any] = {"name": name or Path(path).stem or "run", "model": {"name": MODELS.get(kind, "mlp")}}
+    tree: dict[str, Any] = {
+        "name": name or Path(path).stem or "run",
+        "model": {"name": kinds.by_id(kind).model or models.MODELS[0].name},
+    }
     tree["data"] = {key.removeprefix("data."): value for key, value in values.items()}
     return parse(tree)
 
@@ -64,8 +67,11 @@ def _folder(path: Path) -> dict[str, Any]:
     if (path / NAME).is_file():
         return {"data.kind": "tfrecord", "data.path": str(path)}
     counts = {"images": 0, "table": 0, "text": 0}
-    kinds = {**dict.fromkeys(SUFFIXES, "images"), **dict.fromkeys(_TABLES, "table"),
-             **dict.fromkeys(texts.SUFFIXES, "text")}
+    kinds = {
+        **dict.fromkeys(SUFFIXES, "images"),
+        **dict.fromkeys(_TABLES, "table"),
+        **dict.fromkeys(texts.SUFFIXES, "text"),
+    }
     first: dict[str, Path] = {}
     seen = 0
     for name in islice(_files(path), _LOOKED_AT):

@@ -21,20 +21,27 @@ from tpu_studio.data.folders import Listing, list_images
 from tpu_studio.data.imaging import GRAY_MODES, BrokenImage, Header, decode, probe
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, ImageSizes, Look, alike_findings, broken_finding
 from tpu_studio.data.opened import ArraySource, Opened, Source
-from tpu_studio.data.paths import data_path
+from tpu_studio.data.paths import data_path, only_task
 from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import keys_of_names
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.models import image_size
 
 HEADERS = 4_000  # headers read in a look
 DECODED_PIXELS = 40_000_000  # pixels decoded in a look, about half a second
 HASHED_FILES, HASHED_BYTES = 20_000, 64_000_000  # files compared for duplicates
 FEW = 10  # a class with fewer pictures is told about
 FORMAT_SUFFIXES = {
-    "JPEG": {".jpg", ".jpeg", ".jpe", ".jfif"}, "MPO": {".jpg", ".jpeg"}, "PNG": {".png"}, "GIF": {".gif"},
-    "BMP": {".bmp"}, "WEBP": {".webp"}, "TIFF": {".tif", ".tiff"}, "PPM": {".ppm", ".pgm"},
+    "JPEG": {".jpg", ".jpeg", ".jpe", ".jfif"},
+    "MPO": {".jpg", ".jpeg"},
+    "PNG": {".png"},
+    "GIF": {".gif"},
+    "BMP": {".bmp"},
+    "WEBP": {".webp"},
+    "TIFF": {".tif", ".tiff"},
+    "PPM": {".ppm", ".pgm"},
 }
 
 
@@ -55,8 +62,12 @@ def look(job: Job, watch: Watch) -> Look:
     broken = dict(sample.broken)
     _decode_sample(listing, sample, broken, watch)
     sampled = len(listing.names) > len(sample.headers) + len(sample.broken)
-    check_broken(len(broken), len(sample.headers) + len(sample.broken), float(job["data.max_broken_share"]),
-                 broken_list(listing, broken))
+    check_broken(
+        len(broken),
+        len(sample.headers) + len(sample.broken),
+        float(job["data.max_broken_share"]),
+        broken_list(listing, broken),
+    )
     mask = listing.validation(int(job["training.seed"]), float(job["data.validation"]))
     usable = np.ones(len(listing.names), dtype=np.bool_)
     usable[list(broken)] = False
@@ -65,21 +76,32 @@ def look(job: Job, watch: Watch) -> Look:
     items = listing.problems + broken_list(listing, broken)
     told = [item for item in items if item.why != "unreadable-folder"]  # those have a finding of their own
     findings = [
-        *_class_findings(listing, counts), *_size_findings(listing, sample),
+        *_class_findings(listing, counts),
+        *_size_findings(listing, sample),
         *_duplicate_findings(groups, across, conflicts),
         *([broken_finding(len(told), told)] if told else []),
     ]
     return Look(
-        kind="images", task=task_of(job), examples=int(usable.sum()), train=int((usable & ~mask).sum()),
-        validation=int((usable & mask).sum()), sampled=sampled or not all_hashed,
-        classes=tuple(zip(listing.classes, counts, strict=True)), image_sizes=sizes_of(sample.headers),
-        broken=tuple(items[:NAMED_BROKEN]), broken_count=len(items),
+        kind=job["data.kind"],
+        task=task_of(job),
+        examples=int(usable.sum()),
+        train=int((usable & ~mask).sum()),
+        validation=int((usable & mask).sum()),
+        sampled=sampled or not all_hashed,
+        classes=tuple(zip(listing.classes, counts, strict=True)),
+        image_sizes=sizes_of(sample.headers),
+        broken=tuple(items[:NAMED_BROKEN]),
+        broken_count=len(items),
         duplicates=sum(len(group) - 1 for group in groups),
-        duplicate_examples=tuple(tuple(group[:4]) for group in groups[:10]), findings=tuple(findings),
-        preview={"pictures": pictures_of(listing, broken, mask)}, bytes_on_disk=int(listing.sizes.sum()),
+        duplicate_examples=tuple(tuple(group[:4]) for group in groups[:10]),
+        findings=tuple(findings),
+        preview={"pictures": pictures_of(listing, broken, mask)},
+        bytes_on_disk=int(listing.sizes.sum()),
         fingerprint=listing.fingerprint(),
-        input_shape=(sample.image_size, sample.image_size, sample.channels), outputs=len(listing.classes),
-        image_size=sample.image_size, numbers={"pictures": len(listing.names)},
+        input_shape=(sample.image_size, sample.image_size, sample.channels),
+        outputs=len(listing.classes),
+        image_size=sample.image_size,
+        numbers={"pictures": len(listing.names)},
     )
 
 
@@ -117,31 +139,49 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
         if in_memory:
             sides.append(ArraySource({"x": pixels[numbers], "y": labels[numbers]}))
         else:
-            sides.append(DecodingSource(one, numbers, labels[numbers], shape, workers, listing.names, opened,
-                                        float(job["data.max_broken_share"])))
+            sides.append(
+                DecodingSource(
+                    one,
+                    numbers,
+                    labels[numbers],
+                    shape,
+                    workers,
+                    listing.names,
+                    opened,
+                    float(job["data.max_broken_share"]),
+                )
+            )
     opened.train, opened.validation = sides
     return opened
 
 
 def describe(job: Job, listing: Listing, shape: tuple[int, ...]) -> dict[str, object]:
     return {
-        "kind": "images", "task": task_of(job), "image_size": shape[0], "channels": shape[2], "value_max": 255,
-        "classes": list(listing.classes), "input_shape": list(shape), "outputs": len(listing.classes),
+        "kind": "images",
+        "task": task_of(job),
+        "image_size": shape[0],
+        "channels": shape[2],
+        "value_max": 255,
+        "classes": list(listing.classes),
+        "input_shape": list(shape),
+        "outputs": len(listing.classes),
     }
 
 
 def task_of(job: Job) -> str:
-    task = job["data.task"]
-    if task not in ("auto", "classification"):
-        raise DataError("data-task-unfit", task=task, kind="images", allowed=["classification"])
-    return "classification"
+    return only_task(job)
 
 
 def check_enough(listing: Listing, job: Job) -> None:
     needed = max(4, 2 * len(listing.classes))
     if len(listing.names) < needed:
-        raise DataError("data-too-few", path=str(listing.root), count=len(listing.names), needed=needed,
-                        classes=len(listing.classes))
+        raise DataError(
+            "data-too-few",
+            path=str(listing.root),
+            count=len(listing.names),
+            needed=needed,
+            classes=len(listing.classes),
+        )
 
 
 def broken_list(listing: Listing, broken: dict[int, str]) -> list[Broken]:
@@ -167,20 +207,13 @@ def sample_headers(listing: Listing, job: Job, watch: Watch) -> Sampled:
         check_broken(len(broken), len(broken), float(job["data.max_broken_share"]), broken_list(listing, broken))
     channels = 1 if all(header.mode in GRAY_MODES for header in headers.values()) else 3
     size = job["data.image_size"]
-    return Sampled(headers, broken, channels, auto_image_size(headers) if size == "auto" else int(size))
+    if size == "auto":
+        sizes = sizes_of(headers)
+        size = image_size("", min(sizes.median_width, sizes.median_height))
+    return Sampled(headers, broken, channels, int(size))
 
 
-def auto_image_size(headers: dict[int, Header]) -> int:
-    """Small pictures as they are; larger ones at a size at which a computer learns in minutes, not hours."""
-    short = int(np.median([min(header.width, header.height) for header in headers.values()]))
-    if short <= 48:
-        return max(8, short)
-    return 64 if short <= 160 else 96 if short <= 320 else 128
-
-
-def find_duplicates(
-    listing: Listing, mask: Array, watch: Watch
-) -> tuple[list[list[str]], list[str], list[str], bool]:
+def find_duplicates(listing: Listing, mask: Array, watch: Watch) -> tuple[list[list[str]], list[str], list[str], bool]:
     """Groups of files with the same bytes; names in groups on both sides of the split; in two classes; all compared?
 
     Only files of equal size are read, and at most `HASHED_FILES` of them.
@@ -233,8 +266,13 @@ def sizes_of(headers: dict[int, Header]) -> ImageSizes:
     heights = np.array([header.height for header in headers.values()])
     modes = Counter(header.mode for header in headers.values())
     return ImageSizes(
-        int(widths.min()), int(np.median(widths)), int(widths.max()), int(heights.min()), int(np.median(heights)),
-        int(heights.max()), dict(sorted(modes.items())),
+        int(widths.min()),
+        int(np.median(widths)),
+        int(widths.max()),
+        int(heights.min()),
+        int(np.median(heights)),
+        int(heights.max()),
+        dict(sorted(modes.items())),
     )
 
 
@@ -242,9 +280,18 @@ def _class_findings(listing: Listing, counts: list[int]) -> list[Finding]:
     found = []
     most, least = max(counts), min(counts)
     if least and most >= 3 * least:
-        found.append(Finding("class-imbalance", "warning", {
-            "most": listing.classes[counts.index(most)], "most_count": most,
-            "least": listing.classes[counts.index(least)], "least_count": least}))
+        found.append(
+            Finding(
+                "class-imbalance",
+                "warning",
+                {
+                    "most": listing.classes[counts.index(most)],
+                    "most_count": most,
+                    "least": listing.classes[counts.index(least)],
+                    "least_count": least,
+                },
+            )
+        )
     few = [[name, count] for name, count in zip(listing.classes, counts, strict=True) if count < FEW]
     if few:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
@@ -252,8 +299,9 @@ def _class_findings(listing: Listing, counts: list[int]) -> list[Finding]:
     if sum(counts) < 100:
         found.append(Finding("tiny-data", "warning", {"examples": sum(counts)}))
     if listing.closed:
-        found.append(Finding("unreadable-folder", "warning", {"folders": listing.closed[:20],
-                                                              "count": len(listing.closed)}))
+        found.append(
+            Finding("unreadable-folder", "warning", {"folders": listing.closed[:20], "count": len(listing.closed)})
+        )
     if listing.empty:
         found.append(Finding("empty-class", "warning", {"classes": listing.empty[:20], "count": len(listing.empty)}))
     if listing.loose:
@@ -279,8 +327,11 @@ def _size_findings(listing: Listing, sample: Sampled) -> list[Finding]:
     small = sum(min(header.width, header.height) < sample.image_size / 2 for header in headers)
     if small > 0.2 * len(sample.headers):
         found.append(Finding("enlarged", "info", {"share": round(small / len(sample.headers), 3)}))
-    misnamed = [listing.names[index] for index, header in sample.headers.items()
-                if Path(listing.names[index]).suffix.lower() not in FORMAT_SUFFIXES.get(header.format, set())]
+    misnamed = [
+        listing.names[index]
+        for index, header in sample.headers.items()
+        if Path(listing.names[index]).suffix.lower() not in FORMAT_SUFFIXES.get(header.format, set())
+    ]
     if misnamed:
         found.append(Finding("misnamed-files", "info", {"count": len(misnamed), "first": misnamed[0]}))
     return found
@@ -289,8 +340,9 @@ def _size_findings(listing: Listing, sample: Sampled) -> list[Finding]:
 def _duplicate_findings(groups: list[list[str]], across: list[str], conflicts: list[str]) -> list[Finding]:
     found = []
     if groups:
-        found.append(Finding("duplicates", "info", {"count": sum(len(group) - 1 for group in groups),
-                                                    "first": groups[0][:4]}))
+        found.append(
+            Finding("duplicates", "info", {"count": sum(len(group) - 1 for group in groups), "first": groups[0][:4]})
+        )
     if across:
         found.append(Finding("duplicates-across-split", "warning", {"count": len(across), "first": across[0]}))
     if conflicts:
@@ -300,8 +352,10 @@ def _duplicate_findings(groups: list[list[str]], across: list[str], conflicts: l
 
 def pictures_of(listing: Listing, broken: dict[int, str], kept: Bools) -> list[dict[str, Any]]:
     """Pictures to show and to try, each with its class and whether it is kept aside."""
-    return [{"path": listing.path(index), "class": listing.classes[listing.labels[index]], "kept": bool(kept[index])}
-            for index in to_show(listing.labels, kept, broken)]
+    return [
+        {"path": listing.path(index), "class": listing.classes[listing.labels[index]], "kept": bool(kept[index])}
+        for index in to_show(listing.labels, kept, broken)
+    ]
 
 
 _NOTHING = ArraySource({"x": np.zeros((0, 1), dtype=np.uint8), "y": np.zeros(0, dtype=np.int32)})

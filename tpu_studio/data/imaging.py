@@ -32,17 +32,37 @@ from tpu_studio.data.imagecost import AT_ONCE, MOST_BYTES, MOST_PIXELS, decoder_
 from tpu_studio.data.quickheader import quick_header
 
 # Named by their plugins: Pillow knows a format only once its plugin is imported. JPEG's opens MPO as well.
-FORMATS = tuple(plugin.format for plugin in (
-    JpegImagePlugin.JpegImageFile, PngImagePlugin.PngImageFile, GifImagePlugin.GifImageFile,
-    BmpImagePlugin.BmpImageFile, WebPImagePlugin.WebPImageFile, TiffImagePlugin.TiffImageFile,
-    PpmImagePlugin.PpmImageFile,
-))
+FORMATS = tuple(
+    plugin.format
+    for plugin in (
+        JpegImagePlugin.JpegImageFile,
+        PngImagePlugin.PngImageFile,
+        GifImagePlugin.GifImageFile,
+        BmpImagePlugin.BmpImageFile,
+        WebPImagePlugin.WebPImageFile,
+        TiffImagePlugin.TiffImageFile,
+        PpmImagePlugin.PpmImageFile,
+    )
+)
 SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm"}
 )
 GRAY_MODES = frozenset({"1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N", "F"})
-_WRONG = (OSError, SyntaxError, ValueError, EOFError, KeyError, IndexError, TypeError, struct.error, zlib.error,
-          OverflowError, MemoryError, Image.DecompressionBombError, Image.DecompressionBombWarning)
+_WRONG = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    KeyError,
+    IndexError,
+    TypeError,
+    struct.error,
+    zlib.error,
+    OverflowError,
+    MemoryError,
+    Image.DecompressionBombError,
+    Image.DecompressionBombWarning,
+)
 
 
 class BrokenImage(Exception):
@@ -286,7 +306,11 @@ def _why_not_opened(data: str | bytes) -> str:
 
 
 _TURNS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT, 3: Image.Transpose.ROTATE_180, 4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE, 6: Image.Transpose.ROTATE_270, 7: Image.Transpose.TRANSVERSE,
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }

@@ -1,15 +1,15 @@
 """The quick look: what is in a data set, what it proposes to learn, and what is wrong with it, in a second or two.
 
-Used by the window, the planner and the command line before a run. Each kind of data has its own module; this one
-knows which. Large data is sampled, and the answer says so.
+Used by the window, the planner and the command line before a run. Each kind of data has its own module
+(``readers``). Large data is sampled, and the answer says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tpu_studio.data import digits, images, shards, tables, texts
 from tpu_studio.data.looked import Broken, ColumnLook, Finding, ImageSizes, Look
+from tpu_studio.data.readers import reader_of
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.job import Job
 
@@ -28,17 +28,7 @@ def look(
     """
     watch = Watch(progress, cancelled)
     watch.check()
-    match job["data.kind"]:
-        case "digits":
-            return digits.look(job)
-        case "images":
-            return images.look(job, watch)
-        case "table":
-            return tables.look(job, watch)
-        case "tfrecord":
-            return shards.look(job, watch)
-        case _:
-            return texts.look(job, watch)
+    return reader_of(job).look(job, watch)
 
 
 __all__ = ["Broken", "Cancelled", "ColumnLook", "Finding", "ImageSizes", "Look", "look"]

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.shapes import fits
 
 NAMED_BROKEN = 100
@@ -153,6 +154,8 @@ class Look:
         wrong = [item.name for item in fields(cls) if not fits(getattr(found, item.name), _DECLARED[item.name])]
         if wrong:
             raise ValueError(f"{wrong[0]} of the look at the data is not what it should be")
+        if kinds.find(found.kind) is None or found.task not in tasks.IDS:
+            raise ValueError(f"a look at {found.kind!r} for {found.task!r}, which this version does not know"[:200])
         return found
 
 

@@ -19,6 +19,14 @@ from tpu_studio.data.looked import Broken
 Spec = dict[str, tuple[tuple[int, ...], str]]
 
 
+@dataclass(frozen=True)
+class Share:
+    """What one machine of several reads of each batch: the examples at *places* of the *of* that a batch has."""
+
+    places: Array
+    of: int
+
+
 class Source(ABC):
     """Examples by number.
 
@@ -34,8 +42,14 @@ class Source(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
-        """The examples of these numbers, stacked. *rng* matters only where an example is drawn (text windows)."""
+    def batch(
+        self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
+    ) -> dict[str, Array]:
+        """The examples of these numbers, or *share* of them, stacked.
+
+        *rng* matters only where an example is drawn (text windows): for each of *indices*, so that a machine's share
+        is the same as in the whole batch.
+        """
 
 
 class ArraySource(Source):
@@ -52,8 +66,16 @@ class ArraySource(Source):
     def __len__(self) -> int:
         return len(self.arrays["x"])
 
-    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
-        return {name: array.take(indices, axis=0) for name, array in self.arrays.items()}
+    def batch(
+        self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
+    ) -> dict[str, Array]:
+        mine = of_share(indices, share)
+        return {name: array.take(mine, axis=0) for name, array in self.arrays.items()}
+
+
+def of_share(values: Array, share: Share | None) -> Array:
+    """Of one value for each example of a batch, those of *share*."""
+    return values if share is None else values[share.places]
 
 
 @dataclass

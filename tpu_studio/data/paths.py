@@ -1,4 +1,4 @@
-"""Where a job's data is: its path made absolute, and the trouble a path can be."""
+"""Where a job's data is: its path made absolute, and the trouble a path can be; and the one task of its kind."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import os
 import stat
 from pathlib import Path
 
+from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.owncode import in_a_share
+from tpu_studio.wire.schema import AUTO
 
 
 def data_path(job: Job) -> Path:
@@ -48,3 +50,15 @@ def path_error(path: Path, error: OSError) -> DataError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
         return DataError("data-missing", path=str(path))
     return DataError("data-unreadable", path=str(path), raw=str(error))
+
+
+def only_task(job: Job) -> str:
+    """What can be learnt from data of a kind that allows one task only.
+
+    Raises:
+        DataError: data-task-unfit when the job asks for another.
+    """
+    allowed, task = kinds.by_id(job["data.kind"]).tasks, job["data.task"]
+    if task not in (AUTO, *allowed):
+        raise DataError("data-task-unfit", task=task, kind=job["data.kind"], allowed=list(allowed))
+    return allowed[0]

@@ -23,6 +23,7 @@ from tpu_studio.data.paths import check_ordinary
 from tpu_studio.data.table_encoding import untransform
 from tpu_studio.data.texts import encode_text, read_tokens
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 
 Description = Mapping[str, Any]
@@ -35,15 +36,15 @@ def inputs_in(description: Description, path: Path) -> list[Any]:
         DataError: data-missing, data-empty, data-too-broken for any broken row, or why the file cannot be read.
     """
     check_ordinary(path)
-    match description["kind"]:
-        case "images" | "digits":
+    match kinds.by_id(description["kind"]).example:
+        case "picture":
             if not path.is_dir():
                 return [path]
             found = sorted(item for item in path.rglob("*") if item.suffix.lower() in SUFFIXES and item.is_file())
             if not found:
                 raise DataError("data-empty", path=str(path), others=0)
             return list(found)
-        case "table":
+        case "row":
             dialect = csvfile.sniff(path)
             tally = RowTally()
             read = csvfile.read_rows(path, dialect, tally, Watch())
@@ -69,10 +70,10 @@ def encode_inputs(description: Description, items: Sequence[Any]) -> dict[str, A
     """
     if not items:
         raise DataError("data-empty", path="", others=0)
-    match description["kind"]:
-        case "images" | "digits":
+    match kinds.by_id(description["kind"]).example:
+        case "picture":
             return {"x": np.stack([_picture(description, item) for item in items])}
-        case "table":
+        case "row":
             rows: Sequence[Any] = items
             if len(items) == 1 and isinstance(items[0], str | Path):
                 rows = inputs_in(description, Path(items[0]))
@@ -92,7 +93,7 @@ def decode_outputs(
         outputs: [B, classes] probabilities (scores with *logits*), or [B] or [B, 1] scaled targets.
     """
     values = np.asarray(outputs, dtype=np.float64)
-    if description["task"] == "regression":
+    if tasks.by_id(description["task"]).has_number:
         numbers = untransform(values.reshape(len(values)), description)
         return [{"value": float(number), "target": description["target"]} for number in numbers]
     if logits:

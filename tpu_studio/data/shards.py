@@ -32,6 +32,7 @@ from tpu_studio.data.opened import ArraySource, Opened, Source
 from tpu_studio.data.paths import data_path, path_error
 from tpu_studio.data.tfrecord import index_records, read_record, read_records
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -51,7 +52,7 @@ def look(job: Job, watch: Watch) -> Look:
     length = was.sequence_length
     if was.image_size is not None and size is not None:
         shape = (size, size, shape[2])
-    if tree["kind"] == "text":
+    if kinds.by_id(tree["kind"]).has_text:
         tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
         length = _length(job, tree)
         shape, train = (length,), max(1, (tokens[0] - 1) // length)
@@ -61,10 +62,19 @@ def look(job: Job, watch: Watch) -> Look:
     if "pictures" in was.preview:
         preview = {"pictures": [{**item, "path": str(folder / item["path"])} for item in was.preview["pictures"]]}
     return replace(
-        was, kind="tfrecord", train=train, validation=kept, examples=train + kept, input_shape=shape,
-        image_size=size if was.image_size is not None else None, sequence_length=length, sampled=False,
-        findings=(*findings, Finding("fixed-split", "info", {})), preview=preview,
-        bytes_on_disk=sum(int(shard["bytes"]) for shard in shards), fingerprint=fingerprint(tree),
+        was,
+        kind=job["data.kind"],
+        train=train,
+        validation=kept,
+        examples=train + kept,
+        input_shape=shape,
+        image_size=size if was.image_size is not None else None,
+        sequence_length=length,
+        sampled=False,
+        findings=(*findings, Finding("fixed-split", "info", {})),
+        preview=preview,
+        bytes_on_disk=sum(int(shard["bytes"]) for shard in shards),
+        fingerprint=fingerprint(tree),
     )
 
 
@@ -83,10 +93,10 @@ def open_shards(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
         for shard in tree["splits"][split]["shards"]:
             _check_size(folder, shard)
     description = dict(tree["description"])
-    match tree["kind"]:
+    match kinds.by_id(tree["kind"]).example:
         case "text":
             return _open_text(job, tree, files, watch)
-        case "table":
+        case "row":
             sides = [ArraySource(_read_table(files[split], description, watch)) for split in SPLITS]
             return Opened(tree["task"], sides[0], sides[1], description)
         case _:
@@ -97,10 +107,15 @@ def check_job(job: Job, tree: Mapping[str, Any]) -> None:
     """A converted data set keeps its task and target: refuse a job that asks for another."""
     task, target = job["data.task"], job["data.target"]
     if task not in ("auto", tree["task"]):
-        raise DataError("data-task-unfit", task=task, kind="tfrecord", allowed=[tree["task"]])
+        raise DataError("data-task-unfit", task=task, kind=job["data.kind"], allowed=[tree["task"]])
     if target not in (None, "auto", tree.get("target") or None):
-        raise DataError("data-target-missing", path=str(job["data.path"]), column=target, nearest=tree.get("target"),
-                        columns=[tree["target"]] if tree.get("target") else [])
+        raise DataError(
+            "data-target-missing",
+            path=str(job["data.path"]),
+            column=target,
+            nearest=tree.get("target"),
+            columns=[tree["target"]] if tree.get("target") else [],
+        )
 
 
 def _open_text(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]], watch: Watch) -> Opened:
@@ -137,7 +152,7 @@ def _read_table(files: list[Path], description: Mapping[str, Any], watch: Watch)
             rows.append(features.get("x", []))
             targets.append(features.get("y", []))
     width = int(description["input_shape"][0])
-    kind = np.int32 if description["task"] == "classification" else np.float32
+    kind = np.int32 if tasks.by_id(description["task"]).has_classes else np.float32
     try:
         y = np.array(targets, dtype=kind).reshape(len(rows))
         if kind is np.int32 and len(y) and not 0 <= y.min() <= y.max() < int(description["outputs"]):
@@ -147,8 +162,15 @@ def _read_table(files: list[Path], description: Mapping[str, Any], watch: Watch)
         raise DataError("data-shard-damaged", path=str(files[0]), offset=0, why="features", raw=str(error)) from error
 
 
-def _open_images(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Path]], description: dict[str, Any],
-                 budget: int, workers: int, watch: Watch) -> Opened:
+def _open_images(
+    job: Job,
+    tree: Mapping[str, Any],
+    files: Mapping[str, list[Path]],
+    description: dict[str, Any],
+    budget: int,
+    workers: int,
+    watch: Watch,
+) -> Opened:
     outputs = int(description["outputs"])
     side = int(description["image_size"]) if job.is_auto("data.image_size") else int(job["data.image_size"])
     shape = (side, side, int(description["channels"]))
@@ -178,8 +200,9 @@ def _open_images(job: Job, tree: Mapping[str, Any], files: Mapping[str, list[Pat
     return opened
 
 
-def _readers(places: list[tuple[Path, int, int]], shape: tuple[int, ...], outputs: int
-              ) -> tuple[Callable[[int], Array], Callable[[int], int], list[str]]:
+def _readers(
+    places: list[tuple[Path, int, int]], shape: tuple[int, ...], outputs: int
+) -> tuple[Callable[[int], Array], Callable[[int], int], list[str]]:
     """Pixels by number, label by number, and names of the records."""
     labels: dict[int, int] = {}
 

@@ -25,6 +25,7 @@ from tpu_studio.data.imaging import BrokenImage, as_png, decode, open_image, png
 from tpu_studio.data.quickheader import quick_header
 from tpu_studio.data.tfrecord import RecordWriter
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
 
 MOST_BYTES = 16 * 2**20
@@ -80,15 +81,15 @@ def write_shard(task: ShardTask, cancelled: Callable[[], bool] | None = None) ->
     try:
         with open(part, "wb") as file:
             writer = RecordWriter(file)
-            match task.kind:
-                case "images":
-                    _write_images(task, writer, told, classes, watch)
-                case "digits":
-                    _write_digits(task, writer, classes)
-                case "table":
-                    _write_rows(task, writer, classes, watch)
-                case _:
-                    _write_text(task, writer)
+            kind = kinds.by_id(task.kind)
+            if kind.has_picture_files:
+                _write_images(task, writer, told, classes, watch)
+            elif kind.has_pictures:
+                _write_digits(task, writer, classes)
+            elif kind.has_rows:
+                _write_rows(task, writer, classes, watch)
+            else:
+                _write_text(task, writer)
             writer.flush()
         os.replace(part, folder / task.name)
     except OSError as error:
@@ -97,8 +98,12 @@ def write_shard(task: ShardTask, cancelled: Callable[[], bool] | None = None) ->
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-    return told | {"examples": writer.records, "bytes": writer.bytes, "sha256": writer.sha256,
-                   "classes": dict(sorted(classes.items()))}
+    return told | {
+        "examples": writer.records,
+        "bytes": writer.bytes,
+        "sha256": writer.sha256,
+        "classes": dict(sorted(classes.items())),
+    }
 
 
 def destination_error(folder: Path, error: OSError) -> DataError:
@@ -108,8 +113,9 @@ def destination_error(folder: Path, error: OSError) -> DataError:
     return DataError("data-destination-unwritable", path=str(folder), raw=str(error))
 
 
-def _write_images(task: ShardTask, writer: RecordWriter, told: dict[str, Any], classes: Counter[str],
-                  watch: Watch) -> None:
+def _write_images(
+    task: ShardTask, writer: RecordWriter, told: dict[str, Any], classes: Counter[str], watch: Watch
+) -> None:
     for done, (path, name, label) in enumerate(task.files):
         if done % 256 == 0:
             watch.check()
@@ -154,15 +160,18 @@ def _stored(data: bytes, task: ShardTask, told: dict[str, Any]) -> tuple[bytes, 
 
 def _image_example(data: bytes, kind: bytes, width: int, height: int, label: int, class_name: str, name: str) -> bytes:
     """`example.encode` of a picture's features, with the parts that recur made once (a fifth of the time)."""
-    return example.of_entries((
-        _number_entry("image/class/label", label),
-        _text_entry("image/class/text", class_name),
-        example.entry_head("image/encoded", len(data)), data,
-        example.entry("image/filename", name.encode("utf-8", "surrogateescape")),
-        _format_entry(kind),
-        _number_entry("image/height", height),
-        _number_entry("image/width", width),
-    ))
+    return example.of_entries(
+        (
+            _number_entry("image/class/label", label),
+            _text_entry("image/class/text", class_name),
+            example.entry_head("image/encoded", len(data)),
+            data,
+            example.entry("image/filename", name.encode("utf-8", "surrogateescape")),
+            _format_entry(kind),
+            _number_entry("image/height", height),
+            _number_entry("image/width", width),
+        )
+    )
 
 
 @lru_cache(4096)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tpu_studio.data import digits, images, shards, tables, texts
 from tpu_studio.data.looked import Look
 from tpu_studio.data.opened import ArraySource, Opened, Source
+from tpu_studio.data.readers import reader_of
 from tpu_studio.data.table_encoding import untransform
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.job import Job
@@ -41,23 +41,17 @@ def open_data(
     watch.check()
     if look is not None:
         job = as_looked(job, look)
-    match job["data.kind"]:
-        case "digits":
-            return digits.open_digits(job)
-        case "images":
-            return images.open_images(job, budget=memory_budget_bytes, workers=workers, watch=watch)
-        case "table":
-            return tables.open_table(job, budget=memory_budget_bytes, watch=watch)
-        case "tfrecord":
-            return shards.open_shards(job, budget=memory_budget_bytes, workers=workers, watch=watch)
-        case _:
-            return texts.open_text(job, budget=memory_budget_bytes, watch=watch)
+    return reader_of(job).open(job, memory_budget_bytes, workers, watch)
 
 
 def as_looked(job: Job, look: Look) -> Job:
     """*job* with every "auto" about its data as the look resolved it."""
-    found = {"data.task": look.task, "data.target": look.target or None, "data.image_size": look.image_size,
-             "data.sequence_length": look.sequence_length}
+    found = {
+        "data.task": look.task,
+        "data.target": look.target or None,
+        "data.image_size": look.image_size,
+        "data.sequence_length": look.sequence_length,
+    }
     values = dict(job.values)
     for path, value in found.items():
         if value is not None and values[path] in (None, "auto"):

@@ -21,9 +21,7 @@ Keys = npt.NDArray[np.uint64]
 def keys_of_names(names: Iterable[str], seed: int) -> Keys:
     """One 64-bit key per name; names may hold undecodable bytes (surrogates)."""
     salt = seed.to_bytes(8, "little")
-    digests = b"".join(
-        hashlib.blake2b(os.fsencode(name), digest_size=8, key=salt).digest() for name in names
-    )
+    digests = b"".join(hashlib.blake2b(os.fsencode(name), digest_size=8, key=salt).digest() for name in names)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)
 
 

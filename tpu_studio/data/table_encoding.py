@@ -26,10 +26,15 @@ DATE_PARTS = ("year", "month", "day-of-week", "days", "hour")
 
 
 class NumberLane:
-    """Collects a number or date column block by block, as float64 (dates as days)."""
+    """Collects a number or date column block by block, as float64 (dates as days).
+
+    Attributes:
+        beyond: A number that no float32 holds was among them.
+    """
 
     def __init__(self, column: Column) -> None:
         self.column = column
+        self.beyond = False
         self._blocks: list[Doubles] = []
         self._known: dict[str, float] = {}
 
@@ -43,6 +48,8 @@ class NumberLane:
                 known.clear()
         else:
             values = cells.numbers(block, self.column.decimal)
+            large = np.flatnonzero(~(np.abs(values) <= cells.WIDEST))  # and those that are no numbers
+            self.beyond = self.beyond or any(cells.beyond(block[int(row)], self.column.decimal) for row in large)
         self._blocks.append(np.array(values, dtype=np.float64))
 
     def values(self) -> Doubles:
@@ -84,8 +91,15 @@ def fit_number(name: str, values: Doubles, decimal: str, *, missing: bool) -> di
     good = values[np.isfinite(values)]
     median = float(np.median(good)) if len(good) else 0.0
     filled = np.where(np.isfinite(values), values, median)
-    return {"name": name, "kind": "number", "decimal": decimal, "median": median, **_scale(filled),
-            "missing": missing, "width": 1 + missing}
+    return {
+        "name": name,
+        "kind": "number",
+        "decimal": decimal,
+        "median": median,
+        **_scale(filled),
+        "missing": missing,
+        "width": 1 + missing,
+    }
 
 
 def fit_date(name: str, values: Doubles, form: str, *, missing: bool, hours: bool) -> dict[str, Any]:
@@ -94,8 +108,15 @@ def fit_date(name: str, values: Doubles, form: str, *, missing: bool, hours: boo
     median = float(np.median(good)) if len(good) else 0.0
     parts = date_parts(np.where(np.isfinite(values), values, median))
     scales = {part: _scale(numbers) for part, numbers in parts.items() if part != "hour" or hours}
-    return {"name": name, "kind": "date", "form": form, "median": median, "parts": scales, "missing": missing,
-            "width": len(scales) + missing}
+    return {
+        "name": name,
+        "kind": "date",
+        "form": form,
+        "median": median,
+        "parts": scales,
+        "missing": missing,
+        "width": len(scales) + missing,
+    }
 
 
 def fit_category(name: str, codes: Ints, names: Sequence[str]) -> dict[str, Any]:
@@ -155,7 +176,8 @@ def fit_target(values: Doubles) -> dict[str, Any]:
 
 def transform(values: Doubles, target: Mapping[str, Any]) -> Floats:
     plain = np.log(values) if target["log"] else values
-    return np.asarray((plain - target["mean"]) / target["std"], dtype=np.float32)
+    scaled = (plain - target["mean"]) / target["std"]  # one kept aside may lie far from those of a narrow spread
+    return np.asarray(np.clip(scaled, -cells.WIDEST, cells.WIDEST), dtype=np.float32)
 
 
 def untransform(y: Array, description: Mapping[str, Any]) -> Doubles:

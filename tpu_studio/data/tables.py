@@ -29,6 +29,7 @@ from tpu_studio.data.opened import ArraySource, Opened
 from tpu_studio.data.paths import data_path
 from tpu_studio.data.split import keys_of_rows, validation_count, validation_mask
 from tpu_studio.data.watching import Watch
+from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -64,16 +65,32 @@ def look(job: Job, watch: Watch) -> Look:
     width = _width(judged, [row for row, label in zip(sample.rows, labels, strict=True) if label is not None])
     tally = sample.tally
     return Look(
-        kind="table", task=judged.task, target=judged.target.name, examples=examples, train=examples - kept,
-        validation=kept, sampled=sample.sampled, classes=classes,
+        kind=job["data.kind"],
+        task=judged.task,
+        target=judged.target.name,
+        examples=examples,
+        train=examples - kept,
+        validation=kept,
+        sampled=sample.sampled,
+        classes=classes,
         columns=tuple(column.to_look(target=column.name == judged.target.name) for column in judged.columns),
-        numbers={"rows": sample.count, "comments": tally.comments, "columns": len(judged.columns),
-                 "without_target": sample.count - examples},
-        broken=tuple(tally.broken), broken_count=tally.broken_count, duplicates=duplicates,
+        numbers={
+            "rows": sample.count,
+            "comments": tally.comments,
+            "columns": len(judged.columns),
+            "without_target": sample.count - examples,
+        },
+        broken=tuple(tally.broken),
+        broken_count=tally.broken_count,
+        duplicates=duplicates,
         findings=tuple(_findings(sample, job, labelled, classes, duplicates)),
-        preview={"columns": list(sample.dialect.names),
-                 "rows": [[cell[:200] for cell in row] for row in sample.rows[:_PREVIEW_ROWS]]},
-        bytes_on_disk=path.stat().st_size, fingerprint=fingerprint(path), input_shape=(width,),
+        preview={
+            "columns": list(sample.dialect.names),
+            "rows": [[cell[:200] for cell in row] for row in sample.rows[:_PREVIEW_ROWS]],
+        },
+        bytes_on_disk=path.stat().st_size,
+        fingerprint=fingerprint(path),
+        input_shape=(width,),
         outputs=len(judged.classes) or 1,
     )
 
@@ -83,7 +100,7 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
     sample = examine(path, job, Watch(cancelled=watch.cancelled))
     judged, dialect = sample.judged, sample.dialect
     lanes = [_lane(column) for column in judged.inputs]
-    target = _lane(judged.target if judged.task == "regression" else _as_category(judged.target))
+    target = _lane(judged.target if tasks.by_id(judged.task).has_number else _as_category(judged.target))
     tally = RowTally()
     rows: Iterator[list[str]] = iter(sample.rows)
     if sample.sampled:
@@ -96,16 +113,20 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
             lane.add(columns[column.place])
         answers = columns[judged.target.place]
         target.add([label or "" for label in _labels(answers, judged)] if judged.classes else answers)
+        for lane in (*lanes, target):
+            if isinstance(lane, encoding.NumberLane) and lane.beyond:
+                raise _beyond(path, dialect, lane.column, watch)
         watch.check()
     check_broken(tally.broken_count, tally.rows + tally.broken_count, float(job["data.max_broken_share"]), tally.broken)
     y, known, description = _targets(target, judged, path)
     check_enough(path, int(known.sum()))
     seed, share = int(job["training.seed"]), float(job["data.validation"])
     chosen = np.flatnonzero(known)
-    mask = validation_mask(keys_of_rows(len(known), seed)[chosen], share,
-                           y[chosen] if judged.task == "classification" else None)
+    mask = validation_mask(
+        keys_of_rows(len(known), seed)[chosen], share, y[chosen] if tasks.by_id(judged.task).has_classes else None
+    )
     sides = (chosen[~mask], chosen[mask])
-    if judged.task == "regression":
+    if tasks.by_id(judged.task).has_number:
         description["target_transform"] = encoding.fit_target(y[sides[0]])
         y = encoding.transform(np.where(known, y, 1.0), description["target_transform"])
     encoders = [_fit(lane, column, chosen, sides[0]) for lane, column in zip(lanes, judged.inputs, strict=True)]
@@ -117,10 +138,16 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
         _write(lane, encoder, sides, [matrix[:, start : start + encoder["width"]] for matrix in matrices])
         start += encoder["width"]
         watch.check()
-    description |= {"columns": encoders, "input_shape": [width], "header": dialect.header,
-                    "ignored": [column.name for column in judged.columns if not column.used]}
-    train, kept = (ArraySource({"x": matrix, "y": y[side]}, in_memory=in_memory)
-                   for matrix, side in zip(matrices, sides, strict=True))
+    description |= {
+        "columns": encoders,
+        "input_shape": [width],
+        "header": dialect.header,
+        "ignored": [column.name for column in judged.columns if not column.used],
+    }
+    train, kept = (
+        ArraySource({"x": matrix, "y": y[side]}, in_memory=in_memory)
+        for matrix, side in zip(matrices, sides, strict=True)
+    )
     return Opened(judged.task, train, kept, description, tally.broken[:NAMED_BROKEN], tally.broken_count)
 
 
@@ -133,6 +160,9 @@ def examine(path: Path, job: Job, watch: Watch) -> Sampled:
     rows, count, sampled = csvfile.sample_rows(path, dialect, tally, watch)
     check_broken(tally.broken_count, tally.rows + tally.broken_count, float(job["data.max_broken_share"]), tally.broken)
     judged = judge(dialect.names, rows, job, str(path), header=dialect.header)
+    for column in (*judged.inputs, *([judged.target] if tasks.by_id(judged.task).has_number else ())):
+        if column.kind == "number" and column.beyond:
+            raise _beyond(path, dialect, column, watch)
     return Sampled(dialect, rows, count, sampled, tally, judged)
 
 
@@ -165,7 +195,7 @@ def _label(cell: str, judged: Judged) -> str | None:
         return None
     if judged.target.kind == "number" and np.isnan(cells.number(cell, judged.target.decimal)):
         return None
-    return target_class(cell, judged.target) if judged.task == "classification" else "known"
+    return target_class(cell, judged.target) if tasks.by_id(judged.task).has_classes else "known"
 
 
 def _as_category(column: Column) -> Column:
@@ -176,8 +206,7 @@ def _lane(column: Column) -> encoding.NumberLane | encoding.CategoryLane:
     return encoding.CategoryLane() if column.kind == "category" else encoding.NumberLane(column)
 
 
-def _fit(lane: encoding.NumberLane | encoding.CategoryLane, column: Column, every: Ints, train: Ints
-         ) -> dict[str, Any]:
+def _fit(lane: encoding.NumberLane | encoding.CategoryLane, column: Column, every: Ints, train: Ints) -> dict[str, Any]:
     """The encoder: its width by every row that has a target, its statistics by the training rows."""
     if isinstance(lane, encoding.CategoryLane):
         return encoding.fit_category(column.name, lane.codes()[every], lane.names)
@@ -190,8 +219,12 @@ def _fit(lane: encoding.NumberLane | encoding.CategoryLane, column: Column, ever
     return encoding.fit_number(column.name, values[train], column.decimal, missing=missing)
 
 
-def _write(lane: encoding.NumberLane | encoding.CategoryLane, encoder: dict[str, Any], sides: tuple[Ints, Ints],
-           into: list[Floats]) -> None:
+def _write(
+    lane: encoding.NumberLane | encoding.CategoryLane,
+    encoder: dict[str, Any],
+    sides: tuple[Ints, Ints],
+    into: list[Floats],
+) -> None:
     if isinstance(lane, encoding.CategoryLane):
         codes = lane.codes()
         for side, part in zip(sides, into, strict=True):
@@ -202,8 +235,9 @@ def _write(lane: encoding.NumberLane | encoding.CategoryLane, encoder: dict[str,
         encoding.write_numbers(encoder, values[side], part)
 
 
-def _targets(target: encoding.NumberLane | encoding.CategoryLane, judged: Judged, path: Path
-             ) -> tuple[Array, Array, dict[str, Any]]:
+def _targets(
+    target: encoding.NumberLane | encoding.CategoryLane, judged: Judged, path: Path
+) -> tuple[Array, Array, dict[str, Any]]:
     """Targets of all rows, which rows have one, and the description so far."""
     description: dict[str, Any] = {"kind": "table", "task": judged.task, "target": judged.target.name}
     if isinstance(target, encoding.NumberLane):
@@ -239,6 +273,18 @@ def _width(judged: Judged, rows: list[list[str]]) -> int:
     return width
 
 
+def _beyond(path: Path, dialect: Dialect, column: Column, watch: Watch) -> DataError:
+    """That a cell of *column* holds a number that is too large to count with: the first one, found by reading again."""
+    facts: dict[str, Any] = {"path": str(path), "column": column.name, "largest": f"{cells.WIDEST:.2g}"}
+    tally = RowTally()
+    for row in csvfile.read_rows(path, dialect, tally, Watch(cancelled=watch.cancelled)):
+        if cells.beyond(row[column.place], column.decimal):
+            return DataError("data-number-too-large", **facts, line=tally.line, cell=row[column.place].strip()[:40])
+        if tally.rows % _BLOCK == 0:
+            watch.check()
+    return DataError("data-number-too-large", **facts)
+
+
 def _first_unreadable(column: Column, sample: Sampled) -> dict[str, Any]:
     """What stands in the first cell that cannot be read, and in which row, where no row before it was left out."""
     if column.first_unreadable is None:
@@ -248,15 +294,23 @@ def _first_unreadable(column: Column, sample: Sampled) -> dict[str, Any]:
     return {"cell": cell, **({"row": row + 1} if counted else {})}
 
 
-def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str, int], ...], duplicates: int
-              ) -> list[Finding]:
+def _findings(
+    sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str, int], ...], duplicates: int
+) -> list[Finding]:
     judged, found = sample.judged, []
     for column in judged.columns:
         facts: dict[str, Any] = {"column": column.name}
         answer = column.name == judged.target.name
         if column.unreadable and (answer or column.used):
-            found.append(Finding("unreadable-cells", "warning", facts | _first_unreadable(column, sample) | {
-                "count": column.unreadable, "kind": column.kind, "answer": answer}))
+            found.append(
+                Finding(
+                    "unreadable-cells",
+                    "warning",
+                    facts
+                    | _first_unreadable(column, sample)
+                    | {"count": column.unreadable, "kind": column.kind, "answer": answer},
+                )
+            )
         if answer:
             continue
         if column.leak:
@@ -274,8 +328,11 @@ def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str
     if not sample.dialect.header:
         found.append(Finding("no-header", "info", {"names": list(sample.dialect.names)[:10]}))
     if labelled < len(sample.rows):
-        found.append(Finding("rows-without-target", "warning", {"count": len(sample.rows) - labelled,
-                                                               "target": judged.target.name}))
+        found.append(
+            Finding(
+                "rows-without-target", "warning", {"count": len(sample.rows) - labelled, "target": judged.target.name}
+            )
+        )
     if sample.tally.broken_count:
         found.append(broken_finding(sample.tally.broken_count, sample.tally.broken))
     if labelled < 200:
@@ -286,8 +343,13 @@ def _findings(sample: Sampled, job: Job, labelled: int, classes: tuple[tuple[str
     if counts and max(counts) >= 3 * max(1, min(counts)):
         names = [name for name, _ in classes]
         most, least = counts.index(max(counts)), counts.index(min(counts))
-        found.append(Finding("class-imbalance", "warning", {"most": names[most], "most_count": counts[most],
-                                                            "least": names[least], "least_count": counts[least]}))
+        found.append(
+            Finding(
+                "class-imbalance",
+                "warning",
+                {"most": names[most], "most_count": counts[most], "least": names[least], "least_count": counts[least]},
+            )
+        )
     few = [[name, count] for name, count in classes if count < 10]
     if few:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))

@@ -18,8 +18,8 @@ import numpy as np
 from tpu_studio.data import encodings
 from tpu_studio.data.arrays import Array, Bytes
 from tpu_studio.data.looked import NAMED_BROKEN, Broken, Finding, Look, broken_finding
-from tpu_studio.data.opened import Opened, Source, Spec
-from tpu_studio.data.paths import data_path, path_error
+from tpu_studio.data.opened import Opened, Share, Source, Spec, of_share
+from tpu_studio.data.paths import data_path, only_task, path_error
 from tpu_studio.data.tables import fingerprint
 from tpu_studio.data.watching import Watch
 from tpu_studio.wire import models
@@ -51,10 +51,13 @@ class TrainingWindows(Source):
     def __len__(self) -> int:
         return max(1, (len(self.tokens) - 1) // self._length)
 
-    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
+    def batch(
+        self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
+    ) -> dict[str, Array]:
         starts = np.asarray(indices, dtype=np.int64) * self._length
         if rng is not None:
             starts = starts + rng.integers(0, self._length, size=len(starts))
+        starts = of_share(starts, share)
         windows = self.tokens[(starts % self._starts)[:, None] + np.arange(self._length + 1)].astype(np.int32)
         return {"x": windows[:, :-1], "y": windows[:, 1:]}
 
@@ -71,8 +74,11 @@ class ValidationWindows(Source):
     def __len__(self) -> int:
         return -(-(len(self.tokens) - 1) // self._length)
 
-    def batch(self, indices: Array, *, rng: np.random.Generator | None = None) -> dict[str, Array]:
-        places = (np.asarray(indices, dtype=np.int64) * self._length)[:, None] + np.arange(self._length + 1)
+    def batch(
+        self, indices: Array, *, rng: np.random.Generator | None = None, share: Share | None = None
+    ) -> dict[str, Array]:
+        starts = np.asarray(of_share(indices, share), dtype=np.int64) * self._length
+        places = starts[:, None] + np.arange(self._length + 1)
         last = len(self.tokens) - 1
         windows = np.where(places <= last, self.tokens[np.minimum(places, last)], 0).astype(np.int32)
         weight = (places[:, 1:] <= last).astype(np.float32)
@@ -110,13 +116,31 @@ def look(job: Job, watch: Watch) -> Look:
         findings.append(broken_finding(len(text.broken), text.broken))
     scale = count / len(tokens)
     return Look(
-        kind="text", task=task_of(job), examples=train + kept, train=train, validation=kept, sampled=not exact,
-        numbers={"characters": round(characters * scale), "bytes": text.size, "tokens": count,
-                 "lines": round(int(np.count_nonzero(tokens == 10)) * scale), "distinct": distinct,
-                 "files": len(text.files), "train_tokens": cut, "validation_tokens": count - cut},
-        broken=text.broken[:NAMED_BROKEN], broken_count=len(text.broken), findings=tuple(findings),
-        preview={"text": tokens[:2500].tobytes().decode("utf-8", errors="replace")[:500]}, bytes_on_disk=text.size,
-        fingerprint=_fingerprint(text), input_shape=(length,), outputs=VOCABULARY, sequence_length=length,
+        kind=job["data.kind"],
+        task=task_of(job),
+        examples=train + kept,
+        train=train,
+        validation=kept,
+        sampled=not exact,
+        numbers={
+            "characters": round(characters * scale),
+            "bytes": text.size,
+            "tokens": count,
+            "lines": round(int(np.count_nonzero(tokens == 10)) * scale),
+            "distinct": distinct,
+            "files": len(text.files),
+            "train_tokens": cut,
+            "validation_tokens": count - cut,
+        },
+        broken=text.broken[:NAMED_BROKEN],
+        broken_count=len(text.broken),
+        findings=tuple(findings),
+        preview={"text": tokens[:2500].tobytes().decode("utf-8", errors="replace")[:500]},
+        bytes_on_disk=text.size,
+        fingerprint=_fingerprint(text),
+        input_shape=(length,),
+        outputs=VOCABULARY,
+        sequence_length=length,
     )
 
 
@@ -130,8 +154,15 @@ def open_tokens(job: Job, tokens: Bytes, broken: list[Broken]) -> Opened:
     """The data set of a text that is already tokens."""
     length = sequence_length(job, len(tokens))
     cut = _cut(len(tokens), job)
-    description = {"kind": "text", "task": task_of(job), "tokenizer": "bytes", "vocabulary": VOCABULARY,
-                   "sequence_length": length, "input_shape": [length], "outputs": VOCABULARY}
+    description = {
+        "kind": "text",
+        "task": task_of(job),
+        "tokenizer": "bytes",
+        "vocabulary": VOCABULARY,
+        "sequence_length": length,
+        "input_shape": [length],
+        "outputs": VOCABULARY,
+    }
     train, kept = TrainingWindows(tokens[:cut], length), ValidationWindows(tokens[cut:], length)
     return Opened(task_of(job), train, kept, description, broken[:NAMED_BROKEN], len(broken))
 
@@ -155,10 +186,7 @@ def sequence_length(job: Job, tokens: int) -> int:
 
 
 def task_of(job: Job) -> str:
-    task = job["data.task"]
-    if task not in ("auto", "language-model"):
-        raise DataError("data-task-unfit", task=task, kind="text", allowed=["language-model"])
-    return "language-model"
+    return only_task(job)
 
 
 def encode_text(text: str) -> Bytes:

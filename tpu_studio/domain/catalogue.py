@@ -15,12 +15,16 @@ from datetime import date
 from functools import cache, cached_property
 from typing import Any
 
+from tpu_studio.domain.loans import LOANS
 from tpu_studio.wire.errors import BadInput
 from tpu_studio.wire.resources import resource_path
 
-TIERS = ("on-demand", "spot", "flex-start")
+TIERS = tuple(loan.word for loan in LOANS)
 COMPUTE_FLEX_WAIT_S = (90.0, 7200.0)
 """How long Compute Engine lets a flex-start request wait, at least and at most, says its own refusal."""
+FLEX_START_MOST_S = 7 * 86_400.0
+"""A flex-start loan of either backend ends then: "duration of up to 7 days"
+(cloud.google.com/tpu/docs/request-using-flex-start), and Compute Engine's own limit of such a machine."""
 COMPUTE_ENGINE_LENDS = ("v5p", "v6e", "tpu7x")  # v5e is listed and refused there
 
 
@@ -365,9 +369,12 @@ class Catalogue:
         if not found.offered:
             return Verdict("impossible", f"{found.id} cannot be planned for yet: {found.status}.")
         verdicts = [
-            self._size(found, chips), self._framework(found, framework), self._zone(found, zone, chips),
-            self._image(found, framework, zone), self._tier(found, tier, zone),
-        ]  # fmt: skip
+            self._size(found, chips),
+            self._framework(found, framework),
+            self._zone(found, zone, chips),
+            self._image(found, framework, zone),
+            self._tier(found, tier, zone),
+        ]
         order = {"impossible": 0, "unproven": 1, "documented": 2}
         return min(verdicts, key=lambda verdict: order[verdict.state])
 
@@ -497,6 +504,12 @@ def _generation(raw: Mapping[str, Any]) -> Generation:
 def _zone(raw: Mapping[str, Any]) -> Zone:
     sizes, images = raw.get("sizes"), raw.get("images")
     return Zone(
-        raw["zone"], raw["min_chips"], raw["max_chips"], raw["listed"], tuple(raw["tiers"]),
-        None if sizes is None else tuple(sizes), None if images is None else tuple(images), raw.get("as_of", ""),
-    )  # fmt: skip
+        raw["zone"],
+        raw["min_chips"],
+        raw["max_chips"],
+        raw["listed"],
+        tuple(raw["tiers"]),
+        None if sizes is None else tuple(sizes),
+        None if images is None else tuple(images),
+        raw.get("as_of", ""),
+    )

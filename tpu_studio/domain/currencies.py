@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-_WITHOUT_CENTS = frozenset({
-    "BIF", "CLP", "COP", "DJF", "GNF", "HUF", "IDR", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "TWD", "UGX", "VND",
-    "VUV", "XAF", "XOF", "XPF",
-})  # fmt: skip
+_WITHOUT_CENTS = frozenset(
+    {
+        "BIF",
+        "CLP",
+        "COP",
+        "DJF",
+        "GNF",
+        "HUF",
+        "IDR",
+        "ISK",
+        "JPY",
+        "KMF",
+        "KRW",
+        "PYG",
+        "RWF",
+        "TWD",
+        "UGX",
+        "VND",
+        "VUV",
+        "XAF",
+        "XOF",
+        "XPF",
+    }
+)
 """Counted in whole units: those without a minor unit in ISO 4217, and those in which nobody uses it."""
 
 

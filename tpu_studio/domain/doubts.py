@@ -54,10 +54,15 @@ class Doubt:
     def record(self) -> dict[str, Any]:
         """As `tpu-studio practice --doubts --json` tells it."""
         return {
-            "id": self.id, "assumed": self.assumed, "others": list(self.others),
-            "used_in": self.used_in, "settled_by": self.settled_by, "source": self.source, "playable": self.playable,
+            "id": self.id,
+            "assumed": self.assumed,
+            "others": list(self.others),
+            "used_in": self.used_in,
+            "settled_by": self.settled_by,
+            "source": self.source,
+            "playable": self.playable,
             "automatic": self.automatic,
-        }  # fmt: skip
+        }
 
 
 def read_table(raw: Mapping[str, Any]) -> dict[str, Doubt]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 import time
 
+from tpu_studio.wire import kinds, metrics
 from tpu_studio.wire.events import is_time
-
-NOUNS = {"images": "pictures", "digits": "pictures", "table": "rows", "text": "pieces of text", "tfrecord": "examples"}
 
 
 def noun(kind: str) -> str:
     """What the examples of that kind of data are called."""
-    return NOUNS.get(kind, "examples")
+    known = kinds.find(kind)
+    return known.items if known else "examples"
 
 
 def count(number: float) -> str:
@@ -88,8 +88,14 @@ def exact_money(usd: float) -> str:
 
 
 def money_between(least: float, most: float) -> str:
-    """$0.05–$0.09; $0.05 where both are the same to the cent."""
-    return money(least) if money(least) == money(most) else f"{money(least)}–{money(most)}"
+    """$0.05–$0.09, in whole cents downwards and upwards, so that any bill in between lies in it; $0.05 where both are
+    the same to the cent, and never $0.00 of what is not nothing."""
+    if 0.0 < most < 0.005:
+        return "under $0.01"
+    if money(least) == money(most):
+        return money(least)
+    cents = math.floor(round(least * 100.0, 6)), math.ceil(round(most * 100.0, 6))
+    return f"{money(cents[0] / 100.0)}–{money(cents[1] / 100.0)}"
 
 
 def size(number: float) -> str:
@@ -114,4 +120,4 @@ def clock(t: float, *, seconds: bool = False) -> str:
 
 def metric(name: str, value: float | None) -> str:
     """A metric's value the way its kind is read: shares as percent, the rest as a figure."""
-    return share(value) if name.endswith(("accuracy", "r2")) else figure(value)
+    return share(value) if metrics.by_id(name).percent else figure(value)

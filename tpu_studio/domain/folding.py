@@ -11,7 +11,8 @@ from typing import Any
 
 from tpu_studio.domain.chips import WORKERS_AT_MOST, worker_of
 from tpu_studio.domain.pace import SpeedReport
-from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span, higher_is_better
+from tpu_studio.domain.run import HISTORY_EVERY_S, End, Happened, RunView, Span
+from tpu_studio.wire import metrics
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
@@ -80,15 +81,15 @@ def _metric(view: RunView, event: Event) -> RunView:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             continue
         last[name] = float(value)
-        if name == "loss":
+        if name == metrics.TRAINING_LOSS:
             if view.step == 0 and not view.last:
                 happened = _and(happened, Happened(event.t, "first-step", {}))
             step = max(step, int(steps[-1]))
             if math.isfinite(value) and (not history or event.t - history[-1][0] >= HISTORY_EVERY_S):
                 history = (*history[-400:], (event.t, float(value)))
-        if name.startswith("val_") and math.isfinite(value):
+        if metrics.by_id(name).unseen and math.isfinite(value):
             known = best.get(name)
-            if known is None or (value > known[0] if higher_is_better(name) else value < known[0]):
+            if known is None or metrics.by_id(name).beats(value, known[0]):
                 best[name] = (float(value), int(steps[-1]))
                 if known is not None:
                     happened = _and(

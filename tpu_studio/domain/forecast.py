@@ -12,15 +12,12 @@ from typing import Literal
 
 from tpu_studio.domain.pace import Pace
 from tpu_studio.domain.run import RunView
+from tpu_studio.wire import places
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
 Compared = Literal["slower", "as-planned", "faster"]
 TO_EACH_SIDE = 1.2815515655446004  # standard deviations of a normal to each side that hold 80 %
-# How much the pace of the steps to come may differ from that of those made, as a standard deviation of the logarithm: a
-# chip keeps its pace, on this computer other programs come and go (`planner.estimate` has the same).
-DRIFT = {"cloud": 0.03, "colab": 0.05}
-DRIFT_HERE = 0.12
 _BELONG_TOGETHER = 4  # neighbouring reports that are slow together, so many count as one
 
 
@@ -73,15 +70,24 @@ def forecast(plan: Plan, view: RunView) -> Forecast | None:
             done = view.step / plan.steps_per_epoch
             epochs = Range(*(done + cap[1] / seconds for seconds in (one.high, one.expected, one.low)))
     return Forecast(
-        pace.steps, step_s, planned, _compared(pace.step_s, planned), pace.waiting_share, pace.device_share,
-        left, usd, epochs, cap[0] if cap else "", bool(cap and left and left.expected > cap[1]),
-    )  # fmt: skip
+        pace.steps,
+        step_s,
+        planned,
+        _compared(pace.step_s, planned),
+        pace.waiting_share,
+        pace.device_share,
+        left,
+        usd,
+        epochs,
+        cap[0] if cap else "",
+        bool(cap and left and left.expected > cap[1]),
+    )
 
 
 def measured(pace: Pace, place: str) -> Range:
     """Seconds of a step: the median, and where eight of ten averages of the steps to come are expected."""
     alone = pace.spread / math.sqrt(max(1.0, len(pace.measured) / _BELONG_TOGETHER))
-    half = TO_EACH_SIDE * math.hypot(DRIFT.get(place, DRIFT_HERE), alone)
+    half = TO_EACH_SIDE * math.hypot(places.by_id(place).drift, alone)
     return Range(math.exp(-half), 1.0, math.exp(half)).scaled(pace.step_s)
 
 
@@ -112,7 +118,12 @@ def _cap(plan: Plan, view: RunView) -> tuple[str, float] | None:
 
 def _charged_s(plan: Plan, view: RunView) -> float:
     """Seconds that the time limit has counted: waiting for a machine or for one's turn is free."""
-    free = (Phase.PLANNED, Phase.QUEUED, Phase.PROVISIONING) if plan.place in ("practice", "cloud") else (
-        Phase.PLANNED, Phase.QUEUED,
-    )  # fmt: skip
+    free = (
+        (Phase.PLANNED, Phase.QUEUED, Phase.PROVISIONING)
+        if places.by_id(plan.place).rents
+        else (
+            Phase.PLANNED,
+            Phase.QUEUED,
+        )
+    )
     return sum(span.seconds(view.seen_t) for phase, span in view.spans.items() if phase not in free)

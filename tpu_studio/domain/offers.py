@@ -73,16 +73,22 @@ class Offers:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "format": FORMAT, "project": self.project, "date": self.date,
+            "format": FORMAT,
+            "project": self.project,
+            "date": self.date,
             "zones": None if self.zones is None else list(self.zones),
             "areas": {
-                zone: {"date": one.date, "types": dict(one.types),
-                       "images": None if one.images is None else list(one.images)}
+                zone: {
+                    "date": one.date,
+                    "types": dict(one.types),
+                    "images": None if one.images is None else list(one.images),
+                }
                 for zone, one in self.areas.items()
             },
-            "machines": self.machines, "machines_date": self.machines_date,
+            "machines": self.machines,
+            "machines_date": self.machines_date,
             "unread": [{"what": one.what, "id": one.id, "facts": dict(one.facts)} for one in self.unread],
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Offers:
@@ -91,21 +97,26 @@ class Offers:
             raise ValueError(f"format {tree['format']}")
         areas = {
             str(zone): Area(
-                str(one["date"]), {str(name): str(topology) for name, topology in one["types"].items()},
+                str(one["date"]),
+                {str(name): str(topology) for name, topology in one["types"].items()},
                 None if one["images"] is None else tuple(map(str, one["images"])),
             )
             for zone, one in tree["areas"].items()
-        }  # fmt: skip
+        }
         zones = tree["zones"]
         machines = tree["machines"]
         for here in (machines or {}).values():
             for machine in here.values():
                 int(machine["vcpu"]), float(machine["ram_gb"]), int(machine["chips"])
         return cls(
-            str(tree["project"]), str(tree["date"]), areas, None if zones is None else tuple(map(str, zones)),
-            machines, str(tree["machines_date"]),
+            str(tree["project"]),
+            str(tree["date"]),
+            areas,
+            None if zones is None else tuple(map(str, zones)),
+            machines,
+            str(tree["machines_date"]),
             tuple(Unread(str(one["what"]), str(one["id"]), dict(one["facts"])) for one in tree["unread"]),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -156,8 +167,11 @@ def renewed(known: Catalogue, offers: Offers) -> dict[str, Any]:
     strange = dict.fromkeys(
         one.name.rpartition("-")[0] or one.name for one in _strange_types(known, offers) if not one.generation
     )
-    return {**raw, "generations": [_generation(known, tree, offers) for tree in raw["generations"]],
-            "strange": list(strange)}  # fmt: skip
+    return {
+        **raw,
+        "generations": [_generation(known, tree, offers) for tree in raw["generations"]],
+        "strange": list(strange),
+    }
 
 
 def _generation(known: Catalogue, tree: Mapping[str, Any], offers: Offers) -> dict[str, Any]:
@@ -172,9 +186,19 @@ def _generation(known: Catalogue, tree: Mapping[str, Any], offers: Offers) -> di
         area = offers.areas.get(zone)
         row = dated.get(zone) or {"zone": zone, "tiers": _tiers(known, one, zone, sizes[0])}
         zones.append(
-            {**row, "min_chips": sizes[0], "max_chips": sizes[-1], "sizes": sizes, "listed": True, "as_of": day,
-             "images": None if area is None else area.images, "source": "account", "date": day, "confidence": "high"}
-        )  # fmt: skip
+            {
+                **row,
+                "min_chips": sizes[0],
+                "max_chips": sizes[-1],
+                "sizes": sizes,
+                "listed": True,
+                "as_of": day,
+                "images": None if area is None else area.images,
+                "source": "account",
+                "date": day,
+                "confidence": "high",
+            }
+        )
     machines = [_machine(row, offers) for row in tree["machine_types"]]
     return {**tree, "zones": zones, "machine_types": machines}
 
@@ -209,12 +233,19 @@ def _tiers(known: Catalogue, one: Generation, zone: str, chips: int) -> list[str
 
 
 def _machine(row: Mapping[str, Any], offers: Offers) -> dict[str, Any]:
-    told = next((here[row["machine_type"]] for here in (offers.machines or {}).values()
-                 if row["machine_type"] in here), None)  # fmt: skip
+    told = next(
+        (here[row["machine_type"]] for here in (offers.machines or {}).values() if row["machine_type"] in here), None
+    )
     if told is None:
         return dict(row)
-    return {**row, "vcpu": int(told["vcpu"]), "ram_gb": float(told["ram_gb"]), "source": "account",
-            "date": offers.machines_date, "confidence": "high"}  # fmt: skip
+    return {
+        **row,
+        "vcpu": int(told["vcpu"]),
+        "ram_gb": float(told["ram_gb"]),
+        "source": "account",
+        "date": offers.machines_date,
+        "confidence": "high",
+    }
 
 
 def changes(known: Catalogue, offers: Offers) -> Changes:
@@ -235,8 +266,9 @@ def changes(known: Catalogue, offers: Offers) -> Changes:
             lent = {name for zone in found for name in offers.areas[zone].types}
             slices += [(one.id, part.accelerator_type) for part in one.slices if part.accelerator_type not in lent]
         for machine in one.machines:
-            new = _machine({"machine_type": machine.machine_type, "vcpu": machine.vcpu, "ram_gb": machine.ram_gb},
-                           offers)  # fmt: skip
+            new = _machine(
+                {"machine_type": machine.machine_type, "vcpu": machine.vcpu, "ram_gb": machine.ram_gb}, offers
+            )
             if (new["vcpu"], round(new["ram_gb"])) != (machine.vcpu, round(machine.ram_gb)):
                 machines.append(
                     f"{machine.machine_type} has {new['vcpu']} processors and {new['ram_gb']:g} GB, "
@@ -247,9 +279,14 @@ def changes(known: Catalogue, offers: Offers) -> Changes:
             if area is not None and area.images and wanted.get(one.id) and wanted[one.id] not in area.images:
                 images.append((zone, wanted[one.id]))
     return Changes(
-        (*_strange_types(known, offers), *_strange_machines(known, offers)), tuple(more), tuple(gone), tuple(slices),
-        tuple(machines), tuple(images), _newest_tensorflow(offers.areas.values()),
-    )  # fmt: skip
+        (*_strange_types(known, offers), *_strange_machines(known, offers)),
+        tuple(more),
+        tuple(gone),
+        tuple(slices),
+        tuple(machines),
+        tuple(images),
+        _newest_tensorflow(offers.areas.values()),
+    )
 
 
 def _strange_types(known: Catalogue, offers: Offers) -> list[Strange]:
@@ -278,9 +315,11 @@ def _strange_machines(known: Catalogue, offers: Offers) -> list[Strange]:
 
 def _newest_tensorflow(areas: Iterable[Area]) -> str:
     versions = [
-        tuple(map(int, version)) for area in areas for image in area.images or ()
+        tuple(map(int, version))
+        for area in areas
+        for image in area.images or ()
         for version in _TENSORFLOW.findall(image)
-    ]  # fmt: skip
+    ]
     return ".".join(map(str, max(versions))) if versions else ""
 
 
@@ -292,8 +331,10 @@ def lines(told: Changes) -> list[str]:
             continue
         shape = f", {one.chips} chips as {one.topology}" if one.chips else ""
         where = ", ".join(one.zones)
-        found.append(f"{one.name} is new to TPU Studio ({where}{shape}): its memory and speed are not known here, "
-                     "so it cannot be planned for.")  # fmt: skip
+        found.append(
+            f"{one.name} is new to TPU Studio ({where}{shape}): its memory and speed are not known here, "
+            "so it cannot be planned for."
+        )
     sizes: dict[str, list[str]] = {}
     for one in told.strange:
         if one.generation:
@@ -301,12 +342,15 @@ def lines(told: Changes) -> list[str]:
     for generation, names in sizes.items():
         found.append(f"New to TPU Studio, sizes of {generation}: {', '.join(names)}. They cannot be planned for.")
     found += [f"{generation} is lent in {', '.join(zones)} too." for generation, zones in _grouped(told.more)]
-    found += [f"{generation} is not lent to your project in {', '.join(zones)}."
-              for generation, zones in _grouped(told.gone)]  # fmt: skip
+    found += [
+        f"{generation} is not lent to your project in {', '.join(zones)}." for generation, zones in _grouped(told.gone)
+    ]
     found += [f"No area lends your project {', '.join(names)}." for _, names in _grouped(told.gone_slices)]
     found += told.machines
-    found += [f"The runtime image {image}, which TPU Studio starts, is not in the list of {', '.join(zones)}."
-              for image, zones in _grouped((image, zone) for zone, image in told.images)]  # fmt: skip
+    found += [
+        f"The runtime image {image}, which TPU Studio starts, is not in the list of {', '.join(zones)}."
+        for image, zones in _grouped((image, zone) for zone, image in told.images)
+    ]
     return found
 
 

@@ -226,7 +226,3 @@ class RunView:
         old = [sample for sample in self.loss_history if latest - sample[0] >= seconds]
         t, loss = old[-1] if old else self.loss_history[0]
         return latest - t, loss
-
-
-def higher_is_better(metric: str) -> bool:
-    return metric.endswith(("accuracy", "r2"))

@@ -20,10 +20,15 @@ def write(plan: Plan, file: Path) -> None:
         told.write_bytes(dumps(plan))
         try:
             done = subprocess.run(
-                [*ownpython.program(), "--plan-pdf", str(told), str(file.absolute())], stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=LIMIT_S, check=False,
-                cwd=ownpython.NEUTRAL_FOLDER, env=ownpython.environment() | {"QT_QPA_PLATFORM": "offscreen"},
-            )  # fmt: skip
+                [*ownpython.program(), "--plan-pdf", str(told), str(file.absolute())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=LIMIT_S,
+                check=False,
+                cwd=ownpython.NEUTRAL_FOLDER,
+                env=ownpython.environment() | {"QT_QPA_PLATFORM": "offscreen"},
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise BadInput("plan-report-unwritable", file=str(file), raw=str(error)) from error
     if done.returncode != 0:

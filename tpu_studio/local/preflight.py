@@ -27,9 +27,11 @@ import psutil
 
 from tpu_studio.local.computer import package_folder, trainer_environment
 from tpu_studio.local.engine import EngineState
+from tpu_studio.wire import frameworks
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.wire.schema import step_values
 from tpu_studio.wire.secrets import without_secrets
 
 TAG = "TPU_STUDIO_CHECK"  # in the environment of every process of one check, also of those that left its session
@@ -43,17 +45,18 @@ ADDRESS_SPACE = 48 << 30  # beyond what JAX and libtpu reserve (9 GB), below any
 _TAIL_LINES = 400
 WORDS = 100_000  # of the last that a check wrote
 
-# What a step's memory does not depend on.
-_LEFT_OUT = (
-    "name", "format", "limits.", "where.", "training.epochs", "training.steps", "training.learning_rate",
-    "training.warmup", "training.schedule", "training.early_stopping", "training.evaluate_every",
-    "training.checkpoint_every", "training.on_nan",
-)  # fmt: skip
-_KEPT_ANYWAY = ("training.steps_per_call",)
 
 # The answer changes with these parts of our own source.
-_SOURCES = ("trainer/check", "trainer/models", "trainer/step_jax.py", "trainer/step_tf.py", "trainer/maths.py",
-            "trainer/recipe.py", "trainer/state.py", "trainer/backend.py")  # fmt: skip
+_SOURCES = (
+    "trainer/check",
+    "trainer/models",
+    "trainer/step_jax.py",
+    "trainer/step_tf.py",
+    "trainer/maths.py",
+    "trainer/recipe.py",
+    "trainer/state.py",
+    "trainer/backend.py",
+)
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,7 @@ class Preflight:
             "largest_batch": largest_batch,
             "memory_bytes": ADDRESS_SPACE,
         }
-        if plan.framework == "tensorflow" and not missing:
+        if not frameworks.by_id(plan.framework).leads_on_chip and not missing:
             question["compiler_python"] = str(self._compiler.python())
         told = _Asking(python, self._command, question, self._bounds, stage, cancelled).answer()
         told["compiler"] = next(iter(missing.values()), "ready")
@@ -160,7 +163,7 @@ class Preflight:
         if "ended" in told and state.is_ready:  # it ran in the compiler's environment, not in the training engine
             told["ended"]["facts"] |= {"missing": sorted(needed), "status": "broken"}
         told["missing"] = sorted(missing)
-        known = ("jax",) if plan.framework == "jax" else ("tensorflow-tpu",)
+        known = (frameworks.by_id(plan.framework).on_tpu,)
         told["versions"] = {} if missing else {name: state.versions.get(name, "") for name in (*known, "libtpu")}
         damaged = (told.get("compiled") or {}).get("problem") == "compiler-damaged"  # not for long
         done = target is None or "compiled" in told or not _may_compile(told.get("traced") or {})
@@ -172,26 +175,27 @@ class Preflight:
     def _needed(self, plan: Plan) -> dict[str, tuple[Environment, EngineState]]:
         """The environments that a compiler's answer takes, the one that traces first."""
         found = {"tpu-compiler": self._compiler}
-        if plan.framework == "tensorflow" and self._tf_compiler is not None:
+        if not frameworks.by_id(plan.framework).leads_on_chip and self._tf_compiler is not None:
             found = {"tf-tpu-compiler": self._tf_compiler, **found}
         return {name: (one, one.state()) for name, one in found.items()}
 
     def _file(self, plan: Plan, target: Slice | None) -> Path:
-        depends = {
-            path: value
-            for path, value in plan.job.values.items()
-            if path in _KEPT_ANYWAY
-            or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
-        }
+        depends = step_values(plan.job.values)
         names = ("jax", "tensorflow-tpu", "libtpu", "keras")
         versions = [
             {name: state.versions.get(name) for name in names} if state.is_ready else None
             for _, state in self._needed(plan).values()
         ]
         content = [
-            depends, plan.framework, plan.task, plan.consent, plan.data.get("fingerprint"),
-            target.to_json() if target else None, versions, _source_sha256(),
-        ]  # fmt: skip
+            depends,
+            plan.framework,
+            plan.task,
+            plan.consent,
+            plan.data.get("fingerprint"),
+            target.to_json() if target else None,
+            versions,
+            _source_sha256(),
+        ]
         text = json.dumps(content, sort_keys=True, default=str)
         return self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
@@ -225,9 +229,13 @@ class _Asking:
             file.write_text(json.dumps({**self._question, "asker": os.getpid()}), encoding="utf-8")
             process = subprocess.Popen(
                 [*self._argv, "--question", str(file)],
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
-                env=_environment() | {TAG: self._tag, "TMPDIR": folder}, start_new_session=True,
-            )  # fmt: skip
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=folder,
+                env=_environment() | {TAG: self._tag, "TMPDIR": folder},
+                start_new_session=True,
+            )
             assert process.stdout is not None and process.stderr is not None
             words: deque[str] = deque(maxlen=_TAIL_LINES)
             readers = [

@@ -23,26 +23,10 @@ from tpu_studio.wire.claims import this_machine
 from tpu_studio.wire.errors import ModelError, RunError, StudioError
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import write_atomically
+from tpu_studio.wire.schema import step_values
 
 LIMIT_S = 300.0
 _WAY = 2  # of timing; 2: as nice as a run, and a copy and a result are written too. Others are timed anew
-_LEFT_OUT = (
-    "name",
-    "format",
-    "limits.",
-    "where.",
-    "training.epochs",
-    "training.steps",
-    "training.learning_rate",
-    "training.warmup",
-    "training.schedule",
-    "training.seed",
-    "training.early_stopping",
-    "training.evaluate_every",
-    "training.checkpoint_every",
-    "training.on_nan",
-)
-_KEPT_ANYWAY = ("training.steps_per_call",)
 
 
 class Stopwatch:
@@ -80,12 +64,7 @@ class Stopwatch:
         return self._ask(plan, ["inspect"], cancelled)
 
     def _file(self, plan: Plan) -> Path:
-        depends = {
-            path: value
-            for path, value in plan.job.values.items()
-            if path in _KEPT_ANYWAY
-            or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
-        }
+        depends = step_values(plan.job.values)
         content = [
             _WAY,
             depends,

@@ -18,6 +18,7 @@ from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.browser import Client
 from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.places.standing import folder_of
+from tpu_studio.wire import places
 from tpu_studio.workflow.account.ports import Allowance
 from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 
@@ -46,7 +47,7 @@ class Side:
         self._doctor: tuple[str, GoogleDoctor] | None = None
 
     def _secrets(self) -> secrets.Secrets:
-        if self.place == "practice":  # worth nothing, so the keyring is not bothered with it
+        if places.by_id(self.place).rehearses:  # worth nothing, so the keyring is not bothered with it
             return secrets.PrivateFile(self._folder / "private" / "secrets.json")
         return secrets.choose(self._folder)
 
@@ -62,9 +63,7 @@ class Side:
         """With other credentials than the active account's."""
         return GoogleDoctor(credentials, self.endpoints, self._offers, self._kept)
 
-    def _kept(
-        self, project: str, rows: Sequence[Allowance], addresses: Mapping[str, tuple[int, int]]
-    ) -> None:
+    def _kept(self, project: str, rows: Sequence[Allowance], addresses: Mapping[str, tuple[int, int]]) -> None:
         try:
             KeptQuota(self._folder).keep(project, rows, addresses, time.time())
         except OSError as error:  # plans go by what was read before
@@ -85,7 +84,7 @@ class Side:
         return Client.parse(text)
 
     def own_client(self) -> Client | None:
-        if self.place == "practice":
+        if places.by_id(self.place).rehearses:
             return PRACTICE_CLIENT
         known = next((one.client_id for one in self.signing.all() if one.client_id), "")
         return self.signing.client(known) if known else None
@@ -108,10 +107,13 @@ class Side:
         return str(gcloud.default_file())
 
     def practice_client(self) -> str:
-        if self.place != "practice":
+        if not places.by_id(self.place).rehearses:
             return ""
-        inner = {"client_id": PRACTICE_CLIENT.id, "client_secret": PRACTICE_CLIENT.secret,
-                 "redirect_uris": ["http://localhost"]}  # fmt: skip
+        inner = {
+            "client_id": PRACTICE_CLIENT.id,
+            "client_secret": PRACTICE_CLIENT.secret,
+            "redirect_uris": ["http://localhost"],
+        }
         return json.dumps({"installed": inner}, indent=1)
 
     def secrets_where(self) -> str:

@@ -37,7 +37,7 @@ class PracticeFaults:
         return self._call("POST", {"name": name})
 
     def disarm(self, name: str) -> Mapping[str, Any]:
-        """"" takes all back."""
+        """ "" takes all back."""
         return self._call("DELETE", query=f"?name={parse.quote(name)}" if name else "")
 
     def _call(self, method: str, body: Mapping[str, Any] | None = None, query: str = "") -> Mapping[str, Any]:

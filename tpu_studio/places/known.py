@@ -8,6 +8,7 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import secrets
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.viewmodels.home import CloudKnown
+from tpu_studio.wire import places
 from tpu_studio.workflow.account.remembering import ChoicesFile
 
 
@@ -17,8 +18,17 @@ def cloud_known(home: Path) -> CloudKnown:
         return CloudKnown()
     choices = ChoicesFile(home).of(active.id)
     usd = choices.monthly if choices.currency in ("", "USD") else None  # other money is not compared with dollars
-    return CloudKnown(True, active.email, choices.project, bool(choices.bucket), usd, choices.region,
-                      active.kind, active.until, kept_days=choices.kept_days)  # fmt: skip
+    return CloudKnown(
+        True,
+        active.email,
+        choices.project,
+        bool(choices.bucket),
+        usd,
+        choices.region,
+        active.kind,
+        active.until,
+        kept_days=choices.kept_days,
+    )
 
 
 def practice_is_bare(home: Path) -> bool:
@@ -31,3 +41,14 @@ def practice_is_bare(home: Path) -> bool:
         return False
     chosen = standing.choices_of("practice", standing.folder_of("practice", home))
     return chosen is None or not chosen.bucket
+
+
+def bucket_known(place: str, home: Path) -> tuple[str, int]:
+    """The region of the bucket at *place*, "" where nobody knows or the practice cloud has its own, and for how many
+    days it keeps, and charges, what was deleted."""
+    from tpu_studio.places import standing
+
+    choices = standing.choices_of(place, standing.folder_of(place, home))
+    if choices is None:
+        return "", 0
+    return choices.region if places.by_id(place).charges else "", choices.kept_days

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tpu_studio
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, StudioError
 
 if TYPE_CHECKING:
@@ -41,25 +42,44 @@ def prober_of(place: str, home: Path) -> Iterator[tuple[GoogleProber, Callable[[
     ends = who.endpoints
     zones = [one.zone for one in catalogue().generation("v5e").zones if one.zone.startswith(f"{who.region}-")]
     zone = next(iter(sorted(zones)), "us-west4-a")
-    with session(who.credentials, who.project if place == "cloud" else "") as http, plain_session() as plain:
+    with session(who.credentials, who.project if places.by_id(place).charges else "") as http, plain_session() as plain:
         clock = DateClock(plain_session(), f"{ends.tpu}/v2/projects/{who.project}/locations", http)
         stops = TaskStops(
-            http, ends.tasks, ends.orgpolicy, who.project, who.stopper or who.runner,
+            http,
+            ends.tasks,
+            ends.orgpolicy,
+            who.project,
+            who.stopper or who.runner,
             {"tpu": ends.tpu, "compute": ends.compute},
-        )  # fmt: skip
+        )
         side = Side(
-            http, plain, ends, who.project, zone, who.region, who.bucket, who.runner, who.stopper,
+            http,
+            plain,
+            ends,
+            who.project,
+            zone,
+            who.region,
+            who.bucket,
+            who.runner,
+            who.stopper,
             account=account_of(who.credentials, place),
             left=Left(home, f"{place}|{who.project}"),
-            now=clock.now, speed=clock.speed, secret=(who.runner, who.stopper),
-        )  # fmt: skip
+            now=clock.now,
+            speed=clock.speed,
+            secret=(who.runner, who.stopper),
+        )
         yield GoogleProber(side, stops), clock.now
 
 
 def live_check(
-    place: str, home: Path, agreed: bool, max_usd: float, *, told: Callable[[Step], None] = lambda step: None,
+    place: str,
+    home: Path,
+    agreed: bool,
+    max_usd: float,
+    *,
+    told: Callable[[Step], None] = lambda step: None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Ask, and keep what was seen. Raises as `prober_of`, SignedOut."""
     from tpu_studio.workflow.livecheck.checking import check
     from tpu_studio.workflow.livecheck.observed import Observations

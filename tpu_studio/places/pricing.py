@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, use
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudUnclear, StudioError
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -79,7 +80,7 @@ def use_kept(home: Path, today: date, place: str) -> Priced:
 
 
 def _file(home: Path, place: str) -> Path:
-    return home / ("prices.json" if place == "cloud" else f"prices-{place}.json")
+    return home / ("prices.json" if places.by_id(place).charges else f"prices-{place}.json")
 
 
 def _use(place: str, rows: list[dict[str, Any]], day: date) -> None:
@@ -108,5 +109,5 @@ def _read(place: str, home: Path, today: date) -> list[dict[str, Any]]:
     from tpu_studio.places.reaching import reach
 
     who = reach(place, home)
-    with session(who.credentials, who.project if place == "cloud" else "") as http:
+    with session(who.credentials, who.project if places.by_id(place).charges else "") as http:
         return live_rows(Api(who.endpoints.billing, http, patience=Patience(tries=1)), today)

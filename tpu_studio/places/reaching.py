@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, SignedOut
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def reach(place: str, home: Path) -> Reached:
     from tpu_studio.cloud.connection import bearer, runner_account, stopper_account
     from tpu_studio.places.accounts import cloud_side, practice_side
 
-    side = practice_side(home) if place == "practice" else cloud_side(home)
+    side = practice_side(home) if places.by_id(place).rehearses else cloud_side(home)
     active = side.signing.active()
-    if active is None and place == "practice":
+    if active is None and places.by_id(place).rehearses:
         from tpu_studio.practice import daemon
 
         found = daemon.start_or_join(home)
@@ -54,9 +55,7 @@ def reach(place: str, home: Path) -> Reached:
         kept = side.choices.of(PRACTICE_OWNER)
         if kept.project:  # somebody has chosen or made another one
             runner = kept.runner or runner_account(kept.project)
-            return Reached(
-                place, owner, kept.project, kept.region, kept.bucket, runner, kept.stopper, side.endpoints
-            )
+            return Reached(place, owner, kept.project, kept.region, kept.bucket, runner, kept.stopper, side.endpoints)
         project = found["project"] or ""  # a new account has none
         return Reached(
             place,
@@ -130,6 +129,11 @@ def connected(place: str, home: Path) -> CloudSide:
     if not who.bucket:
         raise NotReady("cloud-not-ready", raw="There is no place for results")
     return connect(
-        who.credentials, who.project, who.bucket, runner=who.runner, stopper=who.stopper, endpoints=who.endpoints,
+        who.credentials,
+        who.project,
+        who.bucket,
+        runner=who.runner,
+        stopper=who.stopper,
+        endpoints=who.endpoints,
         place=place,
-    )  # fmt: skip
+    )

@@ -17,6 +17,7 @@ from tpu_studio.domain import offers as offered
 from tpu_studio.domain.catalogue import catalogue, use
 from tpu_studio.domain.offers import Changes, Offers
 from tpu_studio.places.pricing import Priced
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -71,12 +72,18 @@ def refresh(
     who = reach(place, home)
     before = _read_kept(place, home)
     zones = sorted({zone.zone for one in catalogue().offered() for zone in one.zones})
-    with session(who.credentials, who.project if place == "cloud" else "") as http:
+    with session(who.credentials, who.project if places.by_id(place).charges else "") as http:
         patience = Patience(tries=2)
         found = reading.read(
-            Api(who.endpoints.tpu, http, patience=patience), Api(who.endpoints.compute, http, patience=patience),
-            who.project, zones, today, before=before, told=told, cancelled=cancelled,
-        )  # fmt: skip
+            Api(who.endpoints.tpu, http, patience=patience),
+            Api(who.endpoints.compute, http, patience=patience),
+            who.project,
+            zones,
+            today,
+            before=before,
+            told=told,
+            cancelled=cancelled,
+        )
     home.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_atomically(_file(place, home), json.dumps(found.to_json()).encode())
     if cancelled():
@@ -96,9 +103,7 @@ class Renewing:
     def kept(self, place: str) -> Renewed:
         return kept(place, self._home)
 
-    def refresh(
-        self, place: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-    ) -> Renewed:
+    def refresh(self, place: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]) -> Renewed:
         return refresh(place, self._home, told=told, cancelled=cancelled)
 
 
@@ -118,7 +123,7 @@ def _read_kept(place: str, home: Path) -> Offers | None:
         return None
     if found.date < catalogue().built_in:
         return None
-    return found if place == "practice" or found.project == _project(home) else None
+    return found if places.by_id(place).rehearses or found.project == _project(home) else None
 
 
 def _project(home: Path) -> str:

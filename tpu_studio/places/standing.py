@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tpu_studio.domain.catalogue import use
 from tpu_studio.domain.standing import FILE
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.workflow.account.remembering import ChoicesFile, KeptQuota
 
@@ -31,7 +32,7 @@ def use_kept(place: str, home: Path, now: float | None = None) -> None:
 
 def folder_of(place: str, home: Path) -> Path:
     """Where the account page of a place keeps what it knows."""
-    return home if place == "cloud" else home / "practice" / "account"
+    return home if places.by_id(place).charges else home / "practice" / "account"
 
 
 def choices_of(place: str, folder: Path) -> Choices | None:
@@ -45,7 +46,7 @@ def choices_of(place: str, folder: Path) -> Choices | None:
         active = Accounts(folder, Endpoints(), lambda: secrets.choose(folder)).active()
     except StudioError:
         return None
-    if active is None and place != "practice":
+    if active is None and not places.by_id(place).rehearses:
         return None
     choices = ChoicesFile(folder).of(active.id if active is not None else PRACTICE_OWNER)
     return choices if choices.project else None

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from tpu_studio.domain.catalogue import Catalogue, catalogue_at, chips, region_of, title_of
+from tpu_studio.domain.loans import ON_DEMAND, SPOT
 from tpu_studio.domain.quota import use_of_slice
 from tpu_studio.domain.standing import Standing, standing_of
 from tpu_studio.planner.areas import areas, read_on
 from tpu_studio.planner.rented import Rented
 from tpu_studio.wire.plan import Check
 
-_TIERS = ("on-demand", "spot")
+_TIERS = (ON_DEMAND, SPOT)
 
 
 def checks(rented: Rented, place: str) -> Iterator[Check]:
@@ -28,10 +29,19 @@ def checks(rented: Rented, place: str) -> Iterator[Check]:
     if limits and all(limit is not None and limit < part.chips for limit in limits):
         most = max(limit for limit in limits if limit is not None)
         yield Check(
-            "place-quota", "warning", _quota_title(most, rented), _elsewhere(known, standing, rented, place),
-            {"limit": most, "zones": list(rented.zones), "tier": tier, "accelerator": title_of(part.accelerator_type),
-             "use": use_of_slice(part), "read": read_on(standing)},
-        )  # fmt: skip
+            "place-quota",
+            "warning",
+            _quota_title(most, rented),
+            _elsewhere(known, standing, rented, place),
+            {
+                "limit": most,
+                "zones": list(rented.zones),
+                "tier": tier,
+                "accelerator": title_of(part.accelerator_type),
+                "use": use_of_slice(part),
+                "read": read_on(standing),
+            },
+        )
     left = standing.addresses_left(rented.zones[0])
     if left is not None and left < part.vms:
         single = [one for one in known.generation(part.generation).slices if one.vms == 1]
@@ -40,9 +50,12 @@ def checks(rented: Rented, place: str) -> Iterator[Check]:
         fix = {"where.accelerator": best.accelerator_type} if best and best.vms <= left and best != part else None
         region = region_of(rented.zones[0])
         yield Check(
-            "place-addresses", "warning", f"{region} has too few external addresses left for this TPU", fix,
+            "place-addresses",
+            "warning",
+            f"{region} has too few external addresses left for this TPU",
+            fix,
             {"left": left, "hosts": part.vms, "region": region, "read": read_on(standing)},
-        )  # fmt: skip
+        )
 
 
 def _quota_title(most: int, rented: Rented) -> str:

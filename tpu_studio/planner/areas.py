@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from tpu_studio.domain.catalogue import Catalogue, Slice, region_of
 from tpu_studio.domain.standing import Standing, standing_of
+from tpu_studio.wire import places
 
 PRACTICE_ZONE = "us-west4-a"  # where the practice account has its bucket and queue while nobody chose another area
 
@@ -24,7 +25,7 @@ def areas(known: Catalogue, part: Slice, tier: str, place: str) -> tuple[str, ..
     ]
     lending = [zone for zone in lending if zone.listed] or lending  # Google's own list of zones before hearsay
     standing = standing_of(known)
-    if place == "practice" and not standing.region and any(zone.zone == PRACTICE_ZONE for zone in lending):
+    if places.by_id(place).rehearses and not standing.region and any(zone.zone == PRACTICE_ZONE for zone in lending):
         return (PRACTICE_ZONE,)
 
     def rank(region: str) -> tuple[int, bool, float, bool, str]:

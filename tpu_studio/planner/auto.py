@@ -13,8 +13,9 @@ from typing import Any
 
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
+from tpu_studio.wire import families, frameworks, kinds, places, tasks
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.models import BY_NAME, ModelSpec
+from tpu_studio.wire.models import BY_NAME, ModelSpec, image_size
 from tpu_studio.wire.schema import AUTO
 
 
@@ -42,13 +43,17 @@ class Resolved:
             self.reasons[path] = why
 
     @property
+    def rule(self) -> families.Family:
+        return families.by_id(self.family)
+
+    @property
     def batch(self) -> int:
         return int(self.values["training.global_batch"])
 
     @property
     def on_chip(self) -> bool:
         """Planned for a TPU, also where a practice machine stands for it."""
-        return bool(self.values["where.place"] != "computer")
+        return bool(not places.by_id(self.values["where.place"]).local)
 
 
 def resolve(
@@ -68,7 +73,7 @@ def resolve(
         step_time_s: Measured time of a step, None before it is known.
     """
     model = BY_NAME.get(job.model)
-    resolved = Resolved(dict(job.values), model.family if model else "file", options)
+    resolved = Resolved(dict(job.values), model.family if model else families.own_family().id, options)
     _framework(resolved)
     _data(resolved, facts, model)
     _examples(resolved, facts)
@@ -82,10 +87,13 @@ def resolve(
 
 
 def _framework(r: Resolved) -> None:
-    if r.values["where.place"] == "computer":
-        r.put("training.framework", "tensorflow", "TensorFlow trains fastest on a processor, above all with pictures.")
+    if places.by_id(r.values["where.place"]).local:
+        best = frameworks.for_processors()
+        why = f"{best.title} trains fastest on a processor, above all with pictures."
     else:
-        r.put("training.framework", "jax", "JAX is documented for every TPU that can be rented.")
+        best = frameworks.for_chips()
+        why = f"{best.title} is documented for every TPU that can be rented."
+    r.put("training.framework", best.id, why)
     if not r.on_chip:
         r.put("training.precision", "float32", "A processor has no faster number format; bfloat16 pays on a TPU.")
     else:
@@ -94,12 +102,7 @@ def _framework(r: Resolved) -> None:
 
 
 def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
-    words = {
-        "classification": "The answers are a few kinds, so the model learns to tell them apart.",
-        "regression": "The answers are numbers, so the model learns to estimate them.",
-        "language-model": "Plain text: the model learns to continue it.",
-    }
-    r.put("data.task", facts.task, words[facts.task])
+    r.put("data.task", facts.task, tasks.by_id(facts.task).why)
     r.put("data.tokenizer", "bytes", "Every language and sign works, and nothing has to be learned first.")
     length = (model.sequence_length if model else None) or 64
     if model and model.sequence_length:
@@ -111,16 +114,15 @@ def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
 
 
 def _image_size(r: Resolved, facts: DataFacts) -> None:
-    if facts.kind not in ("images", "digits"):
+    if not facts.has_pictures:
         r.put("data.image_size", 32, "Not used: the data has no pictures.")
-    elif facts.kind == "digits":
+    elif kinds.by_id(facts.kind).is_built_in:
         r.put("data.image_size", max(8, facts.side), f"The pictures are {facts.side} pixels wide.")
     elif facts.converted:
         r.put("data.image_size", max(8, facts.side), f"The pictures were converted to {facts.side} pixels.")
     else:
-        sizes = (rules.MLP_IMAGE_SIZE,) if r.family == "mlp" else rules.CNN_IMAGE_SIZES
-        size = max((size for size in sizes if size <= facts.side), default=sizes[0])
-        if r.family == "mlp":
+        size = image_size(r.family, facts.side)
+        if r.rule.looks_at_pixels:
             why = f"A simple network looks at each pixel by itself; {size} pixels keep it small."
         elif facts.side > size:
             why = f"The pictures are larger ({facts.side} pixels); {size} keep what matters and train much faster."
@@ -131,7 +133,7 @@ def _image_size(r: Resolved, facts: DataFacts) -> None:
 
 def _augment(r: Resolved, facts: DataFacts) -> None:
     size = r.values["data.image_size"]
-    if facts.kind not in ("images", "digits"):
+    if not facts.has_pictures:
         r.put("data.augment", False, "Only pictures can be varied.")
     elif facts.train > rules.AUGMENT_UP_TO:
         r.put("data.augment", False, f"{facts.train:,} pictures are varied enough by themselves.")
@@ -147,13 +149,13 @@ def _augment(r: Resolved, facts: DataFacts) -> None:
 
 def _examples(r: Resolved, facts: DataFacts) -> None:
     """Examples as the trainer counts them: of text, sequences that do not overlap."""
-    per_example = int(r.values["data.sequence_length"]) if facts.task == "language-model" else 1
+    per_example = int(r.values["data.sequence_length"]) if tasks.by_id(facts.task).has_tokens else 1
     r.train, r.validation = facts.train // per_example, facts.validation // per_example
 
 
 def _batch(r: Resolved, facts: DataFacts, devices: int, params: int) -> None:
-    rule = rules.FAMILIES[r.family]
-    if r.family == "gpt":
+    rule = r.rule
+    if r.rule.reads_tokens:
         wanted = rule.batch_most if r.values["data.sequence_length"] <= rules.GPT_LONG_CONTEXT else rule.batch_least
         busy = "chip" if r.on_chip else "processor"
         why = f"{wanted} pieces at once keep the {busy} busy without using much memory."
@@ -184,20 +186,20 @@ def _for_chips(r: Resolved, alone: int, why: str, devices: int, largest: int, pa
 
 def _reach(r: Resolved, params: int) -> int:
     """The most examples in a step that the learning rate still suits, and that leave steps enough in the run."""
-    rule, reach = rules.FAMILIES[r.family], 2.0**40
-    if r.family == "gpt":
+    rule, reach = r.rule, 2.0**40
+    if r.rule.reads_tokens:
         reach = rules.GPT_TOKENS_A_STEP / int(r.values["data.sequence_length"])
     elif r.values["training.optimizer"] == "adamw":
         reach = 32 * (rules.RATE_MOST / rule.learning_rate) ** 2
     epochs = r.values["training.epochs"]
     if r.values["training.steps"] is None:  # else the steps are there, whatever is in them
-        examples = _gpt_examples(r, params) if r.family == "gpt" and epochs is None else r.train * _epochs(r)
+        examples = _gpt_examples(r, params) if r.rule.reads_tokens and epochs is None else r.train * _epochs(r)
         reach = min(reach, examples / rules.STEPS_LEFT)
     return max(1, int(reach))
 
 
 def _epochs(r: Resolved) -> float:
-    given, rule = r.values["training.epochs"], rules.FAMILIES[r.family]
+    given, rule = r.values["training.epochs"], r.rule
     return float(given) if given else next(times for up_to, times in rule.epochs if r.train <= up_to)
 
 
@@ -211,7 +213,7 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
     """Steps in all, from epochs or steps as given, else by rule. An epoch's last, partly filled batch is not used."""
     epochs, steps = r.values["training.epochs"], r.values["training.steps"]
     if epochs is None and steps is None:
-        if r.family == "gpt":
+        if r.rule.reads_tokens:
             tokens_a_step = r.batch * int(r.values["data.sequence_length"])
             by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / tokens_a_step
             by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
@@ -229,13 +231,13 @@ def _length(r: Resolved, facts: DataFacts, params: int) -> None:
 
 
 def _rates(r: Resolved, facts: DataFacts) -> None:
-    rule, batch = rules.FAMILIES[r.family], r.batch
+    rule, batch = r.rule, r.batch
     if r.values["training.optimizer"] == "sgd":
         rate, why = (
             rule.sgd_rate * batch / 256,
             f"For SGD: {rule.sgd_rate:g} at 256 a step, in proportion to your {batch:,}.",
         )
-    elif r.family == "gpt":
+    elif r.rule.reads_tokens:
         width = int(r.options["width"])
         rate = rules.GPT_RATE * math.sqrt(rules.GPT_RATE_WIDTH / width)
         why = f"{rules.GPT_RATE:g} at a width of {rules.GPT_RATE_WIDTH}, larger for narrower ones; yours has {width:,}."
@@ -254,7 +256,7 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
         "A usual pull for this kind of model; it keeps it from leaning on single values.",
     )
     r.put("training.clip_norm", rule.clip_norm, "One bad step cannot undo the good ones.")
-    if facts.task == "classification" and facts.answers >= 3 and rule.label_smoothing:
+    if tasks.by_id(facts.task).has_classes and facts.answers >= 3 and rule.label_smoothing:
         r.put(
             "training.label_smoothing",
             rule.label_smoothing,
@@ -277,9 +279,9 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
         per_call = power_of_two_below(most)
     if per_call == 1:
         why = "Each step is long enough to be called by itself."
-        if r.family == "cnn" and r.values["where.place"] in rules.ON_PROCESSORS:
+        if r.rule.convolves and places.by_id(r.values["where.place"]).on_this_computer:
             why = "Convolutions on a processor run fastest one step at a time."
-        elif most < 2 <= rules.CHIP_STEPS_PER_CALL.get(r.family, 1):
+        elif most < 2 <= (r.rule.chip_steps or 1):
             why = "One step at a time: the run is short, or its pictures fill the room for those that wait."
     else:
         why = "Short steps are handed over in bundles, which saves the time between them."
@@ -308,10 +310,10 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
 
 def _steps_per_call(r: Resolved, facts: DataFacts) -> int:
     """At most; on a chip as many as are worth it, while the examples of one call stay small beside its memory."""
-    if r.values["where.place"] in rules.ON_PROCESSORS or r.family not in rules.CHIP_STEPS_PER_CALL:
-        return rules.FAMILIES[r.family].steps_per_call[r.values["training.framework"]]
-    most = rules.CHIP_STEPS_PER_CALL[r.family]
-    if facts.kind in ("images", "digits"):
+    if places.by_id(r.values["where.place"]).on_this_computer or not r.rule.chip_steps:
+        return r.rule.steps_per_call
+    most = r.rule.chip_steps
+    if facts.has_pictures:
         step_bytes = r.batch * int(r.values["data.image_size"]) ** 2 * facts.channels
         most = min(most, max(1, rules.CALL_BYTES // step_bytes))
     return most

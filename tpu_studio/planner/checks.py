@@ -7,13 +7,14 @@ that does not fit into memory is a warning with ``fits`` false in the plan. The 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue, region_of, title_of
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue, region_of, title_of
 from tpu_studio.domain.sentences import say_finding
 from tpu_studio.planner.auto import Resolved, power_of_two_below
 from tpu_studio.planner.estimate import Estimate
@@ -21,6 +22,7 @@ from tpu_studio.planner.facts import DataFacts
 from tpu_studio.planner.installed import importable
 from tpu_studio.planner.rented import Rented, cents_up
 from tpu_studio.planner.work import Memory
+from tpu_studio.wire import frameworks, kinds, places, tasks
 from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME, MODELS
@@ -28,17 +30,21 @@ from tpu_studio.wire.plan import Check
 from tpu_studio.wire.schema import AUTO
 from tpu_studio.wire.stops import MOST_HOURS
 
-FEW = {"images": 100, "digits": 100, "table": 200, "text": 20_000}  # of text: tokens
 FEW_OF_A_KIND = 10
+LONGEST_BOOT_H = 1200.0 / 3600.0  # from a machine that is there to its guardian's first word
 LONG_HOURS = 12.0
 UNUSUAL_RATE = 20.0  # times the recommended rate
 NEEDS_JAX = "place-needs-jax"
+FLEX_MOST_HOURS = math.floor(FLEX_START_MOST_S / 3600.0 - LONGEST_BOOT_H)
+"""Google counts the start, too, which is asked for besides."""
 
 
 def refused_at(place: str, framework: str) -> bool:
     """TensorFlow at Google: the trainer neither starts the TPU with TPUClusterResolver nor trains under TPUStrategy, so
-    it would train on the processor of a machine whose chips are charged. Practice machines are processors."""
-    return place == "cloud" and framework == "tensorflow"
+    it would train on the processor of a machine whose chips are charged, or, in Colab, end as the chip is not listed.
+    Practice machines are processors."""
+    known = frameworks.find(framework)
+    return places.by_id(place).has_chips and known is not None and not known.leads_on_chip
 
 
 def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
@@ -53,7 +59,7 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
             yield Check(
                 "model-data-mismatch",
                 "error",
-                f"{model.title} cannot learn from {_kind_words(facts.kind)}",
+                f"{model.title} cannot learn from {kinds.by_id(facts.kind).material}",
                 fix,
                 {"model": model.name, "kind": facts.kind, "takes": list(model.takes)},
             )
@@ -61,7 +67,7 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
             yield Check(
                 "model-task-mismatch",
                 "error",
-                f"{model.title} does not do {_task_words(facts.task)}",
+                f"{model.title} does not do {tasks.by_id(facts.task).doing}",
                 fix,
                 {"model": model.name, "task": facts.task, "tasks": list(model.tasks)},
             )
@@ -73,15 +79,15 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
             None,
             {"train": facts.train, "validation": facts.validation},
         )
-    elif facts.train < FEW.get(facts.kind, 100):
+    elif facts.train < (kind := kinds.by_id(facts.kind)).few:
         yield Check(
             "tiny-data",
             "warning",
-            f"Only {facts.train:,} {facts.noun if facts.kind != 'text' else 'characters'} to learn from",
+            f"Only {facts.train:,} {kind.few_items or facts.noun} to learn from",
             None,
-            {"train": facts.train, "usual": FEW.get(facts.kind, 100)},
+            {"train": facts.train, "usual": kind.few},
         )
-    elif facts.task == "classification" and 0 < facts.class_least < FEW_OF_A_KIND:
+    elif tasks.by_id(facts.task).has_classes and 0 < facts.class_least < FEW_OF_A_KIND:
         yield Check(
             "near-empty-class",
             "warning",
@@ -93,7 +99,7 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
 
 def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iterator[Check]:
     """The user's own model file: there, agreed to, and able to be built."""
-    if job.model != "file":
+    if not job.has_own_model:
         return
     if model_facts.get("missing"):
         file = str(job["model.file"])
@@ -110,27 +116,31 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
     if line := model_facts.get("secret_line"):
         title = "Your model file seems to hold a password or an access key"
         yield Check("model-file-secret", "warning", title, None, {"file": str(job["model.file"]), "line": line})
-    yield from _of_imports(job, model_facts)
+    yield from _of_text(job, model_facts)
     if problem := model_facts.get("problem"):
         why = dict(model_facts.get("facts") or {})
         yield Check(str(problem), "error", say_finding(str(problem), why).title, None, why)
 
 
-def _of_imports(job: Job, model_facts: Mapping[str, Any]) -> Iterator[Check]:
-    """What the file asks for and the machine that trains does not have, or does not use."""
+def _of_text(job: Job, model_facts: Mapping[str, Any]) -> Iterator[Check]:
+    """What the file asks for and the trainer, or the machine that trains, does not have or does not use."""
     file, framework = str(job["model.file"]), str(job["training.framework"])
     if line := model_facts.get("backend_line"):
         yield _own("model-sets-backend", "info", {"file": file, "line": line})
-    if job["where.place"] not in ("cloud", "colab"):
+    if line := model_facts.get("weights_line"):
+        yield _own("model-weighs-examples", "error", {"file": file, "line": line})
+    if line := model_facts.get("compile_line"):
+        yield _own("model-compiles", "warning", {"file": file, "line": line})
+    if not places.by_id(job["where.place"]).has_chips:
         return
-    framework = "jax" if framework == AUTO else framework
+    framework = frameworks.for_chips().id if framework == AUTO else framework
     imports = dict(model_facts.get("imports") or {})
     missing = sorted(set(imports) - importable(framework))
     if missing:
         facts = {"file": file, "line": imports[missing[0]], "packages": ", ".join(missing), "count": len(missing)}
         yield _own("model-imports-missing", "error", facts)
-    elif framework == "jax" and "tensorflow" in imports:
-        yield _own("model-imports-tensorflow", "warning", {"file": file, "line": imports["tensorflow"]})
+    elif framework == frameworks.for_chips().id and "tensorflow" in imports:
+        yield _own("model-imports-tensorflow", "error", {"file": file, "line": imports["tensorflow"]})
 
 
 def _own(id: str, level: str, facts: dict[str, Any]) -> Check:
@@ -150,22 +160,23 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
         )
     if batch % (devices * accumulate):
         unit = devices * accumulate
-        down = max(unit, batch // unit * unit)
+        near = nearest_batches(batch, unit, resolved.train)
         yield Check(
             "batch-not-divisible",
             "error",
-            f"{batch:,} a step cannot be shared out evenly over {unit} parts",
-            {"training.global_batch": down},
-            {"batch": batch, "parts": unit},
+            f"{batch:,} a step cannot be shared out evenly over {_shares(devices, accumulate)}",
+            {"training.global_batch": min(near, key=lambda one: abs(one - batch))},
+            {"batch": batch, "parts": unit, "devices": devices, "accumulate": accumulate, "nearest": list(near)},
         )
-    if resolved.family == "cnn" and values["training.framework"] == "jax" and values["where.place"] == "computer":
+    slower = frameworks.by_id(values["training.framework"]).slower_convolution > 1.0
+    if resolved.rule.convolves and slower and places.by_id(values["where.place"]).local:
         yield Check(
             "jax-convolutions-slow",
             "warning",
             "JAX is about three times slower here with pictures",
-            {"training.framework": "tensorflow"},
+            {"training.framework": frameworks.for_processors().id},
         )
-    if values["training.precision"] == "bfloat16" and values["where.place"] == "computer":
+    if values["training.precision"] == "bfloat16" and places.by_id(values["where.place"]).local:
         yield Check(
             "bfloat16-on-processor", "info", "bfloat16 does not speed up a processor", {"training.precision": "float32"}
         )
@@ -187,36 +198,62 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
         )
 
 
+def nearest_batches(batch: int, unit: int, examples: int) -> tuple[int, ...]:
+    """The two multiples of *unit* nearest to *batch*, the smaller first; one where *examples* are too few for two."""
+    below = max(unit, batch // unit * unit)
+    above = below + unit
+    if 0 < examples < above:
+        below, above = below - unit, below
+    return (below, above) if below else (above,)
+
+
+def _shares(devices: int, accumulate: int) -> str:
+    over = f"{devices:,} chips" if devices > 1 else ""
+    parts = f"{accumulate:,} parts" if accumulate > 1 else ""
+    return f"{over} in {parts} each" if over and parts else over or parts
+
+
 def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check]:
     place = resolved.values["where.place"]
     if refused_at(str(place), str(resolved.values["training.framework"])):
-        yield Check(
-            NEEDS_JAX, "error", "On a rented TPU, TPU Studio trains with JAX", {"training.framework": "jax"},
-            {"accelerator": title_of(str(resolved.values["where.accelerator"]))},
-        )  # fmt: skip
+        facts = {"accelerator": title_of(str(resolved.values["where.accelerator"])), "place": str(place)}
+        title = say_finding(NEEDS_JAX, facts).title
+        yield Check(NEEDS_JAX, "error", title, {"training.framework": "jax"}, facts)
     if rented is not None:
         if rented.problem:
             yield Check(
-                rented.problem, "error", "This TPU cannot be had like that", {"where.accelerator": "auto"},
+                rented.problem,
+                "error",
+                "This TPU cannot be had like that",
+                {"where.accelerator": "auto"},
                 {"why": rented.why, "accelerator": title_of(rented.slice.accelerator_type)},
-            )  # fmt: skip
+            )
         elif rented.slice.vms > 1:
             yield Check(
-                "several-machines", "info", f"{rented.slice.vms} machines train one model together", None,
+                "several-machines",
+                "info",
+                f"{rented.slice.vms} machines train one model together",
+                None,
                 {"machines": rented.slice.vms},
-            )  # fmt: skip
+            )
         if rented.backend == "compute-engine":
             part = rented.slice
             elsewhere = {"where.backend": "tpu-api"} if "tpu-api" in catalogue().lenders(part) else None
             yield Check(
-                "compute-engine-untried", "warning", "A TPU of Compute Engine may not open", elsewhere,
+                "compute-engine-untried",
+                "warning",
+                "A TPU of Compute Engine may not open",
+                elsewhere,
                 {"accelerator": title_of(part.accelerator_type)},
-            )  # fmt: skip
+            )
         if rented.tier == "spot":
             yield Check(
-                "spot-can-end", "info", "Google may take a spot machine back; the run then goes on with the next",
-                None, {"place": place},
-            )  # fmt: skip
+                "spot-can-end",
+                "info",
+                "Google may take a spot machine back; the run then goes on with the next",
+                None,
+                {"place": place},
+            )
     elif resolved.values["where.accelerator"] != "cpu":
         yield Check(
             "accelerator-unused",
@@ -237,7 +274,7 @@ def of_bucket(resolved: Resolved, extras: Mapping[str, Any]) -> Iterator[Check]:
         return
     usd, where = part_of(extras, "traffic").get("usd"), ", ".join(apart)
     facts = {"bucket": home, "regions": apart, "usd": usd}
-    if usd is None and resolved.values["where.place"] == "cloud":
+    if usd is None and places.by_id(resolved.values["where.place"]).charges:
         title = f"What traffic between {home} and {where} costs is not known"
         yield Check("bucket-too-far", "error", title, None, facts)
     else:
@@ -262,14 +299,25 @@ def of_time_and_money(
     """
     time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.values["where.usd_per_hour"]
     place = resolved.values["where.place"]
-    rents = place in ("practice", "cloud")
+    rents = places.by_id(place).rents
     if rents and not price and money is None:
         yield Check("price-unknown", "error", "The price is not known: give a cost limit", None, {})
     if rents and hours + float(resolved.values["limits.wait_hours"]) > MOST_HOURS:
         yield Check(
-            "wait-and-hours-too-long", "error", "Waiting and training together may last 28 days",
-            {"limits.wait_hours": 4}, {"hours": hours},
-        )  # fmt: skip
+            "wait-and-hours-too-long",
+            "error",
+            "Waiting and training together may last 28 days",
+            {"limits.wait_hours": 4},
+            {"hours": hours},
+        )
+    if rents and resolved.values["where.tier"] == "flex-start" and hours > FLEX_MOST_HOURS:
+        yield Check(
+            "flex-start-too-long",
+            "error",
+            "Flex-start lends a machine for 7 days at most",
+            {"limits.hours": FLEX_MOST_HOURS},
+            {"hours": hours, "most_hours": FLEX_MOST_HOURS},
+        )
     if "limits.hours" in given and hours * 3600 < time.expected:
         level = "warning" if hours * 3600 < time.low else "info"
         yield Check(
@@ -294,9 +342,12 @@ def of_time_and_money(
         least = cents_up(reserve.fixed_usd + (reserve.usd_per_hour + rate) * began_h / 3600.0)
         if rents and money < least:  # the start of a machine and a minute of training
             yield Check(
-                "money-limit-too-small", "error", "The cost limit would be used up before training begins",
-                {"limits.money_usd": least}, {"money_usd": money, "least_usd": least},
-            )  # fmt: skip
+                "money-limit-too-small",
+                "error",
+                "The cost limit would be used up before training begins",
+                {"limits.money_usd": least},
+                {"money_usd": money, "least_usd": least},
+            )
         elif money < reserve.fixed_usd + cost.expected:
             level = "warning" if money < reserve.fixed_usd + cost.low else "info"
             yield Check(
@@ -313,7 +364,7 @@ def of_time_and_money(
             "Nothing is charged here, so the cost limit does nothing",
             {"limits.money_usd": "auto"},
         )
-    if time.low > LONG_HOURS * 3600 and place == "computer":
+    if time.low > LONG_HOURS * 3600 and places.by_id(place).local:
         yield Check(
             "very-long",
             "warning",
@@ -328,7 +379,7 @@ def of_memory(
 ) -> Iterator[Check]:
     """*needed_bytes*, *limit_bytes*: of this computer, or of one of the slice's *devices*."""
     share = needed_bytes / limit_bytes
-    here = resolved.values["where.place"] == "computer"
+    here = places.by_id(resolved.values["where.place"]).local
     where = "the computer's memory" if here else "the memory of this TPU"
     facts = {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes, **({} if here else {"by": "estimate"})}
     unit = devices * int(resolved.values["training.accumulate"])
@@ -364,15 +415,3 @@ def _batch_within(room: float, batch: int, unit: int, needs: Callable[[int], int
         if needs(batch) <= room:
             return batch
     return None
-
-
-def _kind_words(kind: str) -> str:
-    return {"images": "pictures", "digits": "pictures", "table": "a table", "text": "plain text"}.get(kind, kind)
-
-
-def _task_words(task: str) -> str:
-    return {
-        "classification": "telling kinds apart",
-        "regression": "estimating a number",
-        "language-model": "writing text",
-    }.get(task, task)

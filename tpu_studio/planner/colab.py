@@ -53,9 +53,7 @@ def choose(job: Job) -> Rented:
     return Rented(part, (), "free", None, reasons, problem, why)
 
 
-def estimate(
-    resolved: Resolved, work: Work, found: Rented, here: Estimate, mine: Mine = NOTHING
-) -> Estimate:
+def estimate(resolved: Resolved, work: Work, found: Rented, here: Estimate, mine: Mine = NOTHING) -> Estimate:
     """Time in the notebook, from Run all to the zip; the same model of the chip as for rented ones."""
     there = rented.estimate(resolved, work, found, here, mine)
     traits = rented.traits_of(resolved, work, found.devices, rented.workload_of(resolved, work, found), mine)

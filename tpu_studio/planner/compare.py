@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from tpu_studio.domain.catalogue import TIERS, Catalogue, catalogue, catalogue_at, title_of
+from tpu_studio.domain.loans import ON_DEMAND
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner import rented
 from tpu_studio.planner.auto import Resolved
@@ -20,6 +21,7 @@ from tpu_studio.planner.estimate import Estimate, plus
 from tpu_studio.planner.installing import environment_s
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.work import Memory, Work
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Range
 
@@ -122,7 +124,7 @@ def compare(here: Drawn, cloud: Drawn, own: Way | None = None) -> Comparison:
     )
     colab = _colab(cloud)
     tpus = []
-    if own is not None and own.place == "colab":
+    if own is not None and places.by_id(own.place).notebook:
         colab = own
     elif own is not None:
         tpus.append(own)
@@ -145,8 +147,11 @@ def _loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rent
     if known.possible(part.generation, framework, tier, "", part.chips).state != "documented":
         return None
     values: Mapping[str, Any] = {
-        "where.place": "cloud", "where.accelerator": accelerator, "where.tier": tier, "where.zones": [],
-    }  # fmt: skip
+        "where.place": "cloud",
+        "where.accelerator": accelerator,
+        "where.tier": tier,
+        "where.zones": [],
+    }
     found = rented.choose(Job(dict(values)), framework, 0, known)
     return None if found.problem else found
 
@@ -177,16 +182,20 @@ def _tpus(cloud: Drawn) -> Iterator[Way]:
             time = rented.with_preemptions(kept, resolved, found.tier).time_s
             usd = found.usd_per_hour
             yield Way(
-                "cloud", accelerator, found.tier, time, time.scaled(usd / 3600) if usd else None,
+                "cloud",
+                accelerator,
+                found.tier,
+                time,
+                time.scaled(usd / 3600) if usd else None,
                 title_of(accelerator),
                 zones=found.zones,
-            )  # fmt: skip
+            )
 
 
 def _at(cloud: Drawn, resolved: Resolved, found: rented.Rented) -> Estimate:
     """As if nobody took it back."""
     mine = replace(cloud.mine, key="")
-    return rented.estimate(resolved, cloud.work, replace(found, tier="on-demand"), cloud.estimate, mine)
+    return rented.estimate(resolved, cloud.work, replace(found, tier=ON_DEMAND), cloud.estimate, mine)
 
 
 def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
@@ -204,8 +213,9 @@ def _holds(found: rented.Rented, memory: Memory) -> bool:
 
 
 def _colab(cloud: Drawn) -> Way | None:
-    found = loan("jax", assumed.COLAB_ACCELERATOR, "on-demand")
-    if found is None or cloud.resolved.values["training.framework"] != "jax" or not _holds(found, cloud.memory):
+    framework = frameworks.by_id(cloud.resolved.values["training.framework"])
+    found = loan(framework.id, assumed.COLAB_ACCELERATOR, ON_DEMAND) if framework.leads_on_chip else None
+    if found is None or not _holds(found, cloud.memory):
         return None
     training = _at(cloud, cloud.resolved, found).training_s
     time = plus(assumed.COLAB_SETUP_S, training)
@@ -220,7 +230,7 @@ def _gpu(cloud: Drawn) -> Way | None:
     work, resolved = cloud.work, cloud.resolved
     needed = rented.need_bytes(cloud.memory, 1)
     share = assumed.GPU_SHARE * (assumed.GPU_FLOAT32 if resolved.values["training.precision"] == "float32" else 1.0)
-    if found := loan("jax", assumed.COLAB_ACCELERATOR, "on-demand"):
+    if found := loan(frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, ON_DEMAND):
         reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
         share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)
     for gpu in catalogue().gpus:
@@ -232,7 +242,7 @@ def _gpu(cloud: Drawn) -> Way | None:
         step = plus(Range(expected / around.low, expected, expected / around.high), start)
         setup = plus(plus(rented.BOOT_S, environment_s("jax")), rented.COMPILE_S)
         time = plus(setup, plus(step.scaled(resolved.steps), rented.SAVE_S))
-        ways.append(Way("gpu", str(gpu["id"]), "on-demand", time, time.scaled(usd / 3600), f"one {gpu['name']}"))
+        ways.append(Way("gpu", str(gpu["id"]), ON_DEMAND, time, time.scaled(usd / 3600), f"one {gpu['name']}"))
     return min(ways, key=lambda way: way.burden_usd, default=None)
 
 

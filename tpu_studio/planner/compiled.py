@@ -15,11 +15,18 @@ from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import TIGHT_SHARE
 from tpu_studio.planner.floor import not_below
 from tpu_studio.planner.rented import program_bytes
+from tpu_studio.wire import families, frameworks, models, places
 from tpu_studio.wire.plan import Check, Plan
 
 _MEMORY_CHECKS = ("memory-does-not-fit", "memory-tight")
-_CANNOT = ("compiler-refused", "check-compiler-crashed", "check-compiler-slow", "check-compiler-memory",
-           "check-slow", "check-failed")  # fmt: skip
+_CANNOT = (
+    "compiler-refused",
+    "check-compiler-crashed",
+    "check-compiler-slow",
+    "check-compiler-memory",
+    "check-slow",
+    "check-failed",
+)
 _WORDS = 2000  # of the compiler's in a plan, which is kept with the run; the answer has them all
 _NOT_COMPILED = ("v2", "v3")  # nobody has seen this compiler accept a program for them
 
@@ -67,8 +74,13 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
     if smaller:
         facts["largest_batch"] = smaller
     if not compiled["fits"]:
-        yield Check("memory-does-not-fit", "warning", "This does not fit into the memory of this TPU",
-                    {"training.global_batch": smaller} if smaller else None, facts)  # fmt: skip
+        yield Check(
+            "memory-does-not-fit",
+            "warning",
+            "This does not fit into the memory of this TPU",
+            {"training.global_batch": smaller} if smaller else None,
+            facts,
+        )
         yield from proposals(plan, needs, limit)
     elif needs > TIGHT_SHARE * limit:
         yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)
@@ -80,7 +92,8 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
 def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
     """Other ways than a smaller batch: recompute, bfloat16, parts of a batch, a larger TPU."""
     job = plan.job
-    if str(job.model).startswith("gpt") and job["training.rematerialize"] is not True:
+    model = models.BY_NAME.get(job.model)
+    if model and families.by_id(model.family).reads_tokens and job["training.rematerialize"] is not True:
         yield _check("fit-rematerialize", "info", {}, {"training.rematerialize": True})
     if job["training.precision"] != "bfloat16":
         yield _check("fit-bfloat16", "info", {}, {"training.precision": "bfloat16"})
@@ -122,7 +135,7 @@ def larger_slice(plan: Plan, needs: int) -> str | None:
 def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
     """Why the memory is only an estimate, where it is."""
     compiled, ended = answer.get("compiled") or {}, answer.get("ended") or {}
-    if "fits" in compiled or plan.place == "computer":
+    if "fits" in compiled or places.by_id(plan.place).local:
         return
     level = "warning" if answer.get("compiler") == "broken" else "info"
     facts = {"status": answer.get("compiler"), **(answer.get("compiler_problem") or {})}
@@ -130,7 +143,7 @@ def of_compiler(plan: Plan, answer: Mapping[str, Any]) -> Iterator[Check]:
         yield _check(str(ended["id"]), "warning", ended.get("facts") or {})
     elif compiled.get("problem"):
         yield _check(str(compiled["problem"]), "warning", compiled)
-    elif plan.framework == "tensorflow" and answer.get("compiler") != "ready":
+    elif not frameworks.by_id(plan.framework).leads_on_chip and answer.get("compiler") != "ready":
         missing = list(answer.get("missing") or ("tf-tpu-compiler",))
         yield _check("estimate-tensorflow", level, {**facts, "missing": missing})
     elif answer.get("compiler") != "ready":

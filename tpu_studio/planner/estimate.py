@@ -18,6 +18,7 @@ from tpu_studio.planner.own import Lesson, OwnRuns
 from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.timing import Timing
 from tpu_studio.planner.work import FLOAT, Work
+from tpu_studio.wire import frameworks, kinds
 from tpu_studio.wire.plan import Range
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -25,17 +26,10 @@ from tpu_studio.wire.stops import MOST_HOURS
 # About 60 were seen on each of two shared server cores with small models; laptops differ by far in both directions.
 _DENSE = Range(8e9, 40e9, 120e9)
 _CONVOLUTION = Range(8e9, 35e9, 70e9)
-_XLA_CONVOLUTION_SLOWER = 3.0  # 39.0 against 13.7 steps a second, the same network and processor
-_STEP_OVERHEAD_S = {"tensorflow": 0.003, "jax": 0.001}  # a step called by itself; in bundles a fifth of it
-_START_S = {"tensorflow": 12.0, "jax": 6.0}  # the program's start to its model built
-_COMPILE_S = {"mlp": 4.0, "cnn": 6.0, "gpt": 12.0, "file": 10.0}
 # From the press of Start to the training program's first word: claim, turn, interpreter. 0.25 to 0.4 s were seen.
 _LAUNCH_S = 0.3
 # Beside the result itself: curves of a run's length, the last words on the disk, the guardian's end. 0.1 to 0.5 s.
 _CLOSE_S = 0.3
-# The result of a small model: its two formats, curves, page. JAX has a second process, with TensorFlow, make the one.
-# 0.3 to 0.6 s and 3.5 to 5.7 s were seen on two shared server cores.
-_RESULT_S = {"tensorflow": 0.6, "jax": 4.0}
 _WEIGHTS_WRITTEN = 2  # times in a result: .keras and SavedModel
 _PICTURES_PER_S = 1500.0  # read, decoded and made smaller on one core
 SAVE_BYTES_PER_S = 100e6
@@ -134,20 +128,19 @@ def learned(own: OwnRuns, quantity: str, traits: Traits | None, modelled: Range)
 
 def _modelled(resolved: Resolved, work: Work, computer: Computer) -> dict[str, Range]:
     """Seconds of a step, of setting up, of compiling and of the result, from sizes alone."""
-    values, framework = resolved.values, resolved.values["training.framework"]
-    pictures = resolved.train + resolved.validation if values["data.kind"] == "images" else 0
+    values, framework = resolved.values, frameworks.by_id(resolved.values["training.framework"])
+    pictures = resolved.train + resolved.validation if kinds.by_id(values["data.kind"]).has_picture_files else 0
     reading = pictures / (_PICTURES_PER_S * computer.cores)
     return {
         "step_s": _modelled_step_s(resolved, work, computer),
-        "setup_s": times(_GUESS, _START_S[framework] + reading),
-        "compile_s": times(_GUESS, _COMPILE_S[resolved.family]),
-        "result_s": times(_GUESS, _RESULT_S[framework] + work.params * FLOAT * _WEIGHTS_WRITTEN / SAVE_BYTES_PER_S),
+        "setup_s": times(_GUESS, framework.start_s + reading),
+        "compile_s": times(_GUESS, resolved.rule.compile_s),
+        "result_s": times(_GUESS, framework.result_s + work.params * FLOAT * _WEIGHTS_WRITTEN / SAVE_BYTES_PER_S),
     }
 
 
 def _step_s(modelled: Range, timing: Timing | None, lesson: Lesson | None) -> Range:
-    """A timing is of this very work, and so are some own runs: together where they agree, over both where they do not.
-    """
+    """A timing is of this very work, and so are some own runs: together if they agree, over both if they do not."""
     if timing is None:
         return lesson.seconds if lesson else modelled
     timed = times(_MEASURED, timing.step_time_s)
@@ -162,12 +155,12 @@ def _step_s(modelled: Range, timing: Timing | None, lesson: Lesson | None) -> Ra
 
 def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Range:
     rate = _CONVOLUTION if work.convolutions else _DENSE
-    framework = resolved.values["training.framework"]
-    slower = _XLA_CONVOLUTION_SLOWER if work.convolutions and framework == "jax" else 1.0
+    framework = frameworks.by_id(resolved.values["training.framework"])
+    slower = framework.slower_convolution if work.convolutions else 1.0
     operations = work.flops * resolved.batch * slower / computer.cores
     per_call = int(resolved.values["training.steps_per_call"])
-    overhead = _STEP_OVERHEAD_S[framework] * (1.0 if per_call == 1 else 0.2)
-    unknown = 5.0 if resolved.family == "file" else 1.0  # a model nobody has counted
+    overhead = framework.step_overhead_s * (1.0 if per_call == 1 else 0.2)
+    unknown = 5.0 if resolved.rule.own else 1.0  # a model nobody has counted
     return Range(
         (operations / rate.high + overhead / 2) / unknown,
         operations / rate.expected + overhead,
@@ -175,10 +168,10 @@ def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Rang
     )
 
 
-def limit_hours(time_s: Range, wait_hours: float) -> float:
-    """1.5 × the estimate's high end, in hours, as `limits.hours` may be."""
+def limit_hours(time_s: Range, wait_hours: float, most: float = MOST_HOURS) -> float:
+    """1.5 × the estimate's high end, in hours, as `limits.hours` may be; *most*: so long the loan may last."""
     hours = max(rules.HOURS_LEAST, rules.HOURS_FACTOR * time_s.high / 3600)
-    return float(min(significant(hours), MOST_HOURS - wait_hours))
+    return float(min(significant(hours), MOST_HOURS - wait_hours, most))
 
 
 def limit_usd(cost: Range) -> float:

@@ -122,11 +122,11 @@ def _disk(loan: Loan, hours: float) -> dict[str, Any]:
 
 
 def _as_published(part: dict[str, Any], rate: str, regions: Sequence[str]) -> dict[str, Any]:
-    """*part* with a word of the regions whose *rate* nobody published."""
+    """*part* with a word of the regions whose *rate* is not in our table."""
     guessed = [region for region in regions if not rates.published(rate, region)]
     if not guessed:
         return part
-    words = f"Nobody published this price for {', '.join(guessed)}: the dearest known one is counted."
+    words = f"We have no price for {', '.join(guessed)}: more than the dearest that we have is counted."
     return {**part, "note": f"{words} {part['note']}".strip(), "guessed": True}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences import say_finding
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Check
 
@@ -40,16 +41,22 @@ class DataFacts:
     converted: bool = False
 
     @property
+    def has_pictures(self) -> bool:
+        return kinds.by_id(self.kind).has_pictures
+
+    @property
     def noun(self) -> str:
         """Plural: "pictures"."""
         return figures.noun(self.kind)
 
 
 def facts_of(look: Look, job: Job) -> DataFacts:
-    kind = look.kind if look.kind != "tfrecord" else _converted_kind(look)
-    pictures = kind in ("images", "digits")
+    known = kinds.by_id(look.kind)
+    kind = look.kind if not known.is_converted else _converted_kind(look)
+    example = kinds.by_id(kind)
+    pictures = example.has_pictures
     train, validation = look.train, look.validation
-    if look.task == "language-model" and (tokens := look.numbers.get("tokens")):
+    if tasks.by_id(look.task).has_tokens and (tokens := look.numbers.get("tokens")):
         validation = round(tokens * float(job["data.validation"]))
         train = tokens - validation
     return DataFacts(
@@ -57,20 +64,24 @@ def facts_of(look: Look, job: Job) -> DataFacts:
         task=look.task,
         train=train,
         validation=validation,
-        inputs=math.prod(look.input_shape) if kind == "table" else 0,
+        inputs=math.prod(look.input_shape) if example.has_rows else 0,
         answers=max(1, look.outputs),
         side=_side(look) if pictures else 0,
-        channels=look.input_shape[2] if pictures and len(look.input_shape) == 3 else 1 if kind == "digits" else 3,
+        channels=look.input_shape[2] if pictures and len(look.input_shape) == 3 else 1 if example.is_built_in else 3,
         class_least=min((count for _, count in look.classes), default=0),
-        converted=look.kind == "tfrecord",
+        converted=known.is_converted,
     )
 
 
-def checks_of(look: Look, job: Job) -> Iterator[Check]:
-    """The look's findings as checks, with the repair that one press can do."""
+def checks_of(look: Look, job: Job, image_size: int) -> Iterator[Check]:
+    """The look's findings as checks, with the repair that one press can do.
+
+    Args:
+        image_size: What the plan brings pictures to; the look did not know for which model.
+    """
     for finding in look.findings:
-        title = say_finding(finding.id, finding.facts).title
-        yield Check(finding.id, finding.level, title, _fix(finding, job), dict(finding.facts))
+        facts = {**finding.facts, **({"image_size": image_size} if "image_size" in finding.facts else {})}
+        yield Check(finding.id, finding.level, say_finding(finding.id, facts).title, _fix(finding, job), facts)
 
 
 def _fix(finding: Finding, job: Job) -> Mapping[str, Any] | None:
@@ -83,9 +94,13 @@ def _fix(finding: Finding, job: Job) -> Mapping[str, Any] | None:
 
 
 def _converted_kind(look: Look) -> str:
-    if look.task == "language-model":
-        return "text"
-    return "images" if len(look.input_shape) == 3 else "table"
+    if tasks.by_id(look.task).has_tokens:
+        return _folder_kind("text")
+    return _folder_kind("picture" if len(look.input_shape) == 3 else "row")
+
+
+def _folder_kind(example: kinds.Example) -> str:
+    return next(kind.id for kind in kinds.all_kinds() if kind.example == example)
 
 
 def _side(look: Look) -> int:

@@ -6,6 +6,7 @@ least (weights and the optimizer's numbers, each once) at the full rate of the c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -38,6 +39,31 @@ def mfu(part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
     return Range(share / step_s.high, share / step_s.expected, share / step_s.low)
 
 
+def mfu_bounds(plan: Plan, programs: Mapping[str, Any]) -> dict[str, Any]:
+    """*programs* of `check`, each with ``mfu_bound``: the utilisation that its own FLOPs and bytes allow at most, low
+    where the chip computes and moves one after the other, high where both overlap perfectly; None: cannot be told.
+    """
+    return {name: {**one, "mfu_bound": _mfu_bound(plan, name, one)} for name, one in programs.items()}
+
+
+def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float] | None:
+    rate, told = plan.examples_per_s, plan.basis.get("mfu")
+    if rate is None or not told or not program.get("flops") or not program.get("bytes_accessed"):
+        return None
+    part = catalogue().slice(plan.accelerator)
+    generation, cores = catalogue().generation(part.generation), part.devices / part.chips
+    hbm_rate = generation.value("hbm_rate")
+    if not hbm_rate:
+        return None
+    # What the model's FLOPs alone take at the peak: of a step, and forward only (a third) of an evaluated batch.
+    ideal_s = float(told["expected"]) * int(plan.job["training.global_batch"]) / rate.expected
+    if name != "train":
+        ideal_s *= int(program["batch"]) / int(plan.job["training.global_batch"]) / 3
+    computes = float(program["flops"]) * cores / generation.peak_bf16_flops
+    moves = float(program["bytes_accessed"]) * cores / (hbm_rate * 1e9)
+    return [min(1.0, ideal_s / (computes + moves)), min(1.0, ideal_s / max(computes, moves))]
+
+
 def not_below(plan: Plan, program: dict[str, Any] | None) -> Plan:
     """*plan*, promising no more than the compiled training step allows: ``flops`` and ``moved_bytes`` of *program*."""
     known = plan.basis.get("floor_s")
@@ -55,9 +81,11 @@ def not_below(plan: Plan, program: dict[str, Any] | None) -> Plan:
     after = Range(*(max(floor, one) for one in (before.low, before.expected, before.high)))
     longer = [plan.steps * (new - old) for new, old in zip(_three(after), _three(before), strict=True)]
     if told := plan.basis.get("mfu"):
-        basis["mfu"] = {"low": told["low"] * before.high / after.high,
-                        "expected": told["expected"] * before.expected / after.expected,
-                        "high": told["high"] * before.low / after.low}  # fmt: skip
+        basis["mfu"] = {
+            "low": told["low"] * before.high / after.high,
+            "expected": told["expected"] * before.expected / after.expected,
+            "high": told["high"] * before.low / after.low,
+        }
     usd_per_s = float((plan.price or {}).get("usd_per_hour") or 0.0) / 3600
     return replace(
         plan,

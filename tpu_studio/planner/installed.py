@@ -11,9 +11,15 @@ from tpu_studio.wire.resources import resource_path
 _LINE = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
 # Where the package is imported by another name than it is installed by.
 _IMPORTED_AS = {
-    "absl-py": "absl", "google-pasta": "pasta", "grpcio": "grpc", "libclang": "clang", "pillow": "PIL",
-    "protobuf": "google", "tensorflow-cpu": "tensorflow", "tensorflow-tpu": "tensorflow",
-}  # fmt: skip
+    "absl-py": "absl",
+    "google-pasta": "pasta",
+    "grpcio": "grpc",
+    "libclang": "clang",
+    "pillow": "PIL",
+    "protobuf": "google",
+    "tensorflow-cpu": "tensorflow",
+    "tensorflow-tpu": "tensorflow",
+}
 
 
 @cache

@@ -22,12 +22,14 @@ _UNPACKED = Range(0.8, 1.5, 4.0)  # times as long as measured: one core of the m
 def environment_s(framework: str) -> Range:
     """Seconds from an empty machine to one that can start the trainer."""
     measured = _measured(framework)
-    return Range(*(
-        python + measured["download_bytes"] / speed + measured["install_s"] * times
-        for python, speed, times in zip(*(
-            (one.low, one.expected, one.high) for one in (_PYTHON_S, _FETCHED_PER_S, _UNPACKED)
-        ), strict=True)
-    ))  # fmt: skip
+    return Range(
+        *(
+            python + measured["download_bytes"] / speed + measured["install_s"] * times
+            for python, speed, times in zip(
+                *((one.low, one.expected, one.high) for one in (_PYTHON_S, _FETCHED_PER_S, _UNPACKED)), strict=True
+            )
+        )
+    )
 
 
 def _measured(framework: str) -> Mapping[str, Any]:

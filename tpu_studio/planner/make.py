@@ -18,12 +18,14 @@ from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate, limit_hours, limit_usd
 from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.facts import DataFacts, checks_of, facts_of
+from tpu_studio.planner.modelwork import work_of
 from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.own import NOTHING, Mine, OwnRuns
 from tpu_studio.planner.own.likeness import key_of
 from tpu_studio.planner.own.record import basis_json
 from tpu_studio.planner.rented import cents_up
 from tpu_studio.planner.timing import Timing
+from tpu_studio.wire import families, kinds, places
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
@@ -80,7 +82,7 @@ def make_plan(
 
     def at(changes: Mapping[str, Any] | None, timed: bool) -> _Draft:
         changed = set_values(job, {path: _or_default(path, value) for path, value in (changes or {}).items()})
-        known = timing if timed else here if changed["where.place"] == "computer" else None
+        known = timing if timed else here if places.by_id(changed["where.place"]).local else None
         return _Draft(changed, look, known, draft.model_facts, consent, draft.computer, picture_s, own, *where)
 
     return with_outlook(made, draft, at, now, bucket_region) if advise else made
@@ -122,7 +124,7 @@ class _Draft:
         self.job, self.look, self.timing, self.picture_s = job, look, timing, picture_s
         self.model_facts, self.consent, self.computer = model_facts, consent, computer
         self.facts = facts_of(look, job)
-        self.options = {} if job.model == "file" else model_options(job.model, job.options)
+        self.options = {} if job.has_own_model else model_options(job.model, job.options)
         self.devices = 1  # a processor is one device to both frameworks
         self.resolved = self._resolve(job)
         self.work = self._work(self.resolved)
@@ -130,7 +132,7 @@ class _Draft:
         self.rented = self._rent(job)
         if self._needed_bytes > self._limit_bytes and job.is_auto("training.rematerialize"):
             self._rematerialize()
-        file = f"file {consent or self.model_facts.get('sha256')}" if job.model == "file" else ""
+        file = f"file {consent or self.model_facts.get('sha256')}" if job.has_own_model else ""
         self.mine = Mine(own or NOTHING.runs, "", file)
         if self.mine.runs:
             self.mine = replace(self.mine, key=self._key())
@@ -144,7 +146,7 @@ class _Draft:
             self.estimate = self._estimate()
 
     def _estimate(self) -> Estimate:
-        on_chip = self.rented is not None and self.job["where.place"] != "practice"
+        on_chip = self.rented is not None and not places.by_id(self.job["where.place"]).rehearses
         traits = None if on_chip else rented.traits_of(self.resolved, self.work, self.devices, None, self.mine)
         here = estimate(self.resolved, self.work, self.computer, self.timing, self.mine.runs, traits)
         if self.rented is None:
@@ -162,15 +164,21 @@ class _Draft:
         """What the estimate rests on, for the plan: the run is compared with it."""
         mine = replace(self.mine, key=self.mine.key or self._key())
         workload = None
-        if self.rented is not None and self.job["where.place"] != "practice":
+        if self.rented is not None and not places.by_id(self.job["where.place"]).rehearses:
             workload = rented.workload_of(self.resolved, self.work, self.rented)
         traits = rented.traits_of(self.resolved, self.work, self.devices, workload, mine)
         lesson = self.estimate.lesson
         return basis_json(
-            traits, workload, self.estimate.modelled, flops_per_example=self.work.flops, bytes=self._needed_bytes,
-            timed=self.timing is not None, own=lesson.to_json() if lesson else None,
-            training_s=self.estimate.training_s.to_json(), **self._bounds(),
-        )  # fmt: skip
+            traits,
+            workload,
+            self.estimate.modelled,
+            flops_per_example=self.work.flops,
+            bytes=self._needed_bytes,
+            timed=self.timing is not None,
+            own=lesson.to_json() if lesson else None,
+            training_s=self.estimate.training_s.to_json(),
+            **self._bounds(),
+        )
 
     def _bounds(self) -> dict[str, Any]:
         found = self.estimate
@@ -199,7 +207,7 @@ class _Draft:
 
     def _rent(self, job: Job) -> rented.Rented | None:
         """Choose the slice, then resolve again for its devices; None on this computer."""
-        if job["where.place"] not in rented.PLACES and not self.free:
+        if not places.by_id(job["where.place"]).rents and not self.free:
             return None
         framework = str(self.resolved.values["training.framework"])
         found = colab.choose(job) if self.free else rented.choose(job, framework, rented.need_bytes(self.memory, 1))
@@ -231,12 +239,16 @@ class _Draft:
         told = self._price
         price = told["usd_per_hour"] if told else None
         cost = self.estimate.cost_usd(price)
-        hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]))
+        flex = self.rented is not None and self.rented.tier == "flex-start"
+        most = {"most": checks.FLEX_MOST_HOURS} if flex else {}
+        hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]), **most)
         extras: dict[str, Any] = {}
         why = "One and a half times the longest it should take"
         if self.rented is None and not self.free and price is None and hours < rules.COMPUTER_HOURS_LEAST:
             hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
-        more = max(hours, rented.PRACTICE_HOURS_LEAST) if resolved.values["where.place"] == "practice" else hours
+        more = (
+            max(hours, rented.PRACTICE_HOURS_LEAST) if places.by_id(resolved.values["where.place"]).rehearses else hours
+        )
         resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY}." if more > hours else f"{why}.")
         money: float | None = None
         if price:
@@ -278,6 +290,7 @@ class _Draft:
             checks=tuple(self._checks(hours, money, extras)),
             extras=extras,
             basis=self._basis(),
+            model_options=dict(self.options or self.job.options),
             consent=self.consent,
             created=now,
         )
@@ -286,7 +299,7 @@ class _Draft:
         """What the machine costs besides its chips, under the limits as they are resolved."""
         found, values = self.rented, self.resolved.values
         assert found is not None
-        practice = values["where.place"] == "practice"
+        practice = places.by_id(values["where.place"]).rehearses
         home = areas.practice_home(catalogue_at("practice")) if practice else self.bucket_region
         compute = found.backend == "compute-engine"
         loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, self.kept_days)
@@ -329,40 +342,22 @@ class _Draft:
     def _resolve(self, job: Job, step_s: float | None = None) -> Resolved:
         """*step_s*: Of a step, where own runs tell it instead of a timing."""
         params = 0
-        if job.model != "file":
-            family = BY_NAME[job.model].family
+        if not job.has_own_model:
+            family = families.by_id(BY_NAME[job.model].family)
             length = (
                 job["data.sequence_length"]
                 if not job.is_auto("data.sequence_length")
                 else BY_NAME[job.model].sequence_length
             )
-            params = work.gpt(self.options, tokens=int(length or 64)).params if family == "gpt" else 0
+            params = work.gpt(self.options, tokens=int(length or 64)).params if family.reads_tokens else 0
         step_time = self.timing.step_time_s if self.timing else step_s
         found = resolve(job, self.facts, self.options, params=params, devices=self.devices, step_time_s=step_time)
         if self.picture_s and decoded_bytes(self.facts, found) > assumed.IN_MEMORY_BYTES:
             found.read_s = self.picture_s
         return found
 
-    def _work(self, r: Resolved) -> work.Work:
-        facts = self.facts
-        answers = facts.answers if r.values["data.task"] == "classification" else 1
-        size, channels = int(r.values["data.image_size"]), facts.channels
-        match r.family:
-            case "mlp":
-                pictures = facts.kind in ("images", "digits")
-                return work.mlp(
-                    self.options, inputs=size * size * channels if pictures else max(1, facts.inputs), answers=answers
-                )
-            case "cnn":
-                return work.small_cnn(self.options, size=size, channels=channels, answers=answers)
-            case "gpt":
-                return work.gpt(
-                    self.options,
-                    tokens=int(r.values["data.sequence_length"]),
-                    rematerialize=bool(r.values["training.rematerialize"]),
-                )
-            case _:
-                return self._own_work()
+    def _work(self, resolved: Resolved) -> work.Work:
+        return work_of(resolved, self.facts) or self._own_work()
 
     def _own_work(self) -> work.Work:
         params = int(self.model_facts.get("params") or (self.timing.params if self.timing else 0)) or _UNSEEN.params
@@ -375,12 +370,12 @@ class _Draft:
     def _memory(self, counted: work.Work) -> work.Memory:
         values, facts = self.resolved.values, self.facts
         in_memory = 0
-        if facts.kind in ("images", "digits"):
+        if facts.has_pictures:
             in_memory = decoded_bytes(facts, self.resolved)
             in_memory = in_memory if in_memory <= assumed.IN_MEMORY_BYTES else 0  # else they are read while training
-        elif facts.kind == "text":
+        elif kinds.by_id(facts.kind).has_text:
             in_memory = facts.train + facts.validation
-        elif facts.kind == "table":
+        elif kinds.by_id(facts.kind).has_rows:
             in_memory = (facts.train + facts.validation) * max(1, facts.inputs) * work.FLOAT
         return work.memory(
             counted,
@@ -390,12 +385,12 @@ class _Draft:
             precision=str(values["training.precision"]),
             data_bytes=in_memory,
             framework=str(values["training.framework"]),
-            chip=self.job["where.place"] != "computer",
+            chip=not places.by_id(self.job["where.place"]).local,
             unseen=self.resolved.validation,
         )
 
     def _rematerialize(self) -> None:
-        if self.resolved.family != "gpt":
+        if not self.resolved.rule.reads_tokens:
             return
         self.resolved.values["training.rematerialize"] = True
         self.resolved.reasons["training.rematerialize"] = (
@@ -437,7 +432,8 @@ class _Draft:
 
     def _checks(self, hours: float, money: float | None, extras: Mapping[str, Any]) -> list[Check]:
         recommended = self._resolve(_with_auto_rate(self.job)).values["training.learning_rate"]
-        found, place = list(checks_of(self.look, self.job)), str(self.job["where.place"])
+        size = int(self.resolved.values["data.image_size"])
+        found, place = list(checks_of(self.look, self.job, size)), str(self.job["where.place"])
         known = {check.id for check in found}
         for group in (
             checks.of_model_and_data(self.job, self.facts),
@@ -469,7 +465,7 @@ class _Draft:
 
 def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
     """Of all pictures at the model's size; 0 for other data."""
-    if facts.kind not in ("images", "digits"):
+    if not facts.has_pictures:
         return 0
     return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
 

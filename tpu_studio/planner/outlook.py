@@ -23,6 +23,7 @@ from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.timing import Timing
 from tpu_studio.planner.verdict import judge
 from tpu_studio.planner.work import Memory, Work
+from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO
@@ -69,39 +70,56 @@ def with_outlook(plan: Plan, draft: Draft, at: At, now: float, bucket_region: st
     if plan.blocking:
         return without_money(plan)
     situation = Situation(
-        draft.job, plan, draft.resolved, draft.usual(), draft.options, draft.facts, draft.work, draft.estimate,
-        draft.rented, draft.timing, found, verdict, bucket_region,
-    )  # fmt: skip
+        draft.job,
+        plan,
+        draft.resolved,
+        draft.usual(),
+        draft.options,
+        draft.facts,
+        draft.work,
+        draft.estimate,
+        draft.rented,
+        draft.timing,
+        found,
+        verdict,
+        bucket_region,
+    )
     advice = advise(situation, lambda fix, timed: at(fix, timed).plan(now))
     checks = sorted([*plan.checks, *advice], key=lambda check: LEVELS.get(check.level, 2))
     return replace(plan, checks=tuple(checks))
 
 
 def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
-    here = draft if plan.place == "computer" else at(HERE, False)
+    here = draft if places.by_id(plan.place).local else at(HERE, False)
     cloud = draft
-    if plan.place != "cloud":
+    if not places.by_id(plan.place).charges:
         changes: dict[str, Any] = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
         if refused_at("cloud", str(draft.job["training.framework"])):
             changes["training.framework"] = AUTO
-        rehearsed = {"where.accelerator": plan.accelerator} if plan.place == "practice" else HERE
+        rehearsed = {"where.accelerator": plan.accelerator} if places.by_id(plan.place).rehearses else HERE
         cloud = at({**rehearsed, **changes}, False)
     own = None
     if refused_at(plan.place, plan.framework):  # no way at all
         pass
-    elif plan.place in ("cloud", "practice") and plan.fits and plan.time_s:  # its slice may have several machines
+    elif places.by_id(plan.place).rents and plan.fits and plan.time_s:  # its slice may have several machines
         tier, time, cost = str(plan.job["where.tier"]), plan.time_s, plan.cost_usd
-        if plan.place == "practice" and cloud.rented is not None:  # as Google's takes, which it rehearses
+        if places.by_id(plan.place).rehearses and cloud.rented is not None:  # as Google's takes, which it rehearses
             time, usd = cloud.estimate.time_s, cloud.rented.usd_per_hour
             cost = time.scaled(usd / 3600) if usd else None
         own = Way("cloud", plan.accelerator, tier, time, cost, title_of(plan.accelerator))
-    elif plan.place == "colab" and plan.fits and plan.time_s:
+    elif places.by_id(plan.place).notebook and plan.fits and plan.time_s:
         own = Way("colab", plan.accelerator, "free", plan.time_s, plan.cost_usd, "the free TPU of Colab")
     return compare(_drawn(here), _drawn(cloud), own)
 
 
 def _drawn(draft: Draft) -> Drawn:
     return Drawn(
-        draft.job, draft.resolved, draft.work, draft.memory, draft.estimate, draft.fits, draft.resolved_for,
+        draft.job,
+        draft.resolved,
+        draft.work,
+        draft.memory,
+        draft.estimate,
+        draft.fits,
+        draft.resolved_for,
         draft.mine,
-    )  # fmt: skip
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpu_studio.planner.report.worst import worst_case
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Plan, Range
 
 
@@ -60,6 +61,6 @@ def _from_own_runs(plan: Plan) -> dict[str, Any]:
 
 def _no_price(plan: Plan) -> dict[str, Any]:
     """This computer costs nothing; what a rented machine costs is not known."""
-    if plan.place == "computer":
+    if places.by_id(plan.place).local:
         return {"usd_per_hour": 0.0, "as_of": None, "source": "own-computer"}
     return {"usd_per_hour": None, "as_of": None, "source": None}

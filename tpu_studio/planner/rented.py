@@ -38,10 +38,10 @@ from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.work import Memory, Work
+from tpu_studio.wire import kinds, places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Range
 
-PLACES = ("practice", "cloud")
 HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
 # What the TPU compiler lets a program have of one device, told by its refusals (docs/check.md), in GiB.
 COMPILER_GIB = {"v4": 30.75, "v5e": 15.75, "v5p": 95.74, "v6e": 31.25, "tpu7x": 94.75}
@@ -53,8 +53,6 @@ PRACTICE_HOURS_LEAST = 0.5
 PRACTICE_LIMIT_WHY = (
     "Half an hour at least: a practice machine trains on this computer, which may be busy, and nothing is charged"
 )
-
-_FAMILIES = {"mlp": "mlp", "cnn": "cnn", "gpt": "llm-dense"}
 
 
 @dataclass(frozen=True)
@@ -196,9 +194,7 @@ def need_bytes(memory: Memory, devices: int) -> int:
     return memory.on_device(devices)
 
 
-def estimate(
-    resolved: Resolved, work: Work, rented: Rented, here: Estimate, mine: Mine = NOTHING
-) -> Estimate:
+def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate, mine: Mine = NOTHING) -> Estimate:
     """Time on the slice, from the node's creation to its deletion: that is what is charged.
 
     On the practice cloud the machine is a process on this computer: the steps take what they take *here*.
@@ -206,7 +202,7 @@ def estimate(
     Args:
         mine: Runs of before; those at the same kind of place correct what the model says.
     """
-    if resolved.values["where.place"] == "practice":
+    if places.by_id(resolved.values["where.place"]).rehearses:
         why = "The practice machine trains on this computer's processor, so it takes as long as here."
         if here.lesson:
             why = f"{here.lesson.words} The practice machine is this computer's processor."
@@ -278,16 +274,16 @@ def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate
 
 
 def workload_of(resolved: Resolved, work: Work, rented: Rented) -> Workload:
-    length = int(resolved.values["data.sequence_length"]) if resolved.family == "gpt" else None
-    pictures = resolved.values["data.kind"] in ("images", "digits")
+    length = int(resolved.values["data.sequence_length"]) if resolved.rule.reads_tokens else None
+    pictures = kinds.by_id(resolved.values["data.kind"]).has_pictures
     return Workload(
         generation=rented.slice.generation,
         chips=rented.slice.chips,
-        family=_FAMILIES.get(resolved.family),
+        family=resolved.rule.throughput,
         params=float(work.params),
         flops_per_unit_train=work.flops / (length or 1),
         precision=str(resolved.values["training.precision"]),
-        unit="token" if resolved.family == "gpt" else "image" if pictures else "example",
+        unit="token" if resolved.rule.reads_tokens else "image" if pictures else "example",
         sequence_length=length,
         image_size=int(resolved.values["data.image_size"]) if pictures else None,
         global_batch=resolved.batch,
@@ -298,7 +294,7 @@ def workload_of(resolved: Resolved, work: Work, rented: Rented) -> Workload:
 def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload | None, mine: Mine) -> Traits:
     """What own runs are compared by. *workload*: None on a processor, also a practice machine's."""
     values = resolved.values
-    pictures, text = values["data.kind"] in ("images", "digits"), resolved.family == "gpt"
+    pictures, text = kinds.by_id(values["data.kind"]).has_pictures, resolved.rule.reads_tokens
     chips = workload.chips if workload and workload.chips else devices
     return Traits(
         place=str(values["where.place"]),
@@ -318,7 +314,9 @@ def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload |
 
 def start_s(place: str) -> float:
     """Seconds from a machine's creation to its first step, at best."""
-    return PRACTICE_SETUP_S.low if place == "practice" else BOOT_S.low + environment_s("jax").low + COMPILE_S.low
+    return (
+        PRACTICE_SETUP_S.low if places.by_id(place).rehearses else BOOT_S.low + environment_s("jax").low + COMPILE_S.low
+    )
 
 
 def usd_of(hours: float, usd_per_hour: float) -> float:
@@ -336,6 +334,12 @@ def price_json(rented: Rented, given_usd: float | None) -> dict[str, Any] | None
         return {"usd_per_hour": given_usd, "as_of": None, "source": "given"}
     if rented.price is None:
         return None
-    return {"usd_per_hour": round(rented.usd_per_hour or 0.0, 6), "as_of": rented.price.as_of,
-            "source": rented.price.source, "usd_per_chip_hour": rented.price.usd_per_chip_hour,
-            "region": rented.price.region, "tier": rented.tier, "confidence": rented.price.confidence}  # fmt: skip
+    return {
+        "usd_per_hour": round(rented.usd_per_hour or 0.0, 6),
+        "as_of": rented.price.as_of,
+        "source": rented.price.source,
+        "usd_per_chip_hour": rented.price.usd_per_chip_hour,
+        "region": rented.price.region,
+        "tier": rented.tier,
+        "confidence": rented.price.confidence,
+    }

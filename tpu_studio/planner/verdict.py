@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_studio.domain import loans
 from tpu_studio.domain.sentences import advice as words
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.compare import Comparison, Way
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Plan
 
 
@@ -45,17 +47,17 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     best = min(ways, key=lambda way: way.burden_usd)
     if own is not None and not clearly_better(best, own):
         best = own
-    other = found.colab if plan.place == "colab" and best.place == "computer" and found.colab else tpu
+    other = found.colab if places.by_id(plan.place).notebook and places.by_id(best.place).local and found.colab else tpu
     why = words.why_best(
         best.place, told(best), told(found.here) if found.here else None, told(other) if other else None
     )
     if own is None:
         return Verdict(False, _name(best), f"{words.does_not_fit(plan.accelerator)} {why}", best)
-    if plan.place == "practice" and plan.time_s is not None:
+    if places.by_id(plan.place).rehearses and plan.time_s is not None:
         why = f"{why} {words.practised(plan.time_s.expected)}"
     if best is own:
         return Verdict(True, None, why, best)
-    still_a_tpu = best.place == "cloud" and plan.place != "computer"
+    still_a_tpu = places.by_id(best.place).charges and not places.by_id(plan.place).local
     return Verdict(still_a_tpu, _name(best), why, best)
 
 
@@ -71,20 +73,19 @@ def _own(plan: Plan, found: Comparison) -> Way | None:
     """The way that is planned; None where it does not fit."""
     if not plan.fits:
         return None
-    match plan.place:
-        case "computer":
-            return found.here
-        case "colab":
-            return found.colab
-        case _:
-            return found.tpu(plan.accelerator, str(plan.job["where.tier"]))
+    place = places.by_id(plan.place)
+    if place.local:
+        return found.here
+    if place.notebook:
+        return found.colab
+    return found.tpu(plan.accelerator, str(plan.job["where.tier"]))
 
 
 def _name(way: Way) -> str:
-    return way.accelerator if way.place == "cloud" else way.place
+    return way.accelerator if places.by_id(way.place).charges else way.place
 
 
 def told(way: Way) -> words.Told:
     """*way*, whose price is known, for a sentence."""
     usd = way.cost_usd.expected if way.cost_usd else 0.0
-    return words.Told(words.loaned(way.title, way.tier), way.time_s.expected, usd, way.measured)
+    return words.Told(loans.beside(way.title, way.tier), way.time_s.expected, usd, way.measured)

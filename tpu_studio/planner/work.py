@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tpu_studio.wire import evaluating
+from tpu_studio.wire import evaluating, frameworks
 
 FLOAT, HALF = 4, 2  # bytes of a float32, of a bfloat16
 LANES = 128  # a TPU fills the last side of an array up to this
@@ -223,9 +223,6 @@ class Memory:
         return self.weights + self.optimizer + working + self.data + self.framework
 
 
-FRAMEWORK_BYTES = {"tensorflow": 900 << 20, "jax": 500 << 20}  # resident after import and a first small step, measured
-
-
 def memory(
     work: Work,
     *,
@@ -255,7 +252,7 @@ def memory(
             optimizer=work.params * FLOAT * moments,
             activations=int(each * part),
             data=data_bytes,
-            framework=FRAMEWORK_BYTES[framework],
+            framework=frameworks.by_id(framework).resident_bytes,
             examples=part,
             tile=LANES if work.convolutions else 1,  # there the examples lie along the last side
             spared=work.kept.spared[narrow - 1],
@@ -268,7 +265,7 @@ def memory(
         optimizer=work.params * FLOAT * moments,
         activations=work.activation_bytes * part // narrow,
         data=data_bytes,
-        framework=FRAMEWORK_BYTES[framework],
+        framework=frameworks.by_id(framework).resident_bytes,
         examples=part,
         widest=work.widest,
         seen_bytes=work.seen_bytes,

@@ -56,8 +56,12 @@ def refusal(cloud: Cloud, project: str, zone: str, body: dict[str, Any]) -> dict
     if not _is_external(body) or used(cloud, project, region) < most:
         return None
     text = f"Quota '{METRIC}' exceeded.  Limit: {float(most)} in region {region}."
-    told = {"metricName": "compute.googleapis.com/in_use_addresses", "limitName": "IN-USE-ADDRESSES-per-project-region",
-            "dimensions": {"region": region}, "limit": float(most)}  # fmt: skip
+    told = {
+        "metricName": "compute.googleapis.com/in_use_addresses",
+        "limitName": "IN-USE-ADDRESSES-per-project-region",
+        "dimensions": {"region": region},
+        "limit": float(most),
+    }
     return {"code": "QUOTA_EXCEEDED", "message": text, "errorDetails": [{"quotaInfo": told}]}
 
 

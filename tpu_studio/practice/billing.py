@@ -23,8 +23,12 @@ def install(router: Router, cloud: Cloud) -> None:
     def get_info(request: Request) -> dict[str, Any]:
         return _info(cloud, need_project(cloud, request, "resourcemanager.projects.get")["projectId"])
 
-    @router.route("PUT", r"/v1/projects/(?P<project>[^/:]+)/billingInfo", schema="cloudbilling.v1:ProjectBillingInfo",
-                  service=_API)  # fmt: skip
+    @router.route(
+        "PUT",
+        r"/v1/projects/(?P<project>[^/:]+)/billingInfo",
+        schema="cloudbilling.v1:ProjectBillingInfo",
+        service=_API,
+    )
     def put_info(request: Request) -> dict[str, Any]:
         account = request.json().get("billingAccountName", "")
         permission = "createBillingAssignment" if account else "deleteBillingAssignment"
@@ -52,11 +56,19 @@ def install(router: Router, cloud: Cloud) -> None:
     def account_projects(request: Request) -> dict[str, Any]:
         account = need_account(cloud, request, "billing.resourceAssociations.list")
         infos = [_info(cloud, project) for project, _ in cloud.db.list("project")]
-        return page(request, "projectBillingInfo",
-                    [i for i in infos if i.get("billingAccountName") == account["name"]], most=100)  # fmt: skip
+        return page(
+            request,
+            "projectBillingInfo",
+            [i for i in infos if i.get("billingAccountName") == account["name"]],
+            most=100,
+        )
 
-    @router.route("POST", r"/v1/(?P<account>billingAccounts/[^/:]+):testIamPermissions",
-                  schema="cloudbilling.v1:TestIamPermissionsRequest", service=_API)  # fmt: skip
+    @router.route(
+        "POST",
+        r"/v1/(?P<account>billingAccounts/[^/:]+):testIamPermissions",
+        schema="cloudbilling.v1:TestIamPermissionsRequest",
+        service=_API,
+    )
     def test_permissions(request: Request) -> dict[str, Any]:
         name = request.match["account"]
         granted = [p for p in request.json().get("permissions", []) if may(cloud, request, p, name)]
@@ -65,10 +77,14 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", r"/v1/services", service=_API)
     def list_services(request: Request) -> dict[str, Any]:
         services = [
-            {"name": name, "serviceId": name.split("/")[1], "displayName": title,
-             "businessEntityName": "businessEntities/GCP"}
+            {
+                "name": name,
+                "serviceId": name.split("/")[1],
+                "displayName": title,
+                "businessEntityName": "businessEntities/GCP",
+            }
             for name, title in skus.NAMES.items()
-        ]  # fmt: skip
+        ]
         return page(request, "services", services, most=5000)
 
     @router.route("GET", r"/v1/(?P<service>services/[^/:]+)/skus", service=_API)
@@ -96,10 +112,14 @@ def accounts(cloud: Cloud) -> list[dict[str, Any]]:
         return []
     first = cloud.settings.billing_account
     listed: list[dict[str, Any]] = [
-        {"name": first, "displayName": "Practice billing account", "currencyCode": currency(cloud),
-         **({"open": True} if is_open(cloud, first) else {})},
+        {
+            "name": first,
+            "displayName": "Practice billing account",
+            "currencyCode": currency(cloud),
+            **({"open": True} if is_open(cloud, first) else {}),
+        },
         {"name": CLOSED_ACCOUNT, "displayName": "Closed account", "currencyCode": "USD"},
-    ]  # fmt: skip
+    ]
     return listed[:1] if cloud.settings.new else listed
 
 

@@ -84,9 +84,14 @@ def watch(cloud: Cloud) -> None:
                 continue
             record["sent"].append(key)
             mail = {
-                "to": cloud.settings.owner, "budget": name, "usd": round(spent, 4), "amount_usd": amount,
-                "share": share, "basis": basis, "at": cloud.clock.now(),
-            }  # fmt: skip
+                "to": cloud.settings.owner,
+                "budget": name,
+                "usd": round(spent, 4),
+                "amount_usd": amount,
+                "share": share,
+                "basis": basis,
+                "at": cloud.clock.now(),
+            }
             with cloud.db.transaction():
                 cloud.db.put("budget-mail", f"{cloud.db.count('budget-mail'):06d}", mail)
                 cloud.db.put("budget", name, record)
@@ -147,15 +152,15 @@ def _check_cap(cloud: Cloud, wanted: dict[str, Any]) -> None:
         "exactly one project": len(chosen.get("projects", [])) == 1,
         "exactly one eligible service": len(chosen.get("services", [])) == 1 and chosen["services"][0] in _CAPPED,
         "calendar_period must be MONTH": chosen.get("calendarPeriod") == "MONTH",
-        "credit_types_treatment must be EXCLUDE_ALL_CREDITS":
-            chosen.get("creditTypesTreatment") == "EXCLUDE_ALL_CREDITS",
+        "credit_types_treatment must be EXCLUDE_ALL_CREDITS": chosen.get("creditTypesTreatment")
+        == "EXCLUDE_ALL_CREDITS",
         "a specified_amount": "specifiedAmount" in wanted["amount"],
-        "threshold_rules must be 0.5, 0.8 and 1.0 of CURRENT_SPEND":
-            sorted(rules) == [(share, "CURRENT_SPEND") for share in (0.5, 0.8, 1.0)],
+        "threshold_rules must be 0.5, 0.8 and 1.0 of CURRENT_SPEND": sorted(rules)
+        == [(share, "CURRENT_SPEND") for share in (0.5, 0.8, 1.0)],
         "enable_project_level_recipients": rule.get("enableProjectLevelRecipients") is True,
-        "no pubsub_topic and no monitoring_notification_channels":
-            not rule.get("pubsubTopic") and not rule.get("monitoringNotificationChannels"),
-    }  # fmt: skip
+        "no pubsub_topic and no monitoring_notification_channels": not rule.get("pubsubTopic")
+        and not rule.get("monitoringNotificationChannels"),
+    }
     for condition, held in holds.items():
         if not held:
             raise _invalid("budget.spend_cap", f"A budget with a spend cap needs: {condition}.")

@@ -68,8 +68,9 @@ def install(router: Router, cloud: Cloud) -> None:
         full = operations.of_request(request.match["project"], request.match["zone"], request.one("requestId"))
         return None if full is None else operation(full)
 
-    @router.route("POST", rf"{_ZONE}/instances", schema="compute.v1:Instance", service=_API,
-                  permission="compute.instances.create")  # fmt: skip
+    @router.route(
+        "POST", rf"{_ZONE}/instances", schema="compute.v1:Instance", service=_API, permission="compute.instances.create"
+    )
     def insert(request: Request) -> Record:
         project, zone = request.match["project"], request.match["zone"]
         body = request.json()
@@ -130,8 +131,13 @@ def install(router: Router, cloud: Cloud) -> None:
             name, _ = record_of(request)
             return operation(instances.ask(name, kind, request.principal.email, request.one("requestId")))
 
-    @router.route("POST", rf"{_INSTANCE}/setLabels", schema="compute.v1:InstancesSetLabelsRequest", service=_API,
-                  permission="compute.instances.setLabels")  # fmt: skip
+    @router.route(
+        "POST",
+        rf"{_INSTANCE}/setLabels",
+        schema="compute.v1:InstancesSetLabelsRequest",
+        service=_API,
+        permission="compute.instances.setLabels",
+    )
     def set_labels(request: Request) -> Record:
         body = request.json()
         with cloud.db.transaction():
@@ -157,12 +163,20 @@ def install(router: Router, cloud: Cloud) -> None:
         first = max(0, len(written) - _SERIAL_BYTES)
         start = max(first, len(written) + start if start < 0 else min(start, len(written)))
         return {
-            "kind": "compute#serialPortOutput", "contents": written[start:].decode("utf-8", "replace"),
-            "start": str(start), "next": str(len(written)), "selfLink": f"{HOME}/{name}/serialPort",
-        }  # fmt: skip
+            "kind": "compute#serialPortOutput",
+            "contents": written[start:].decode("utf-8", "replace"),
+            "start": str(start),
+            "next": str(len(written)),
+            "selfLink": f"{HOME}/{name}/serialPort",
+        }
 
-    @router.route("POST", rf"{_INSTANCE}/testIamPermissions", service=_API, permission="compute.instances.list",
-                  schema="compute.v1:TestPermissionsRequest")  # fmt: skip
+    @router.route(
+        "POST",
+        rf"{_INSTANCE}/testIamPermissions",
+        service=_API,
+        permission="compute.instances.list",
+        schema="compute.v1:TestPermissionsRequest",
+    )
     def test_permissions(request: Request) -> Record:
         record_of(request)
         if cloud.doubts.way("compute-proof"):
@@ -184,8 +198,9 @@ def install(router: Router, cloud: Cloud) -> None:
     def get_operation(request: Request) -> Record:
         return found_operation(request)
 
-    @router.route("POST", rf"{_ZONE}/operations/(?P<operation>[^/]+)/wait", service=_API,
-                  permission="compute.zoneOperations.get")  # fmt: skip
+    @router.route(
+        "POST", rf"{_ZONE}/operations/(?P<operation>[^/]+)/wait", service=_API, permission="compute.zoneOperations.get"
+    )
     def wait(request: Request) -> Record:
         give_up = time.monotonic() + _WAIT_S
         while (shown := found_operation(request))["status"] != "DONE" and time.monotonic() < give_up:
@@ -228,12 +243,20 @@ def _shown(cloud: Cloud, record: Record) -> Record:
     zone = f"{HOME}/projects/{record['project']}/zones/{record['zone']}"
     number = int(record["id"]) % 60_000
     shown: Record = {
-        **body, "kind": "compute#instance", "id": record["id"], "zone": zone, "status": record["status"],
-        "selfLink": f"{zone}/instances/{record['name']}", "creationTimestamp": clock.rfc3339(record["created"]),
-        "machineType": f"{zone}/machineTypes/{body['machineType'].rpartition('/')[2]}", "cpuPlatform": "Practice",
-        "labelFingerprint": _fingerprint(body.get("labels", {})), "startRestricted": False, "deletionProtection": False,
+        **body,
+        "kind": "compute#instance",
+        "id": record["id"],
+        "zone": zone,
+        "status": record["status"],
+        "selfLink": f"{zone}/instances/{record['name']}",
+        "creationTimestamp": clock.rfc3339(record["created"]),
+        "machineType": f"{zone}/machineTypes/{body['machineType'].rpartition('/')[2]}",
+        "cpuPlatform": "Practice",
+        "labelFingerprint": _fingerprint(body.get("labels", {})),
+        "startRestricted": False,
+        "deletionProtection": False,
         "fingerprint": _fingerprint({"id": record["id"]}),
-    }  # fmt: skip
+    }
     if "metadata" in body:
         shown["metadata"] = {
             "kind": "compute#metadata",
@@ -254,18 +277,27 @@ def _shown(cloud: Cloud, record: Record) -> Record:
 def _card(number: int, at: int, card: Record) -> Record:
     access = [{"kind": "compute#accessConfig", "natIP": "127.0.0.1", **one} for one in card.get("accessConfigs", [])]
     return {
-        "kind": "compute#networkInterface", "name": f"nic{at}",
-        "networkIP": f"10.128.{number // 250}.{number % 250 + 2}", **card, "accessConfigs": access,
-    }  # fmt: skip
+        "kind": "compute#networkInterface",
+        "name": f"nic{at}",
+        "networkIP": f"10.128.{number // 250}.{number % 250 + 2}",
+        **card,
+        "accessConfigs": access,
+    }
 
 
 def _disk(record: Record, zone: str, at: int, disk: Record) -> Record:
     told = {key: value for key, value in disk.items() if key != "initializeParams"}
     size = (disk.get("initializeParams") or {}).get("diskSizeGb", "10")
     return {
-        "kind": "compute#attachedDisk", "type": "PERSISTENT", "mode": "READ_WRITE", "index": at, "diskSizeGb": size,
-        "deviceName": f"persistent-disk-{at}", "source": f"{zone}/disks/{record['name']}", **told,
-    }  # fmt: skip
+        "kind": "compute#attachedDisk",
+        "type": "PERSISTENT",
+        "mode": "READ_WRITE",
+        "index": at,
+        "diskSizeGb": size,
+        "deviceName": f"persistent-disk-{at}",
+        "source": f"{zone}/disks/{record['name']}",
+        **told,
+    }
 
 
 def _named(types: list[Record], cloud: Cloud) -> list[Record]:
@@ -278,15 +310,20 @@ def _named(types: list[Record], cloud: Cloud) -> list[Record]:
 def _machine_type(project: str, offer: checks.Offer) -> Record:
     zone = offer.zone.zone
     return {
-        "kind": "compute#machineType", "id": str(int(hashlib.sha256(offer.name.encode()).hexdigest()[:12], 16)),
-        "name": offer.name, "description": f"{offer.machine.vcpu} vCPUs, {offer.machine.ram_gb:g} GB RAM",
-        "guestCpus": offer.machine.vcpu, "memoryMb": int(offer.machine.ram_gb * 1024), "zone": zone,
-        "maximumPersistentDisks": 128, "maximumPersistentDisksSizeGb": "524288",
+        "kind": "compute#machineType",
+        "id": str(int(hashlib.sha256(offer.name.encode()).hexdigest()[:12], 16)),
+        "name": offer.name,
+        "description": f"{offer.machine.vcpu} vCPUs, {offer.machine.ram_gb:g} GB RAM",
+        "guestCpus": offer.machine.vcpu,
+        "memoryMb": int(offer.machine.ram_gb * 1024),
+        "zone": zone,
+        "maximumPersistentDisks": 128,
+        "maximumPersistentDisksSizeGb": "524288",
         "accelerators": [
             {"guestAcceleratorType": offer.name.partition("-")[0], "guestAcceleratorCount": offer.machine.chips}
         ],
         "selfLink": f"{HOME}/projects/{project}/zones/{zone}/machineTypes/{offer.name}",
-    }  # fmt: skip
+    }
 
 
 def _scopes(key: str, found: list[Record], missing: list[str]) -> Record:

@@ -180,9 +180,12 @@ def stockout_error(project: str, zone: str, offer: Offer) -> Record:
         "reason": "resource_availability",
         "domain": "compute.googleapis.com",
         "metadatas": {
-            "vmType": offer.name, "zone": zone, "zonesAvailable": ",".join(others[:3]), "attachment": "",
+            "vmType": offer.name,
+            "zone": zone,
+            "zonesAvailable": ",".join(others[:3]),
+            "attachment": "",
         },
-    }  # fmt: skip
+    }
     code = "ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS"
     return {"code": code, "message": text, "errorDetails": [{"errorInfo": info}]}
 

@@ -67,13 +67,27 @@ class Instances:
         part, chips = wanted.offer.part, wanted.offer.machine.chips
         price = catalogue().price(wanted.offer.generation.id, chips, zone, wanted.tier)
         record: Record = {
-            "project": project, "zone": zone, "name": wanted.name, "id": id, "body": body,
-            "generation": wanted.offer.generation.id, "accelerator": part.accelerator_type, "chips": chips,
-            "topology": part.topology, "tier": wanted.tier, "account": wanted.account, "scopes": list(wanted.scopes),
-            "run_s": wanted.run_s, "ends_with": wanted.ends_with, "created": now,
-            "status": "PENDING" if waits else "PROVISIONING", "since": now, "waits_until": now + wanted.waits_s,
-            "rate": None if price is None else price.usd_per_hour(chips), "operations": [operation],
-        }  # fmt: skip
+            "project": project,
+            "zone": zone,
+            "name": wanted.name,
+            "id": id,
+            "body": body,
+            "generation": wanted.offer.generation.id,
+            "accelerator": part.accelerator_type,
+            "chips": chips,
+            "topology": part.topology,
+            "tier": wanted.tier,
+            "account": wanted.account,
+            "scopes": list(wanted.scopes),
+            "run_s": wanted.run_s,
+            "ends_with": wanted.ends_with,
+            "created": now,
+            "status": "PENDING" if waits else "PROVISIONING",
+            "since": now,
+            "waits_until": now + wanted.waits_s,
+            "rate": None if price is None else price.usd_per_hour(chips),
+            "operations": [operation],
+        }
         self._cloud.db.put(KIND, name, record)
         if not waits or self._cloud.doubts.way("flex-pending-free"):
             self._charge(name, record, now)
@@ -195,8 +209,9 @@ class Instances:
             by = self._operations.begin(record["project"], record["zone"], kind, record["name"], record["id"], "system")
             operations = [*operations, by]
         notice = record.get("preempt_notice", NOTICE_S)
-        self._update(name, status=STOPPING, leaving=record["ends_with"], off_by=now + notice, operations=operations,
-                     taken=True)  # fmt: skip
+        self._update(
+            name, status=STOPPING, leaving=record["ends_with"], off_by=now + notice, operations=operations, taken=True
+        )
 
     def _leave(self, name: str, record: Record, now: float) -> None:
         vms = self._cloud.vms
@@ -217,12 +232,22 @@ class Instances:
 
     def spec(self, name: str, record: Record) -> MachineSpec:
         return MachineSpec(
-            resource=name, project=record["project"], zone=record["zone"], node=record["name"], backend="compute",
-            accelerator_type=record["accelerator"], chips=record["chips"], topology=record["topology"], workers=1,
-            service_account=record["account"], scopes=tuple(record["scopes"]), spot=record["tier"] == "spot",
-            metadata=checks.metadata(record["body"]), labels=record["body"].get("labels", {}),
+            resource=name,
+            project=record["project"],
+            zone=record["zone"],
+            node=record["name"],
+            backend="compute",
+            accelerator_type=record["accelerator"],
+            chips=record["chips"],
+            topology=record["topology"],
+            workers=1,
+            service_account=record["account"],
+            scopes=tuple(record["scopes"]),
+            spot=record["tier"] == "spot",
+            metadata=checks.metadata(record["body"]),
+            labels=record["body"].get("labels", {}),
             run_at=record["created"],
-        )  # fmt: skip
+        )
 
     def _update(self, name: str, **more: Any) -> None:
         with self._cloud.db.transaction():

@@ -31,9 +31,17 @@ class ComputeOperations:
         name = f"operation-{int(now * 1000)}-{secrets.token_hex(6)}-{secrets.token_hex(4)}-{secrets.token_hex(4)}"
         full = f"projects/{project}/zones/{zone}/operations/{name}"
         record = {
-            "id": str(number), "name": name, "project": project, "zone": zone, "kind": kind, "target": target,
-            "target_id": target_id, "user": user, "begun": now, **more,
-        }  # fmt: skip
+            "id": str(number),
+            "name": name,
+            "project": project,
+            "zone": zone,
+            "kind": kind,
+            "target": target,
+            "target_id": target_id,
+            "user": user,
+            "begun": now,
+            **more,
+        }
         with self._cloud.db.transaction():
             self._cloud.db.put(_KIND, full, record)
             if more.get("request"):
@@ -71,12 +79,18 @@ class ComputeOperations:
         done = ended <= clock.now()
         running = clock.now() >= record["begun"] + 0.2
         shown: Record = {
-            "kind": "compute#operation", "id": record["id"], "name": record["name"], "zone": zone,
-            "operationType": record["kind"], "targetLink": f"{zone}/instances/{record['target']}",
-            "targetId": record["target_id"], "status": "DONE" if done else "RUNNING" if running else "PENDING",
-            "user": record["user"], "insertTime": clock.rfc3339(record["begun"]),
+            "kind": "compute#operation",
+            "id": record["id"],
+            "name": record["name"],
+            "zone": zone,
+            "operationType": record["kind"],
+            "targetLink": f"{zone}/instances/{record['target']}",
+            "targetId": record["target_id"],
+            "status": "DONE" if done else "RUNNING" if running else "PENDING",
+            "user": record["user"],
+            "insertTime": clock.rfc3339(record["begun"]),
             "selfLink": f"{zone}/operations/{record['name']}",
-        }  # fmt: skip
+        }
         if running or done:
             shown["startTime"] = clock.rfc3339(record["begun"])
         if done:

@@ -124,6 +124,8 @@ def _told(term: re.Match[str], about: Target, now: float) -> Iterator[bool]:
     elif about.name:
         name = extracted(term["template"][1:-1], about.name) if term["template"] else about.name
         compare: Mapping[str | None, Callable[[str], bool]] = {
-            "startsWith": name.startswith, "endsWith": name.endswith, None: name.__eq__
-        }  # fmt: skip
+            "startsWith": name.startswith,
+            "endsWith": name.endswith,
+            None: name.__eq__,
+        }
         yield compare[term["how"]]((term["part"] or term["same"])[1:-1]) != bool(term["not"])

@@ -18,11 +18,20 @@ from tpu_studio.practice.routing import Request, Route
 SHARED = "764086051850"
 """Google's project of gcloud's sign-in client, as field reports show it in refusals."""
 
-_CONSUMER_ONLY = ("cloudresourcemanager.googleapis.com", "cloudbilling.googleapis.com", "serviceusage.googleapis.com",
-                  "billingbudgets.googleapis.com")  # fmt: skip
+_CONSUMER_ONLY = (
+    "cloudresourcemanager.googleapis.com",
+    "cloudbilling.googleapis.com",
+    "serviceusage.googleapis.com",
+    "billingbudgets.googleapis.com",
+)
 """Asked of the consumer, never of the project that the call is about."""
-_FREE = (*_CONSUMER_ONLY, "iam.googleapis.com", "iamcredentials.googleapis.com", "cloudquotas.googleapis.com",
-         "orgpolicy.googleapis.com")  # fmt: skip
+_FREE = (
+    *_CONSUMER_ONLY,
+    "iam.googleapis.com",
+    "iamcredentials.googleapis.com",
+    "cloudquotas.googleapis.com",
+    "orgpolicy.googleapis.com",
+)
 _NEED_QUOTA_PROJECT = ("cloudquotas.googleapis.com", "billingbudgets.googleapis.com", "orgpolicy.googleapis.com")
 _BY_DEFAULT = ("serviceusage.googleapis.com", "storage.googleapis.com")  # of what is asked for here, in a client's own
 _PENDING = "https://console.developers.google.com/iam-admin/projects?pendingDeletion=true"
@@ -127,8 +136,10 @@ def _project(cloud: Cloud, named: str, service: str) -> str:
                 if cloud.doubts.way("deleted-project-words"):
                     raise GoogleError(403, "PERMISSION_DENIED", "The caller does not have permission")
                 number = record["number"]
-                message = (f"Project {number} has been scheduled for deletion and cannot be used for API calls. Visit "
-                           f"{_PENDING} to undelete the project.")  # fmt: skip
+                message = (
+                    f"Project {number} has been scheduled for deletion and cannot be used for API calls. Visit "
+                    f"{_PENDING} to undelete the project."
+                )
                 info = error_info("CONSUMER_INVALID", consumer=f"projects/{number}")
                 raise GoogleError(403, "PERMISSION_DENIED", message, [info], reason="forbidden")
             return id
@@ -153,8 +164,10 @@ def _disabled(service: str, number: str) -> GoogleError:
         f"visiting {page} then retry. If you enabled this API recently, wait a few minutes for the action to propagate "
         "to our systems and retry."
     )
-    help = {"@type": "type.googleapis.com/google.rpc.Help",
-            "links": [{"description": "Google developers console API activation", "url": page}]}  # fmt: skip
+    help = {
+        "@type": "type.googleapis.com/google.rpc.Help",
+        "links": [{"description": "Google developers console API activation", "url": page}],
+    }
     info = error_info("SERVICE_DISABLED", service=service, consumer=f"projects/{number}")
     return GoogleError(403, "PERMISSION_DENIED", message, [help, info], reason="accessNotConfigured")
 
@@ -174,12 +187,16 @@ def _paid(cloud: Cloud, service: str, project: str) -> None:
 
 
 TITLES = {
-    "tpu.googleapis.com": "Cloud TPU API", "compute.googleapis.com": "Compute Engine API",
-    "storage.googleapis.com": "Cloud Storage JSON API", "cloudtasks.googleapis.com": "Cloud Tasks API",
-    "serviceusage.googleapis.com": "Service Usage API", "cloudquotas.googleapis.com": "Cloud Quotas API",
-    "cloudbilling.googleapis.com": "Cloud Billing API", "billingbudgets.googleapis.com": "Cloud Billing Budget API",
+    "tpu.googleapis.com": "Cloud TPU API",
+    "compute.googleapis.com": "Compute Engine API",
+    "storage.googleapis.com": "Cloud Storage JSON API",
+    "cloudtasks.googleapis.com": "Cloud Tasks API",
+    "serviceusage.googleapis.com": "Service Usage API",
+    "cloudquotas.googleapis.com": "Cloud Quotas API",
+    "cloudbilling.googleapis.com": "Cloud Billing API",
+    "billingbudgets.googleapis.com": "Cloud Billing Budget API",
     "cloudresourcemanager.googleapis.com": "Cloud Resource Manager API",
     "iam.googleapis.com": "Identity and Access Management (IAM) API",
     "iamcredentials.googleapis.com": "IAM Service Account Credentials API",
     "orgpolicy.googleapis.com": "Organization Policy API",
-}  # fmt: skip
+}

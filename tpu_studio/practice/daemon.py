@@ -87,9 +87,14 @@ def start_or_join(home: Path, program: list[str] | None = None, options: tuple[s
 
 
 def serve(
-    settings: Settings, faults: tuple[str, ...], port: int, ready: Callable[[dict[str, Any]], None],
-    ended: threading.Event, idle_s: float | None = None, doubts: tuple[str, ...] = (),
-) -> Practice:  # fmt: skip
+    settings: Settings,
+    faults: tuple[str, ...],
+    port: int,
+    ready: Callable[[dict[str, Any]], None],
+    ended: threading.Event,
+    idle_s: float | None = None,
+    doubts: tuple[str, ...] = (),
+) -> Practice:
     """Serve until *ended* is set, somebody calls `stop`, or nothing has happened for *idle_s*.
 
     Raises:
@@ -240,9 +245,14 @@ def _spawn(home: Path, program: list[str]) -> subprocess.Popen[bytes]:
     with (folder(home) / "server.log").open("wb") as log:
         _collect()
         started = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
-            cwd=ownpython.NEUTRAL_FOLDER, env=ownpython.environment() | {"TPU_STUDIO_HOME": str(home)},
-        )  # fmt: skip
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            start_new_session=True,
+            cwd=ownpython.NEUTRAL_FOLDER,
+            env=ownpython.environment() | {"TPU_STUDIO_HOME": str(home)},
+        )
     _started.append(started)
     return started
 

@@ -19,7 +19,7 @@ class Doubts:
         self._db = db
 
     def way(self, name: str) -> str:
-        """"": as assumed; else the slug of the other way. Raises KeyError: the table has no such doubt."""
+        """ "": as assumed; else the slug of the other way. Raises KeyError: the table has no such doubt."""
         for key, record in self._db.peek("doubt"):
             if key == name:
                 return str(record["way"])

@@ -10,16 +10,36 @@ from contextlib import suppress
 from typing import Any
 
 STATUS = {
-    400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ALREADY_EXISTS",
-    412: "FAILED_PRECONDITION", 416: "OUT_OF_RANGE", 429: "RESOURCE_EXHAUSTED", 499: "CANCELLED", 500: "INTERNAL",
-    501: "UNIMPLEMENTED", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
-}  # fmt: skip
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "ALREADY_EXISTS",
+    412: "FAILED_PRECONDITION",
+    416: "OUT_OF_RANGE",
+    429: "RESOURCE_EXHAUSTED",
+    499: "CANCELLED",
+    500: "INTERNAL",
+    501: "UNIMPLEMENTED",
+    503: "UNAVAILABLE",
+    504: "DEADLINE_EXCEEDED",
+}
 
 REASON = {  # storage and compute
-    400: "invalid", 401: "authError", 403: "forbidden", 404: "notFound", 409: "conflict", 410: "gone",
-    411: "required", 412: "conditionNotMet", 416: "requestedRangeNotSatisfiable", 429: "rateLimitExceeded",
-    500: "backendError", 503: "backendError", 504: "backendError",
-}  # fmt: skip
+    400: "invalid",
+    401: "authError",
+    403: "forbidden",
+    404: "notFound",
+    409: "conflict",
+    410: "gone",
+    411: "required",
+    412: "conditionNotMet",
+    416: "requestedRangeNotSatisfiable",
+    429: "rateLimitExceeded",
+    500: "backendError",
+    503: "backendError",
+    504: "backendError",
+}
 
 _FLAT = re.compile(r"^/(storage|upload/storage|download/storage|resumable/upload/storage|compute)/")
 
@@ -73,8 +93,11 @@ class GoogleError(Exception):
 
 def error_info(reason: str, domain: str = "googleapis.com", **metadata: str) -> dict[str, Any]:
     return {
-        "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": domain, "metadata": metadata,
-    }  # fmt: skip
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": reason,
+        "domain": domain,
+        "metadata": metadata,
+    }
 
 
 def bad_request(*violations: tuple[str, str]) -> dict[str, Any]:

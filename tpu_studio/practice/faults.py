@@ -183,7 +183,10 @@ FAULTS = {
         Fault("free-trial", _ACCOUNT, "Your billing account is of a free trial, which has no TPUs.", 0),
         Fault("no-billing-account", _ACCOUNT, "You have no billing account at all.", 0),
         Fault(
-            "billing-currency", _ACCOUNT, "Your billing account is in another currency than dollars.", 0,
+            "billing-currency",
+            _ACCOUNT,
+            "Your billing account is in another currency than dollars.",
+            0,
             {"currency": "EUR"},
         ),
         Fault("iam-slow", _ACCOUNT, "What you grant or make in IAM counts only after minutes.", 0, {"seconds": 120.0}),
@@ -246,9 +249,13 @@ class Faults:
             raise ValueError(f"there is no fault called {name}; there are: {', '.join(FAULTS)}")
         _check_values({"times": fault.times if times is None else times, "after_s": after_s, **about}, fault.defaults)
         record = {
-            "name": name, "id": "", "times": fault.times if times is None else int(times), "taken": 0,
-            "from": self._clock.now() + float(after_s), "about": {**fault.defaults, **about},
-        }  # fmt: skip
+            "name": name,
+            "id": "",
+            "times": fault.times if times is None else int(times),
+            "taken": 0,
+            "from": self._clock.now() + float(after_s),
+            "about": {**fault.defaults, **about},
+        }
         with self._db.transaction():
             record["id"] = f"{self._db.count('fault'):06d}"
             self._db.put("fault", str(record["id"]), record)

@@ -29,9 +29,12 @@ _ON_BUCKET = {
     "tpuStudioWriter": ("TPU Studio writer", ("storage.objects.create", "storage.objects.delete")),
 }
 _OF_QUEUE = (
-    "cloudtasks.queues.get", "cloudtasks.tasks.create", "cloudtasks.tasks.get", "cloudtasks.tasks.list",
+    "cloudtasks.queues.get",
+    "cloudtasks.tasks.create",
+    "cloudtasks.tasks.get",
+    "cloudtasks.tasks.list",
     "cloudtasks.tasks.delete",
-)  # fmt: skip
+)
 
 
 def install(router: Router, cloud: Cloud) -> None:
@@ -51,19 +54,41 @@ def install(router: Router, cloud: Cloud) -> None:
     def create_account(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "iam.serviceAccounts.create")
         if orgpolicy.enforced(cloud, _MANAGED):
-            text = (f"Operation denied by org policy on resource 'projects/{project['projectId']}': "
-                    f'["constraints/{_MANAGED}": "Service account creation is disabled."].')  # fmt: skip
-            raise GoogleError(400, "FAILED_PRECONDITION", text, [
-                {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "CUSTOM_ORG_POLICY_VIOLATION",
-                 "domain": "iam.googleapis.com", "metadata": {"customConstraints": f"constraints/{_MANAGED}"}}
-            ])  # fmt: skip
+            text = (
+                f"Operation denied by org policy on resource 'projects/{project['projectId']}': "
+                f'["constraints/{_MANAGED}": "Service account creation is disabled."].'
+            )
+            raise GoogleError(
+                400,
+                "FAILED_PRECONDITION",
+                text,
+                [
+                    {
+                        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+                        "reason": "CUSTOM_ORG_POLICY_VIOLATION",
+                        "domain": "iam.googleapis.com",
+                        "metadata": {"customConstraints": f"constraints/{_MANAGED}"},
+                    }
+                ],
+            )
         if orgpolicy.enforced(cloud, "iam.disableServiceAccountCreation"):
-            raise GoogleError(400, "FAILED_PRECONDITION", "Service account creation is not allowed on this project.", [
-                {"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
-                 "violations": [{"type": "constraints/iam.disableServiceAccountCreation",
-                                 "subject": f"projects/{project['projectId']}",
-                                 "description": "Service account creation is not allowed on this project."}]}
-            ])  # fmt: skip
+            raise GoogleError(
+                400,
+                "FAILED_PRECONDITION",
+                "Service account creation is not allowed on this project.",
+                [
+                    {
+                        "@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                        "violations": [
+                            {
+                                "type": "constraints/iam.disableServiceAccountCreation",
+                                "subject": f"projects/{project['projectId']}",
+                                "description": "Service account creation is not allowed on this project.",
+                            }
+                        ],
+                    }
+                ],
+            )
         wanted = request.json()
         account_id = wanted.get("accountId", "")
         if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", account_id):
@@ -72,11 +97,17 @@ def install(router: Router, cloud: Cloud) -> None:
         email = f"{account_id}@{project['projectId']}.iam.gserviceaccount.com"
         with cloud.db.transaction():
             if cloud.db.get("account", email):
-                raise GoogleError(409, "ALREADY_EXISTS", f"Service account {account_id} already exists within project "
-                                  f"projects/{project['projectId']}.")  # fmt: skip
-            record = make_account(cloud, project["projectId"], email, **{
-                k: v for k, v in wanted.get("serviceAccount", {}).items() if k in ("displayName", "description")
-            })  # fmt: skip
+                raise GoogleError(
+                    409,
+                    "ALREADY_EXISTS",
+                    f"Service account {account_id} already exists within project projects/{project['projectId']}.",
+                )
+            record = make_account(
+                cloud,
+                project["projectId"],
+                email,
+                **{k: v for k, v in wanted.get("serviceAccount", {}).items() if k in ("displayName", "description")},
+            )
             record["known_at"] = policies.known_at(cloud, email)
             cloud.db.put("account", email, record)
         return _shown(record)
@@ -95,8 +126,9 @@ def install(router: Router, cloud: Cloud) -> None:
             cloud.principals.revoke_all(email)
         return {}
 
-    @router.route("POST", rf"{account_path}:(?P<verb>disable|enable)", schema="iam.v1:DisableServiceAccountRequest",
-                  service=_IAM)  # fmt: skip
+    @router.route(
+        "POST", rf"{account_path}:(?P<verb>disable|enable)", schema="iam.v1:DisableServiceAccountRequest", service=_IAM
+    )
     def switch_account(request: Request) -> dict[str, Any]:
         verb = request.match["verb"]
         record = _account(cloud, request, f"iam.serviceAccounts.{verb}")
@@ -116,8 +148,9 @@ def install(router: Router, cloud: Cloud) -> None:
         record = _account(cloud, request, "iam.serviceAccounts.setIamPolicy")
         return change_policy(cloud, f"serviceAccounts/{record['email']}", request.json().get("policy", {}))
 
-    @router.route("POST", rf"{account_path}:testIamPermissions", schema="iam.v1:TestIamPermissionsRequest",
-                  service=_IAM)  # fmt: skip
+    @router.route(
+        "POST", rf"{account_path}:testIamPermissions", schema="iam.v1:TestIamPermissionsRequest", service=_IAM
+    )
     def test_permissions(request: Request) -> dict[str, Any]:
         email = _account(cloud, request, "")["email"]
         granted = []
@@ -138,15 +171,29 @@ def install(router: Router, cloud: Cloud) -> None:
     def create_key(request: Request) -> dict[str, Any]:
         record = _account(cloud, request, "iam.serviceAccountKeys.create")
         if orgpolicy.enforced(cloud, "iam.disableServiceAccountKeyCreation"):
-            raise GoogleError(400, "FAILED_PRECONDITION", "Key creation is not allowed on this service account.", [
-                {"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
-                 "violations": [{"type": "constraints/iam.disableServiceAccountKeyCreation",
-                                 "subject": f"projects/{record['projectId']}/serviceAccounts/{record['email']}",
-                                 "description": "Key creation is not allowed on this service account."}]}
-            ])  # fmt: skip
+            raise GoogleError(
+                400,
+                "FAILED_PRECONDITION",
+                "Key creation is not allowed on this service account.",
+                [
+                    {
+                        "@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+                        "violations": [
+                            {
+                                "type": "constraints/iam.disableServiceAccountKeyCreation",
+                                "subject": f"projects/{record['projectId']}/serviceAccounts/{record['email']}",
+                                "description": "Key creation is not allowed on this service account.",
+                            }
+                        ],
+                    }
+                ],
+            )
         shown, text = make_key(cloud, record["email"])
-        return {**shown, "privateKeyType": "TYPE_GOOGLE_CREDENTIALS_FILE",
-                "privateKeyData": base64.b64encode(text.encode()).decode()}  # fmt: skip
+        return {
+            **shown,
+            "privateKeyType": "TYPE_GOOGLE_CREDENTIALS_FILE",
+            "privateKeyData": base64.b64encode(text.encode()).decode(),
+        }
 
     @router.route("DELETE", rf"{account_path}/keys/(?P<key>[^/:]+)", service=_IAM)
     def delete_key(request: Request) -> dict[str, Any]:
@@ -184,11 +231,20 @@ def install(router: Router, cloud: Cloud) -> None:
         if name not in roles.ROLES:
             raise GoogleError(404, "NOT_FOUND", f"The role named {name} was not found.")
         role = roles.ROLES[name]
-        return {"name": name, "title": role.title, "includedPermissions": sorted(role.permissions),
-                "stage": role.stage, "etag": "AA=="}  # fmt: skip
+        return {
+            "name": name,
+            "title": role.title,
+            "includedPermissions": sorted(role.permissions),
+            "stage": role.stage,
+            "etag": "AA==",
+        }
 
-    @router.route("POST", r"/v1/permissions:queryTestablePermissions",
-                  schema="iam.v1:QueryTestablePermissionsRequest", service=_IAM)  # fmt: skip
+    @router.route(
+        "POST",
+        r"/v1/permissions:queryTestablePermissions",
+        schema="iam.v1:QueryTestablePermissionsRequest",
+        service=_IAM,
+    )
     def testable(request: Request) -> dict[str, Any]:
         """gcloud asks before it makes a role, and names the host that it was told to call. The page is in the body."""
         wanted = request.json()
@@ -217,8 +273,10 @@ def install(router: Router, cloud: Cloud) -> None:
         _check_permissions(role)
         with cloud.db.transaction():
             if (there := cloud.db.get("role", name)) and there.get("deleted"):
-                text = (f"You can't create a role with role_id ({wanted['roleId']}) where there is an existing role "
-                        "with that role_id in a deleted state.")  # fmt: skip
+                text = (
+                    f"You can't create a role with role_id ({wanted['roleId']}) where there is an existing role "
+                    "with that role_id in a deleted state."
+                )
                 raise GoogleError(400, "FAILED_PRECONDITION", text)
             if there:
                 text = f"A role named {wanted['roleId']} in projects/{request.match['project']} already exists."
@@ -249,8 +307,13 @@ def install(router: Router, cloud: Cloud) -> None:
         cloud.db.put("role", record["name"], record)
         return record
 
-    @router.route("POST", rf"{one_custom}:undelete", schema="iam.v1:UndeleteRoleRequest",
-                  permission="iam.roles.undelete", service=_IAM)  # fmt: skip
+    @router.route(
+        "POST",
+        rf"{one_custom}:undelete",
+        schema="iam.v1:UndeleteRoleRequest",
+        permission="iam.roles.undelete",
+        service=_IAM,
+    )
     def undelete_custom(request: Request) -> dict[str, Any]:
         record = _custom_role(cloud, request)
         if not record.pop("deleted", False):
@@ -280,8 +343,13 @@ def prepare(cloud: Cloud) -> None:
 
 def _role(cloud: Cloud, id: str, title: str, permissions: tuple[str, ...]) -> str:
     name = f"projects/{cloud.settings.project}/roles/{id}"
-    role = {"name": name, "title": title, "stage": "GA", "etag": "BwYAAAAAAAE=",
-            "includedPermissions": list(permissions)}  # fmt: skip
+    role = {
+        "name": name,
+        "title": title,
+        "stage": "GA",
+        "etag": "BwYAAAAAAAE=",
+        "includedPermissions": list(permissions),
+    }
     cloud.db.put("role", name, role)
     return name
 
@@ -342,16 +410,25 @@ def make_key(cloud: Cloud, email: str) -> tuple[dict[str, Any], str]:
     pem, public = jwt.new_key_pair()
     key_id = secrets.token_hex(20)
     shown = {
-        "name": f"projects/{record['projectId']}/serviceAccounts/{email}/keys/{key_id}", "keyType": "USER_MANAGED",
-        "keyAlgorithm": "KEY_ALG_RSA_2048", "keyOrigin": "GOOGLE_PROVIDED", "validAfterTime": cloud.clock.rfc3339(),
+        "name": f"projects/{record['projectId']}/serviceAccounts/{email}/keys/{key_id}",
+        "keyType": "USER_MANAGED",
+        "keyAlgorithm": "KEY_ALG_RSA_2048",
+        "keyOrigin": "GOOGLE_PROVIDED",
+        "validAfterTime": cloud.clock.rfc3339(),
         "validBeforeTime": "9999-12-31T23:59:59Z",
-    }  # fmt: skip
+    }
     cloud.db.put("account-key", f"{email}/{key_id}", {"email": email, "public": public, "shown": shown})
     file = {
-        "type": "service_account", "project_id": record["projectId"], "private_key_id": key_id, "private_key": pem,
-        "client_email": email, "client_id": record["uniqueId"], "auth_uri": f"{cloud.url}/o/oauth2/v2/auth",
-        "token_uri": f"{cloud.url}/token", "universe_domain": "googleapis.com",
-    }  # fmt: skip
+        "type": "service_account",
+        "project_id": record["projectId"],
+        "private_key_id": key_id,
+        "private_key": pem,
+        "client_email": email,
+        "client_id": record["uniqueId"],
+        "auth_uri": f"{cloud.url}/o/oauth2/v2/auth",
+        "token_uri": f"{cloud.url}/token",
+        "universe_domain": "googleapis.com",
+    }
     return shown, json.dumps(file, indent=2)
 
 
@@ -388,14 +465,21 @@ def _account(cloud: Cloud, request: Request, permission: str) -> dict[str, Any]:
 def _shown(record: dict[str, Any]) -> dict[str, Any]:
     unique = record.get("uniqueId", "")
     shown = {
-        "name": f"projects/{record['projectId']}/serviceAccounts/{record['email']}", "projectId": record["projectId"],
-        "uniqueId": unique, "email": record["email"], "oauth2ClientId": unique, "etag": "MDEwMjE5MjA=",
-    }  # fmt: skip
+        "name": f"projects/{record['projectId']}/serviceAccounts/{record['email']}",
+        "projectId": record["projectId"],
+        "uniqueId": unique,
+        "email": record["email"],
+        "oauth2ClientId": unique,
+        "etag": "MDEwMjE5MjA=",
+    }
     return shown | {k: record[k] for k in ("displayName", "description", "disabled") if record.get(k)}
 
 
 def _denied(permission: str, email: str) -> GoogleError:
     info = error_info("IAM_PERMISSION_DENIED", "iam.googleapis.com", permission=permission)
-    return GoogleError(403, "PERMISSION_DENIED", f"Permission '{permission}' denied on resource (or it may not exist): "
-                       f"projects/-/serviceAccounts/{email}", [info])  # fmt: skip
-
+    return GoogleError(
+        403,
+        "PERMISSION_DENIED",
+        f"Permission '{permission}' denied on resource (or it may not exist): projects/-/serviceAccounts/{email}",
+        [info],
+    )

@@ -16,10 +16,12 @@ from tpu_studio.practice import jsonbody
 def new_key_pair() -> tuple[str, str]:
     """Private and public half of an RSA key, as PEM."""
     private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-                                serialization.NoEncryption())  # fmt: skip
-    public = private.public_key().public_bytes(serialization.Encoding.PEM,
-                                               serialization.PublicFormat.SubjectPublicKeyInfo)  # fmt: skip
+    pem = private.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     return pem.decode(), public.decode()
 
 

@@ -1,6 +1,6 @@
 """Build the practice cloud: its services, its port, and an account in which everything is ready.
 
-    with Practice(Settings(folder)) as practice: …        practice.url, practice.token, practice.cloud
+with Practice(Settings(folder)) as practice: …        practice.url, practice.token, practice.cloud
 """
 
 from __future__ import annotations
@@ -126,10 +126,17 @@ def prepare_account(cloud: Cloud) -> None:
     if settings.new:
         return
     project = settings.project
-    db.put("project", project, {
-        "projectId": project, "number": settings.number, "displayName": settings.display_name, "state": "ACTIVE",
-        "createTime": cloud.clock.rfc3339(),
-    })  # fmt: skip
+    db.put(
+        "project",
+        project,
+        {
+            "projectId": project,
+            "number": settings.number,
+            "displayName": settings.display_name,
+            "state": "ACTIVE",
+            "createTime": cloud.clock.rfc3339(),
+        },
+    )
     cloud.principals.grant(f"projects/{project}", "roles/owner", f"user:{settings.owner}")
     db.put("billing", project, {"account": settings.billing_account if settings.ready else ""})
     if settings.ready:

@@ -81,10 +81,16 @@ def _line(record: dict[str, Any], now: float) -> dict[str, Any]:
     seconds = (now if end is None else end) - record["begin"]
     rate = record["usd_per_hour"]
     return {
-        "name": record["name"], "sku": record["sku"], "usd_per_hour": rate, "begin": record["begin"], "end": end,
-        "seconds": seconds, "usd": None if rate is None else rate * seconds / 3600, "open": end is None,
+        "name": record["name"],
+        "sku": record["sku"],
+        "usd_per_hour": rate,
+        "begin": record["begin"],
+        "end": end,
+        "seconds": seconds,
+        "usd": None if rate is None else rate * seconds / 3600,
+        "open": end is None,
         "besides": [
             {"sku": sku, "usd_per_hour": each, "usd": each * seconds / 3600}
             for sku, each in record.get("besides", {}).items()
         ],
-    }  # fmt: skip
+    }

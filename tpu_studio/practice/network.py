@@ -34,10 +34,16 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", project, permission="compute.projects.get", service=_API)
     def get_project(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request)
-        return {"kind": "compute#project", "id": record["number"], "name": record["projectId"],
-                "creationTimestamp": record["createTime"], "defaultServiceAccount": default_account(cloud),
-                "defaultNetworkTier": "PREMIUM", "commonInstanceMetadata": {"kind": "compute#metadata"},
-                "selfLink": f"{HOME}/projects/{record['projectId']}"}  # fmt: skip
+        return {
+            "kind": "compute#project",
+            "id": record["number"],
+            "name": record["projectId"],
+            "creationTimestamp": record["createTime"],
+            "defaultServiceAccount": default_account(cloud),
+            "defaultNetworkTier": "PREMIUM",
+            "commonInstanceMetadata": {"kind": "compute#metadata"},
+            "selfLink": f"{HOME}/projects/{record['projectId']}",
+        }
 
     @router.route("GET", networks, permission="compute.networks.list", service=_API)
     def list_networks(request: Request) -> dict[str, Any]:
@@ -54,10 +60,19 @@ def install(router: Router, cloud: Cloud) -> None:
         name, project_id = wanted.get("name", ""), request.match["project"]
         with cloud.db.transaction():
             if any(record["name"] == name for record in _networks(cloud, project_id)):
-                raise GoogleError(409, "ALREADY_EXISTS", f"The resource 'projects/{project_id}/global/networks/{name}' "
-                                  "already exists", reason="alreadyExists")  # fmt: skip
-            record = {"name": name, "auto": wanted.get("autoCreateSubnetworks", True), "made": cloud.clock.rfc3339(),
-                      "by_hand": True, "description": wanted.get("description", "")}  # fmt: skip
+                raise GoogleError(
+                    409,
+                    "ALREADY_EXISTS",
+                    f"The resource 'projects/{project_id}/global/networks/{name}' already exists",
+                    reason="alreadyExists",
+                )
+            record = {
+                "name": name,
+                "auto": wanted.get("autoCreateSubnetworks", True),
+                "made": cloud.clock.rfc3339(),
+                "by_hand": True,
+                "description": wanted.get("description", ""),
+            }
             cloud.db.put("network", f"{project_id}/{name}", record)
         return _operation(cloud, request, "insert", f"global/networks/{name}")
 
@@ -66,9 +81,13 @@ def install(router: Router, cloud: Cloud) -> None:
         name = _one(cloud, request)["name"]
         if rules := firewalls.of(cloud, request.match["project"], name):
             where = f"projects/{request.match['project']}/global"
-            raise GoogleError(400, "INVALID_ARGUMENT", f"The network resource '{where}/networks/{name}' is already "
-                              f"being used by '{where}/firewalls/{rules[0]['name']}'",
-                              reason="resourceInUseByAnotherResource")  # fmt: skip
+            raise GoogleError(
+                400,
+                "INVALID_ARGUMENT",
+                f"The network resource '{where}/networks/{name}' is already "
+                f"being used by '{where}/firewalls/{rules[0]['name']}'",
+                reason="resourceInUseByAnotherResource",
+            )
         cloud.db.delete("network", f"{request.match['project']}/{name}")
         return _operation(cloud, request, "delete", f"global/networks/{name}")
 
@@ -82,15 +101,20 @@ def install(router: Router, cloud: Cloud) -> None:
             raise _missing(request, f"global/operations/{request.match['operation']}")
         return record
 
-    @router.route("GET", rf"{regions}/(?P<region>[^/]+)/subnetworks", permission="compute.subnetworks.list",
-                  service=_API)  # fmt: skip
+    @router.route(
+        "GET", rf"{regions}/(?P<region>[^/]+)/subnetworks", permission="compute.subnetworks.list", service=_API
+    )
     def list_subnetworks(request: Request) -> dict[str, Any]:
         _region(request)
         found = [_subnetwork(request, r, request.match["region"]) for r in _networks(cloud, request.match["project"])]
         return _list("compute#subnetworkList", found)
 
-    @router.route("GET", rf"{regions}/(?P<region>[^/]+)/subnetworks/(?P<network>[^/]+)",
-                  permission="compute.subnetworks.get", service=_API)  # fmt: skip
+    @router.route(
+        "GET",
+        rf"{regions}/(?P<region>[^/]+)/subnetworks/(?P<network>[^/]+)",
+        permission="compute.subnetworks.get",
+        service=_API,
+    )
     def get_subnetwork(request: Request) -> dict[str, Any]:
         _region(request)
         return _subnetwork(request, _one(cloud, request), request.match["region"])
@@ -176,10 +200,14 @@ def _rule(cloud: Cloud, request: Request) -> dict[str, Any]:
 def _network(request: Request, record: dict[str, Any]) -> dict[str, Any]:
     home = f"{HOME}/projects/{request.match['project']}"
     shown = {
-        "kind": "compute#network", "id": _id(f"{home}/{record['name']}"), "name": record["name"],
-        "creationTimestamp": record["made"], "autoCreateSubnetworks": record["auto"],
-        "selfLink": f"{home}/global/networks/{record['name']}", "routingConfig": {"routingMode": "REGIONAL"},
-    }  # fmt: skip
+        "kind": "compute#network",
+        "id": _id(f"{home}/{record['name']}"),
+        "name": record["name"],
+        "creationTimestamp": record["made"],
+        "autoCreateSubnetworks": record["auto"],
+        "selfLink": f"{home}/global/networks/{record['name']}",
+        "routingConfig": {"routingMode": "REGIONAL"},
+    }
     if record.get("description"):
         shown["description"] = record["description"]
     if record["auto"]:
@@ -191,21 +219,35 @@ def _subnetwork(request: Request, record: dict[str, Any], region: str) -> dict[s
     home = f"{HOME}/projects/{request.match['project']}"
     link = f"{home}/regions/{region}/subnetworks/{record['name']}"
     return {
-        "kind": "compute#subnetwork", "id": _id(link), "name": record["name"], "region": f"{home}/regions/{region}",
-        "creationTimestamp": record["made"], "network": f"{home}/global/networks/{record['name']}", "selfLink": link,
-        "ipCidrRange": f"10.{128 + known_regions().index(region)}.0.0/20", "privateIpGoogleAccess": False,
-        "purpose": "PRIVATE", "stackType": "IPV4_ONLY",
-    }  # fmt: skip
+        "kind": "compute#subnetwork",
+        "id": _id(link),
+        "name": record["name"],
+        "region": f"{home}/regions/{region}",
+        "creationTimestamp": record["made"],
+        "network": f"{home}/global/networks/{record['name']}",
+        "selfLink": link,
+        "ipCidrRange": f"10.{128 + known_regions().index(region)}.0.0/20",
+        "privateIpGoogleAccess": False,
+        "purpose": "PRIVATE",
+        "stackType": "IPV4_ONLY",
+    }
 
 
 def _shown_region(cloud: Cloud, request: Request, region: str) -> dict[str, Any]:
     project = request.match["project"]
     home = f"{HOME}/projects/{project}"
-    zones = sorted({zone for one in _GENERATIONS for zone in quota_limits.places(one, "zone")
-                    if zone.rpartition("-")[0] == region})  # fmt: skip
-    return {"kind": "compute#region", "id": _id(region), "name": region, "status": "UP",
-            "zones": [f"{home}/zones/{zone}" for zone in zones], "selfLink": f"{home}/regions/{region}",
-            "quotas": addresses.quotas(cloud, project, region)}  # fmt: skip
+    zones = sorted(
+        {zone for one in _GENERATIONS for zone in quota_limits.places(one, "zone") if zone.rpartition("-")[0] == region}
+    )
+    return {
+        "kind": "compute#region",
+        "id": _id(region),
+        "name": region,
+        "status": "UP",
+        "zones": [f"{home}/zones/{zone}" for zone in zones],
+        "selfLink": f"{home}/regions/{region}",
+        "quotas": addresses.quotas(cloud, project, region),
+    }
 
 
 def _region(request: Request) -> str:
@@ -220,10 +262,20 @@ def _operation(cloud: Cloud, request: Request, kind: str, target: str) -> dict[s
     name = f"operation-{secrets.token_hex(10)}"
     home = f"{HOME}/projects/{project}"
     record = {
-        "kind": "compute#operation", "id": _id(name), "name": name, "operationType": kind, "status": "DONE",
-        "progress": 100, "insertTime": now, "startTime": now, "endTime": now, "user": request.principal.email,
-        "targetLink": f"{home}/{target}", "targetId": _id(target), "selfLink": f"{home}/global/operations/{name}",
-    }  # fmt: skip
+        "kind": "compute#operation",
+        "id": _id(name),
+        "name": name,
+        "operationType": kind,
+        "status": "DONE",
+        "progress": 100,
+        "insertTime": now,
+        "startTime": now,
+        "endTime": now,
+        "user": request.principal.email,
+        "targetLink": f"{home}/{target}",
+        "targetId": _id(target),
+        "selfLink": f"{home}/global/operations/{name}",
+    }
     cloud.db.put("network-operation", f"{project}/{name}", record)
     return record
 

@@ -217,8 +217,9 @@ def _decided(cloud: Cloud, asked: dict[str, str], form: dict[str, list[str]]) ->
     if CLOUD_PLATFORM in granted and cloud.faults.take("scope-unticked") is not None:
         granted.remove(CLOUD_PLATFORM)
     code = f"4/0A{secrets.token_urlsafe(40)}"
-    cloud.db.put("code", code, {"asked": asked, "email": email, "scopes": granted,
-                                "until": cloud.clock.now() + CODE_LIFETIME_S})  # fmt: skip
+    cloud.db.put(
+        "code", code, {"asked": asked, "email": email, "scopes": granted, "until": cloud.clock.now() + CODE_LIFETIME_S}
+    )
     return {"code": code, "scope": " ".join(granted), "authuser": "0", "prompt": "consent"}
 
 
@@ -323,8 +324,11 @@ def _verified(cloud: Cloud, assertion: str, *audiences: str) -> dict[str, Any]:
     except (ValueError, TypeError, OverflowError) as error:
         raise OAuthError("invalid_grant", "Invalid JWT: iat and exp are no times.") from error
     if not (begins - 300 <= now <= ends + 300) or ends - begins > 3600:
-        raise OAuthError("invalid_grant", "Invalid JWT: Token must be a short-lived token (60 minutes) and in a "
-                         "reasonable timeframe. Check your iat and exp values in the JWT claim.")  # fmt: skip
+        raise OAuthError(
+            "invalid_grant",
+            "Invalid JWT: Token must be a short-lived token (60 minutes) and in a "
+            "reasonable timeframe. Check your iat and exp values in the JWT claim.",
+        )
     if audiences and claims.get("aud") not in audiences:
         raise OAuthError("invalid_grant", "Invalid JWT: Failed audience check.")
     return claims
@@ -342,14 +346,15 @@ def _self_signed(cloud: Cloud, token: str) -> Principal | None:
     return Principal(claims["iss"], "serviceAccount", scopes)
 
 
-def _tokens(
-    cloud: Cloud, email: str, scopes: list[str], client: str, refresh: str, *, said: str
-) -> dict[str, Any]:
+def _tokens(cloud: Cloud, email: str, scopes: list[str], client: str, refresh: str, *, said: str) -> dict[str, Any]:
     token = cloud.principals.issue(email, "user", tuple(scopes), LIFETIME_S)
     cloud.db.put("token", token, {**(cloud.db.get("token", token) or {}), "client": client, "refresh": refresh})
     answer: dict[str, Any] = {
-        "access_token": token, "expires_in": _real_lifetime_s(cloud), "scope": " ".join(scopes), "token_type": "Bearer",
-    }  # fmt: skip
+        "access_token": token,
+        "expires_in": _real_lifetime_s(cloud),
+        "scope": " ".join(scopes),
+        "token_type": "Bearer",
+    }
     if said:
         answer["refresh_token"] = said
         until = (cloud.db.get("refresh", said) or {}).get("until")
@@ -389,8 +394,11 @@ def _revoke(cloud: Cloud, token: str) -> Reply:
     ended = {refresh}
     if record is not None and not cloud.doubts.way("revoke-whole-grant"):
         project = record["client"].partition("-")[0]
-        ended |= {name for name, one in cloud.db.list("refresh")
-                  if one["email"] == record["email"] and one["client"].partition("-")[0] == project}  # fmt: skip
+        ended |= {
+            name
+            for name, one in cloud.db.list("refresh")
+            if one["email"] == record["email"] and one["client"].partition("-")[0] == project
+        }
         cloud.db.delete("granted", f"{record['client']}/{record['email']}")
     for name in ended:
         cloud.db.delete("refresh", name)
@@ -408,8 +416,14 @@ def _tokeninfo(cloud: Cloud, token: str) -> Reply:
     record = cloud.db.get("token", token) or {}
     left_s = record["expires"] - cloud.clock.now() if record else LIFETIME_S
     client = record.get("client") or _subject(who.email)
-    info = {"azp": client, "aud": client, "sub": _subject(who.email), "scope": " ".join(who.scopes),
-            "expires_in": str(int(cloud.clock.real_s(left_s))), "access_type": "offline"}  # fmt: skip
+    info = {
+        "azp": client,
+        "aud": client,
+        "sub": _subject(who.email),
+        "scope": " ".join(who.scopes),
+        "expires_in": str(int(cloud.clock.real_s(left_s))),
+        "access_type": "offline",
+    }
     if EMAIL in who.scopes or who.is_owner or who.kind == "serviceAccount":
         info |= {"email": who.email, "email_verified": "true"}
     return _json(info)
@@ -418,8 +432,14 @@ def _tokeninfo(cloud: Cloud, token: str) -> Reply:
 def _id_token(cloud: Cloud, email: str, client: str, with_email: bool) -> str:
     record = _signing_key(cloud)
     now = int(time.time())
-    claims: dict[str, Any] = {"iss": "https://accounts.google.com", "azp": client, "aud": client,
-                              "sub": _subject(email), "iat": now, "exp": now + 3600}  # fmt: skip
+    claims: dict[str, Any] = {
+        "iss": "https://accounts.google.com",
+        "azp": client,
+        "aud": client,
+        "sub": _subject(email),
+        "iat": now,
+        "exp": now + 3600,
+    }
     if with_email:
         claims |= {"email": email, "email_verified": True}
     return jwt.signed(claims, record["private"], record["kid"])

@@ -72,9 +72,12 @@ class Operations:
             package = foreign if isinstance(foreign, str) else "google.cloud.common"
         metadata = {
             "@type": f"type.googleapis.com/{package}.OperationMetadata",
-            "createTime": self._clock.rfc3339(record["create"]), "target": record["target"], "verb": record["verb"],
-            "apiVersion": record["version"], "cancelRequested": bool(record.get("cancelled")),
-        }  # fmt: skip
+            "createTime": self._clock.rfc3339(record["create"]),
+            "target": record["target"],
+            "verb": record["verb"],
+            "apiVersion": record["version"],
+            "cancelRequested": bool(record.get("cancelled")),
+        }
         if record["done"]:
             metadata["endTime"] = self._clock.rfc3339(record["end"])
         shown: Record = {"name": name, "metadata": metadata, "done": record["done"]}

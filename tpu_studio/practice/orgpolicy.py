@@ -15,14 +15,21 @@ LOCATIONS = "gcp.resourceLocations"
 EXTERNAL_IP = "compute.vmExternalIpAccess"
 SOFT_DELETE = "storage.softDeletePolicySeconds"
 LISTS = {
-    LOCATIONS: {"allowedValues": ["in:eu-locations"]}, EXTERNAL_IP: {}, SOFT_DELETE: {"allowedValues": ["604800"]},
-}  # fmt: skip
+    LOCATIONS: {"allowedValues": ["in:eu-locations"]},
+    EXTERNAL_IP: {},
+    SOFT_DELETE: {"allowedValues": ["604800"]},
+}
 """Constraints about values, and what stays allowed under the fault; {}: nothing."""
 SWITCHES = (
-    "compute.managed.vmExternalIpAccess", "compute.requireOsLogin", "compute.skipDefaultNetworkCreation",
-    "iam.disableServiceAccountCreation", "iam.disableServiceAccountKeyCreation",
-    "iam.managed.disableServiceAccountCreation", "storage.publicAccessPrevention", "storage.uniformBucketLevelAccess",
-)  # fmt: skip
+    "compute.managed.vmExternalIpAccess",
+    "compute.requireOsLogin",
+    "compute.skipDefaultNetworkCreation",
+    "iam.disableServiceAccountCreation",
+    "iam.disableServiceAccountKeyCreation",
+    "iam.managed.disableServiceAccountCreation",
+    "storage.publicAccessPrevention",
+    "storage.uniformBucketLevelAccess",
+)
 _API = "orgpolicy.googleapis.com"
 
 
@@ -35,8 +42,9 @@ def install(router: Router, cloud: Cloud) -> None:
         mine = [_shown(cloud, project, one) for one in (*LISTS, *SWITCHES) if enforced(cloud, one)]
         return page(request, "policies", mine, most=1000)
 
-    @router.route("GET", rf"{policies}/(?P<constraint>[^/:]+):getEffectivePolicy", permission="orgpolicy.policy.get",
-                  service=_API)  # fmt: skip
+    @router.route(
+        "GET", rf"{policies}/(?P<constraint>[^/:]+):getEffectivePolicy", permission="orgpolicy.policy.get", service=_API
+    )
     def effective(request: Request) -> dict[str, Any]:
         return _shown(cloud, need_project(cloud, request), request.match["constraint"])
 

@@ -62,13 +62,16 @@ def check_written(before: Policy, wanted: Policy) -> None:
     """A policy with conditions, there or wanted, is written at version 3. Raises GoogleError 400."""
     version = _version(wanted.get("version"))
     if any(_CUT in str(one.get("role")) for one in wanted.get("bindings", [])):
-        raise _bad("A role whose condition was cut out cannot be granted: read the policy with "
-                   "requestedPolicyVersion 3.")  # fmt: skip
+        raise _bad(
+            "A role whose condition was cut out cannot be granted: read the policy with requestedPolicyVersion 3."
+        )
     if version < CONDITIONAL and has_conditions(wanted):
         raise _bad("Policy version must be 3 when it has a conditional role binding.")
     if version < CONDITIONAL and has_conditions(before) and wanted.get("etag"):
-        raise _bad(f"Specified policy version ({version}) cannot be less than the existing policy version (3). For "
-                   "more information, please refer to https://cloud.google.com/iam/docs/policies#versions")  # fmt: skip
+        raise _bad(
+            f"Specified policy version ({version}) cannot be less than the existing policy version (3). For "
+            "more information, please refer to https://cloud.google.com/iam/docs/policies#versions"
+        )
 
 
 def has_conditions(policy: Policy) -> bool:

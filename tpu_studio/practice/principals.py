@@ -63,9 +63,13 @@ class Principals:
     # ------------------------------------------------------------------------------------------------------ tokens
 
     def issue(
-        self, email: str, kind: str = "user", scopes: tuple[str, ...] = (CLOUD_PLATFORM,), lifetime_s: float = 3600.0,
+        self,
+        email: str,
+        kind: str = "user",
+        scopes: tuple[str, ...] = (CLOUD_PLATFORM,),
+        lifetime_s: float = 3600.0,
         zone: str = "",
-    ) -> str:  # fmt: skip
+    ) -> str:
         """A new access token; *lifetime_s* in practice seconds. *zone*: of the machine that gets it."""
         token = f"ya29.practice-{secrets.token_urlsafe(24)}"
         expires = self._clock.now() + lifetime_s

@@ -52,24 +52,52 @@ class Quota:
 
 
 def _tpu(
-    stem: str, generation: str, spot: bool, unit: str, default: int, metric: str, *, region: bool = True,
-    use: str = "", title: str = "",
-) -> list[Quota]:  # fmt: skip
+    stem: str,
+    generation: str,
+    spot: bool,
+    unit: str,
+    default: int,
+    metric: str,
+    *,
+    region: bool = True,
+    use: str = "",
+    title: str = "",
+) -> list[Quota]:
     tier = "Preemptible " if spot else ""
     title = title or f"{tier}TPU {generation} {unit}"
     scopes = [("Zone", "zone"), ("Region", "region")] if region else [("Zone", "zone")]
     return [
-        Quota(f"{stem}PerProjectPer{scope}ForTPUAPI", TPU, f"{TPU}/{metric}", f"{title} per project per {per}",
-              generation, spot, unit, per, default, use=use)
+        Quota(
+            f"{stem}PerProjectPer{scope}ForTPUAPI",
+            TPU,
+            f"{TPU}/{metric}",
+            f"{title} per project per {per}",
+            generation,
+            spot,
+            unit,
+            per,
+            default,
+            use=use,
+        )
         for scope, per in scopes
-    ]  # fmt: skip
+    ]
 
 
 def _compute(
     quota_id: str, metric: str, generation: str, spot: bool, per: str, default: int, family: str = ""
 ) -> Quota:
-    return Quota(quota_id, COMPUTE, f"{COMPUTE}/{metric}", f"{'Preemptible ' if spot else ''}TPU {generation} chips",
-                 generation, spot, "chips", per, default, family)  # fmt: skip
+    return Quota(
+        quota_id,
+        COMPUTE,
+        f"{COMPUTE}/{metric}",
+        f"{'Preemptible ' if spot else ''}TPU {generation} chips",
+        generation,
+        spot,
+        "chips",
+        per,
+        default,
+        family,
+    )
 
 
 _AREAS_OF_THE_NEW = ("us-central1", "us-west4", "us-east5", "europe-west4", "asia-southeast1")
@@ -82,24 +110,41 @@ QUOTAS: tuple[Quota, ...] = (
     *_tpu("TPUV4sPreemptiblePod", "v4", True, "cores", 0, "tpu_v4_pod_preemptible"),
     *_tpu("TPUV5sLitepod", "v5e", False, "chips", 64, "tpu-v5s-litepod", use=TRAINING),
     *_tpu("TPUV5sPreemptibleLitepod", "v5e", True, "chips", 64, "tpu-v5s-litepod-preemptible", use=TRAINING),
-    *_tpu("TPUV5sLitepodServing", "v5e", False, "chips", 64, "tpu-v5s-litepod-serving", use=SERVING,
-          title="TPUv5 lite pod cores for serving"),
-    *_tpu("TPUV5sPreemptibleLitepodServing", "v5e", True, "chips", 64, "tpu-v5s-litepod-serving-preemptible",
-          use=SERVING, title="Preemptible TPU v5 lite pod cores for serving"),
+    *_tpu(
+        "TPUV5sLitepodServing",
+        "v5e",
+        False,
+        "chips",
+        64,
+        "tpu-v5s-litepod-serving",
+        use=SERVING,
+        title="TPUv5 lite pod cores for serving",
+    ),
+    *_tpu(
+        "TPUV5sPreemptibleLitepodServing",
+        "v5e",
+        True,
+        "chips",
+        64,
+        "tpu-v5s-litepod-serving-preemptible",
+        use=SERVING,
+        title="Preemptible TPU v5 lite pod cores for serving",
+    ),
     *_tpu("TPUV5P", "v5p", False, "cores", 128, "tpu-v5p"),
     *_tpu("TPUV5PPreemptible", "v5p", True, "cores", 128, "tpu-v5p-preemptible", region=False),
     *_tpu("TPUV6E", "v6e", False, "chips", 64, "tpu-v6e"),
     *_tpu("TPUV6EPreemptible", "v6e", True, "chips", 64, "tpu-v6e-preemptible"),
     _compute("TPU-LITE-PODSLICE-V5-per-project-zone", "tpu_lite_podslice_v5", "v5e", False, "zone", 0),
-    _compute("PREEMPTIBLE-TPU-LITE-PODSLICE-V5-per-project-zone", "preemptible_tpu_lite_podslice_v5", "v5e", True,
-             "zone", 0),
+    _compute(
+        "PREEMPTIBLE-TPU-LITE-PODSLICE-V5-per-project-zone", "preemptible_tpu_lite_podslice_v5", "v5e", True, "zone", 0
+    ),
     _compute("TPU-V5P-per-project-zone", "tpu_v5p", "v5p", False, "zone", 32),
     _compute("PREEMPTIBLE-TPU-V5P-per-project-zone", "preemptible_tpu_v5p", "v5p", True, "zone", 32),
     _compute("PREEMPTIBLE-TPU-V6E-per-project-zone", "preemptible_tpu_v6e", "v6e", True, "zone", 64),
     _compute("PREEMPTIBLE-TPU-V6E-per-project-region", "preemptible_tpu_v6e", "v6e", True, "region", 64),
     _compute("TPUS-PER-TPU-FAMILY-per-project-region", "tpus_per_tpu_family", "v6e", False, "region", 64, "CT6E"),
     _compute("TPUS-PER-TPU-FAMILY-per-project-region", "tpus_per_tpu_family", "tpu7x", False, "region", 16, "TPU7X"),
-)  # fmt: skip
+)
 
 
 NEW = {("v5e", SERVING, False): 4, ("v5e", SERVING, True): 4, ("v5e", TRAINING, True): 64, ("v6e", "", True): 64}

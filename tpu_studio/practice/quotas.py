@@ -49,8 +49,13 @@ def install(router: Router, cloud: Cloud) -> None:
         decide(cloud)
         return _shown(_preference(cloud, request))
 
-    @router.route("POST", preferences, schema="cloudquotas.v1:QuotaPreference",
-                  permission="cloudquotas.quotas.update", service=_API)  # fmt: skip
+    @router.route(
+        "POST",
+        preferences,
+        schema="cloudquotas.v1:QuotaPreference",
+        permission="cloudquotas.quotas.update",
+        service=_API,
+    )
     def create(request: Request) -> dict[str, Any]:
         name = f"{_home(request)}/quotaPreferences/{request.one('quotaPreferenceId') or secrets.token_hex(16)}"
         with cloud.db.transaction():
@@ -58,8 +63,13 @@ def install(router: Router, cloud: Cloud) -> None:
                 raise GoogleError(409, "ALREADY_EXISTS", f"Resource '{name}' already exists")
             return _shown(_ask(cloud, request, name, request.json()))
 
-    @router.route("PATCH", rf"{preferences}/(?P<id>[^/:]+)", schema="cloudquotas.v1:QuotaPreference",
-                  permission="cloudquotas.quotas.update", service=_API)  # fmt: skip
+    @router.route(
+        "PATCH",
+        rf"{preferences}/(?P<id>[^/:]+)",
+        schema="cloudquotas.v1:QuotaPreference",
+        permission="cloudquotas.quotas.update",
+        service=_API,
+    )
     def patch(request: Request) -> dict[str, Any]:
         name = f"{_home(request)}/quotaPreferences/{request.match['id']}"
         with cloud.db.transaction():
@@ -71,8 +81,12 @@ def install(router: Router, cloud: Cloud) -> None:
             if before and asked and asked != before["shown"]["etag"]:
                 raise GoogleError(409, "ABORTED", "The etag does not match the current one.")
             old = before["shown"] if before else {}
-            merged = {**{k: old[k] for k in ("service", "quotaId", "dimensions", "contactEmail", "justification")
-                         if k in old}, **body}  # fmt: skip
+            merged = {
+                **{
+                    k: old[k] for k in ("service", "quotaId", "dimensions", "contactEmail", "justification") if k in old
+                },
+                **body,
+            }
             return _shown(_ask(cloud, request, name, merged, store=not request.flag("validateOnly")))
 
     cloud.every(1.0, lambda: decide(cloud))
@@ -128,18 +142,31 @@ def _info(cloud: Cloud, project: dict[str, Any], rows: list[Quota]) -> dict[str,
         usual = quota_limits.usual(cloud, quota)
         for value, places in by_value.items():
             if value != usual:
-                special += [{"dimensions": {quota.per: place, **family}, "details": _value(value),
-                             "applicableLocations": [place]} for place in places]  # fmt: skip
+                special += [
+                    {
+                        "dimensions": {quota.per: place, **family},
+                        "details": _value(value),
+                        "applicableLocations": [place],
+                    }
+                    for place in places
+                ]
         if places := by_value.get(usual, []):
             entry: dict[str, Any] = {"details": _value(usual), "applicableLocations": places}
             general.append({"dimensions": family, **entry} if family else entry)
     info = {
         "name": f"projects/{project['number']}/locations/global/services/{first.service}/quotaInfos/{first.quota_id}",
-        "quotaId": first.quota_id, "metric": first.metric, "service": first.service, "isPrecise": True,
-        "containerType": "PROJECT", "dimensions": first.dimensions, "metricDisplayName": first.title,
-        "quotaDisplayName": first.title, "metricUnit": "1", "isConcurrent": True,
+        "quotaId": first.quota_id,
+        "metric": first.metric,
+        "service": first.service,
+        "isPrecise": True,
+        "containerType": "PROJECT",
+        "dimensions": first.dimensions,
+        "metricDisplayName": first.title,
+        "quotaDisplayName": first.title,
+        "metricUnit": "1",
+        "isConcurrent": True,
         "dimensionsInfos": special + general,
-    }  # fmt: skip
+    }
     return info | {"quotaIncreaseEligibility": _eligibility(cloud, project["projectId"])}
 
 
@@ -157,9 +184,7 @@ def _eligibility(cloud: Cloud, project: str) -> dict[str, Any]:
     return {"isEligible": True}
 
 
-def _ask(
-    cloud: Cloud, request: Request, name: str, wanted: dict[str, Any], *, store: bool = True
-) -> dict[str, Any]:
+def _ask(cloud: Cloud, request: Request, name: str, wanted: dict[str, Any], *, store: bool = True) -> dict[str, Any]:
     """The record of a request for more (or less). Raises GoogleError 400, 409."""
     dimensions = wanted.get("dimensions", {})
     quota = quota_limits.find(wanted.get("quotaId", ""), dimensions)
@@ -184,12 +209,21 @@ def _ask(
     moment = cloud.clock.rfc3339(now_s)
     before = cloud.db.get("quota-preference", name) or {"shown": {}}
     shown = {
-        "name": name, "dimensions": dimensions, "service": quota.service, "quotaId": quota.quota_id,
-        "quotaConfig": {"preferredValue": str(preferred), "grantedValue": str(current),
-                        "traceId": secrets.token_hex(8)},
-        "etag": secrets.token_urlsafe(9), "createTime": before["shown"].get("createTime", moment), "updateTime": moment,
-        "reconciling": True, **{k: wanted[k] for k in ("justification", "contactEmail") if wanted.get(k)},
-    }  # fmt: skip
+        "name": name,
+        "dimensions": dimensions,
+        "service": quota.service,
+        "quotaId": quota.quota_id,
+        "quotaConfig": {
+            "preferredValue": str(preferred),
+            "grantedValue": str(current),
+            "traceId": secrets.token_hex(8),
+        },
+        "etag": secrets.token_urlsafe(9),
+        "createTime": before["shown"].get("createTime", moment),
+        "updateTime": moment,
+        "reconciling": True,
+        **{k: wanted[k] for k in ("justification", "contactEmail") if wanted.get(k)},
+    }
     record = {"shown": shown, "decided_at": now_s + delay_s, "most": most, "words": words, "raises": raises}
     if store:
         cloud.db.put("quota-preference", name, record)

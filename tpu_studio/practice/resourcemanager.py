@@ -33,8 +33,12 @@ def install(router: Router, cloud: Cloud) -> None:
     @router.route("GET", r"/v3/projects", service=_API)
     def list_children(request: Request) -> dict[str, Any]:
         if not re.fullmatch(r"(folders|organizations)/\d+", request.one("parent")):
-            raise GoogleError(400, "INVALID_ARGUMENT", "Request contains an invalid argument.",
-                              [bad_request(("parent", "must be folders/{id} or organizations/{id}"))])  # fmt: skip
+            raise GoogleError(
+                400,
+                "INVALID_ARGUMENT",
+                "Request contains an invalid argument.",
+                [bad_request(("parent", "must be folders/{id} or organizations/{id}"))],
+            )
         return {}  # the practice projects stand under no organisation
 
     @router.route("GET", rf"/v3/projects/{project}", service=_API)
@@ -92,8 +96,11 @@ def install(router: Router, cloud: Cloud) -> None:
     def create_v1(request: Request) -> dict[str, Any]:
         wanted = request.json()
         if unknown := sorted(set(wanted) - {"projectId", "name", "labels", "parent"}):
-            raise GoogleError(400, "INVALID_ARGUMENT", "Invalid JSON payload received. Unknown name "
-                              f'"{unknown[0]}": Cannot find field.')  # fmt: skip
+            raise GoogleError(
+                400,
+                "INVALID_ARGUMENT",
+                f'Invalid JSON payload received. Unknown name "{unknown[0]}": Cannot find field.',
+            )
         record = _create(cloud, request, {**wanted, "displayName": wanted.get("name", ""), "parent": ""})
         v1 = "type.googleapis.com/google.cloudresourcemanager.v1"
         metadata = {"@type": f"{v1}.ProjectCreationStatus", "createTime": record["createTime"], "gettable": True}
@@ -101,8 +108,12 @@ def install(router: Router, cloud: Cloud) -> None:
             cloud, "operations/cp", metadata, {"@type": f"{v1}.Project", **_v1(record)}, takes_s=_CREATE_S
         )
 
-    @router.route("POST", rf"/v[13]/projects/{project}:testIamPermissions",
-                  schema="cloudresourcemanager.v3:TestIamPermissionsRequest", service=_API)  # fmt: skip
+    @router.route(
+        "POST",
+        rf"/v[13]/projects/{project}:testIamPermissions",
+        schema="cloudresourcemanager.v3:TestIamPermissionsRequest",
+        service=_API,
+    )
     def test_permissions(request: Request) -> dict[str, Any]:
         asked = request.json().get("permissions", [])
         if request.principal.kind == "serviceAccount" and cloud.doubts.way("project-proof"):
@@ -113,26 +124,40 @@ def install(router: Router, cloud: Cloud) -> None:
         granted = [p for p in asked if may(cloud, request, p, f"projects/{request.match['project']}")]
         return {"permissions": granted} if granted else {}
 
-    @router.route("POST", rf"/v[13]/projects/{project}:getIamPolicy",
-                  schema="cloudresourcemanager.v3:GetIamPolicyRequest", service=_API)  # fmt: skip
+    @router.route(
+        "POST",
+        rf"/v[13]/projects/{project}:getIamPolicy",
+        schema="cloudresourcemanager.v3:GetIamPolicyRequest",
+        service=_API,
+    )
     def get_policy(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.getIamPolicy")
         asked = request.json().get("options", {}).get("requestedPolicyVersion")
         return policies.shown(cloud, cloud.principals.policy(f"projects/{record['projectId']}"), asked)
 
-    @router.route("POST", rf"/v[13]/projects/{project}:setIamPolicy",
-                  schema="cloudresourcemanager.v3:SetIamPolicyRequest", service=_API)  # fmt: skip
+    @router.route(
+        "POST",
+        rf"/v[13]/projects/{project}:setIamPolicy",
+        schema="cloudresourcemanager.v3:SetIamPolicyRequest",
+        service=_API,
+    )
     def set_policy(request: Request) -> dict[str, Any]:
         record = need_project(cloud, request, "resourcemanager.projects.setIamPolicy")
         return change_policy(cloud, f"projects/{record['projectId']}", request.json().get("policy", {}))
 
 
 _TERMS: dict[str, Any] = {
-    "code": 9, "message": "Callers must accept Terms of Service",
-    "details": [{"@type": "type.googleapis.com/google.rpc.PreconditionFailure",
-                 "violations": [{"type": "TOS", "subject": "terms-of-service",
-                                 "description": "Callers must accept Terms of Service"}]}],
-}  # fmt: skip
+    "code": 9,
+    "message": "Callers must accept Terms of Service",
+    "details": [
+        {
+            "@type": "type.googleapis.com/google.rpc.PreconditionFailure",
+            "violations": [
+                {"type": "TOS", "subject": "terms-of-service", "description": "Callers must accept Terms of Service"}
+            ],
+        }
+    ],
+}
 """Words: udx/wp-stateless#190."""
 
 
@@ -167,21 +192,28 @@ def change_policy(cloud: Cloud, resource: str, wanted: dict[str, Any]) -> dict[s
             cloud.db.lasting(lambda: cloud.principals.grant(resource, "roles/viewer", "user:somebody@else.example"))
         before = cloud.principals.policy(resource)
         if wanted.get("etag", before["etag"]) != before["etag"]:
-            raise GoogleError(409, "ABORTED", "There were concurrent policy changes. Please retry the whole "
-                              "read-modify-write with exponential backoff. The request's ETag did not match the "
-                              "current policy's ETag.")  # fmt: skip
+            raise GoogleError(
+                409,
+                "ABORTED",
+                "There were concurrent policy changes. Please retry the whole "
+                "read-modify-write with exponential backoff. The request's ETag did not match the "
+                "current policy's ETag.",
+            )
         policies.check_written(before, wanted)
         for binding in wanted.get("bindings", []):
             role = binding.get("role", "")
             if not roles.grantable(role) and cloud.db.get("role", role) is None:
-                raise GoogleError(400, "INVALID_ARGUMENT",
-                                  f"Role {role} is not supported for this resource.")  # fmt: skip
+                raise GoogleError(400, "INVALID_ARGUMENT", f"Role {role} is not supported for this resource.")
             for member in binding.get("members", []):
                 _check_member(cloud, member)
         was_owned = any(b["role"] == "roles/owner" for b in before["bindings"])
         if was_owned and not any(b["role"] == "roles/owner" and b.get("members") for b in wanted.get("bindings", [])):
-            raise GoogleError(400, "INVALID_ARGUMENT", "Policy members must include at least one owner.",
-                              [error_info("ORG_MUST_INVITE_EXTERNAL_OWNERS", "iam.googleapis.com")])  # fmt: skip
+            raise GoogleError(
+                400,
+                "INVALID_ARGUMENT",
+                "Policy members must include at least one owner.",
+                [error_info("ORG_MUST_INVITE_EXTERNAL_OWNERS", "iam.googleapis.com")],
+            )
         kept = [b for b in wanted.get("bindings", []) if b.get("members")]
         written = {"version": wanted.get("version", 1), "bindings": kept}
         return cloud.principals.set_policy(resource, written, lambda grant: policies.known_at(cloud, grant))
@@ -203,14 +235,24 @@ def _found(cloud: Cloud, request: Request, query: str) -> list[dict[str, Any]]:
 
     Raises GoogleError 400: a field that neither version can filter by.
     """
-    found = [p for _, p in cloud.db.list("project") if may(cloud, request, "resourcemanager.projects.get",
-                                                           f"projects/{p['projectId']}")]  # fmt: skip
+    found = [
+        p
+        for _, p in cloud.db.list("project")
+        if may(cloud, request, "resourcemanager.projects.get", f"projects/{p['projectId']}")
+    ]
     wanted = {"state": "ACTIVE"}
     for word in re.sub(r"\s*([:=])\s*", r"\1", query.replace(" AND ", " ")).split():
         field, _, value = word.replace("=", ":", 1).partition(":")
-        key = {"lifecycleState": "state", "state": "state", "projectId": "projectId", "id": "projectId",
-               "displayName": "displayName", "name": "displayName", "parent": "parent",
-               "projectNumber": "number"}.get(field, field if field.startswith("labels.") else "")  # fmt: skip
+        key = {
+            "lifecycleState": "state",
+            "state": "state",
+            "projectId": "projectId",
+            "id": "projectId",
+            "displayName": "displayName",
+            "name": "displayName",
+            "parent": "parent",
+            "projectNumber": "number",
+        }.get(field, field if field.startswith("labels.") else "")
         if not key:
             raise GoogleError(400, "INVALID_ARGUMENT", f"Invalid query: {query}")
         wanted[key] = value.strip('"')
@@ -228,17 +270,24 @@ def _create(cloud: Cloud, request: Request, wanted: dict[str, Any]) -> dict[str,
         raise GoogleError(403, "PERMISSION_DENIED", "Service accounts cannot create projects without a parent.")
     project = wanted.get("projectId", "")
     if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", project):
-        raise GoogleError(400, "INVALID_ARGUMENT", "field [project_id] has issue [project_id contains invalid "
-                          "characters or has an invalid length: 6 to 30 lower case letters, digits, hyphens]",
-                          [bad_request(("project_id", "invalid"))])  # fmt: skip
+        raise GoogleError(
+            400,
+            "INVALID_ARGUMENT",
+            "field [project_id] has issue [project_id contains invalid "
+            "characters or has an invalid length: 6 to 30 lower case letters, digits, hyphens]",
+            [bad_request(("project_id", "invalid"))],
+        )
     with cloud.db.transaction():
         if cloud.faults.take("project-id-taken") is not None:
             cloud.db.lasting(lambda: _put(cloud, {"projectId": project}, "user:somebody@else.example"))
         if cloud.db.get("project", project) is not None:
             raise GoogleError(409, "ALREADY_EXISTS", "Requested entity already exists")
         if len(cloud.db.list("project")) >= _MOST_PROJECTS:
-            raise GoogleError(429, "RESOURCE_EXHAUSTED", "The project cannot be created because you have exceeded your "
-                              "allotted project quota.")  # fmt: skip
+            raise GoogleError(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "The project cannot be created because you have exceeded your allotted project quota.",
+            )
         return _put(cloud, wanted, request.principal.member)
 
 
@@ -247,10 +296,14 @@ def _put(cloud: Cloud, wanted: dict[str, Any], owner: str) -> dict[str, Any]:
 
     project = wanted["projectId"]
     record = {
-        "projectId": project, "number": str(10**11 + secrets.randbelow(9 * 10**11)),
-        "displayName": wanted.get("displayName") or project, "state": "ACTIVE", "createTime": cloud.clock.rfc3339(),
-        "labels": wanted.get("labels", {}), "parent": wanted.get("parent", ""),
-    }  # fmt: skip
+        "projectId": project,
+        "number": str(10**11 + secrets.randbelow(9 * 10**11)),
+        "displayName": wanted.get("displayName") or project,
+        "state": "ACTIVE",
+        "createTime": cloud.clock.rfc3339(),
+        "labels": wanted.get("labels", {}),
+        "parent": wanted.get("parent", ""),
+    }
     cloud.db.put("project", project, record)
     cloud.db.put("billing", project, {"account": ""})
     for service in () if cloud.doubts.way("api-made-project") else FRESH:
@@ -266,6 +319,11 @@ def _v3(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _v1(record: dict[str, Any]) -> dict[str, Any]:
-    shown = {"projectNumber": record["number"], "projectId": record["projectId"], "lifecycleState": record["state"],
-             "name": record["displayName"], "createTime": record["createTime"]}  # fmt: skip
+    shown = {
+        "projectNumber": record["number"],
+        "projectId": record["projectId"],
+        "lifecycleState": record["state"],
+        "name": record["displayName"],
+        "createTime": record["createTime"],
+    }
     return shown | ({"labels": record["labels"]} if record.get("labels") else {})

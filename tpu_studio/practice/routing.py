@@ -115,9 +115,16 @@ class Router:
         self._routes: list[Route] = []
 
     def route(
-        self, method: str, pattern: str, *, schema: str = "", permission: str = "", service: str = "",
-        public: bool = False, pages: bool = False,
-    ) -> Callable[[Handler], Handler]:  # fmt: skip
+        self,
+        method: str,
+        pattern: str,
+        *,
+        schema: str = "",
+        permission: str = "",
+        service: str = "",
+        public: bool = False,
+        pages: bool = False,
+    ) -> Callable[[Handler], Handler]:
         """Decorator. *pattern* must match the whole path, which is percent-encoded; the groups arrive decoded."""
 
         def add(handler: Handler) -> Handler:

@@ -188,9 +188,12 @@ class _Handler(LoopbackHandler):
         if who is None:
             info = error_info("ACCESS_TOKEN_EXPIRED", service="googleapis.com", method=request.call)
             raise GoogleError(
-                401, "UNAUTHENTICATED", _INVALID_TOKEN, [info],
+                401,
+                "UNAUTHENTICATED",
+                _INVALID_TOKEN,
+                [info],
                 headers={"WWW-Authenticate": 'Bearer realm="https://accounts.google.com/", error="invalid_token"'},
-            )  # fmt: skip
+            )
         return who
 
     # --------------------------------------------------------------------------------------------------------- faults
@@ -204,9 +207,13 @@ class _Handler(LoopbackHandler):
         if (slow := self._take("slow-replies", request)) is not None:
             time.sleep(float(slow["seconds"]))
         if self._take("too-many-requests", request) is not None:
-            raise GoogleError(429, "RESOURCE_EXHAUSTED", "Quota exceeded for quota metric 'Read requests' and limit "
-                              "'Read requests per minute' of service 'tpu.googleapis.com'.",
-                              [error_info("RATE_LIMIT_EXCEEDED", service="tpu.googleapis.com")])  # fmt: skip
+            raise GoogleError(
+                429,
+                "RESOURCE_EXHAUSTED",
+                "Quota exceeded for quota metric 'Read requests' and limit "
+                "'Read requests per minute' of service 'tpu.googleapis.com'.",
+                [error_info("RATE_LIMIT_EXCEEDED", service="tpu.googleapis.com")],
+            )
         if self._take("server-error", request) is not None:
             raise GoogleError(500, "INTERNAL", "Internal error encountered.")
         if self._take("unavailable", request) is not None:
@@ -387,4 +394,3 @@ def _body(source: Any, headers: Message) -> _Body:
     if len(set(lengths)) > 1 or (lengths and not _LENGTH.fullmatch(lengths[0].strip())):
         raise ValueError("a length that is none")
     return _Body(source, int(lengths[0]) if lengths else 0)
-

@@ -33,12 +33,33 @@ TITLES = {
     "storage.googleapis.com": "Cloud Storage API",
     "tpu.googleapis.com": "Cloud TPU API",
 }
-FRESH = tuple(f"{name}.googleapis.com" for name in (
-    "analyticshub", "apptopology", "bigquery", "bigqueryconnection", "bigquerydatapolicy", "bigquerydatatransfer",
-    "bigquerymigration", "bigqueryreservation", "bigquerystorage", "cloudapis", "cloudtrace", "dataform", "dataplex",
-    "datastore", "logging", "monitoring", "servicemanagement", "serviceusage", "sql-component", "storage",
-    "storage-api", "storage-component",
-))  # fmt: skip
+FRESH = tuple(
+    f"{name}.googleapis.com"
+    for name in (
+        "analyticshub",
+        "apptopology",
+        "bigquery",
+        "bigqueryconnection",
+        "bigquerydatapolicy",
+        "bigquerydatatransfer",
+        "bigquerymigration",
+        "bigqueryreservation",
+        "bigquerystorage",
+        "cloudapis",
+        "cloudtrace",
+        "dataform",
+        "dataplex",
+        "datastore",
+        "logging",
+        "monitoring",
+        "servicemanagement",
+        "serviceusage",
+        "sql-component",
+        "storage",
+        "storage-api",
+        "storage-component",
+    )
+)
 """On by default in a new project (https://docs.cloud.google.com/service-usage/docs/enabled-service, 2026); of one that
 was made by a call that page does not speak (the doubt ``api-made-project``)."""
 TITLES |= {name: name.partition(".")[0] for name in FRESH if name not in TITLES}
@@ -60,16 +81,25 @@ def install(router: Router, cloud: Cloud) -> None:
         if wanted not in ("", "state:ENABLED", "state:DISABLED"):
             raise GoogleError(400, "INVALID_ARGUMENT", f"Invalid filter: {wanted}")
         shown = [_shown(cloud, project, service, brief=True) for service in TITLES]
-        return page(request, "services", [s for s in shown if not wanted or s["state"] == wanted.split(":")[1]],
-                    most=200, usual=50)  # fmt: skip
+        return page(
+            request,
+            "services",
+            [s for s in shown if not wanted or s["state"] == wanted.split(":")[1]],
+            most=200,
+            usual=50,
+        )
 
     @router.route("GET", rf"{services}:batchGet", service=_API)
     def batch_get(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "serviceusage.services.get")
         names = request.query.get("names", [])
         if not 1 <= len(names) <= 30:
-            raise GoogleError(400, "INVALID_ARGUMENT", "Request contains an invalid argument.",
-                              [bad_request(("names", "between 1 and 30 names"))])  # fmt: skip
+            raise GoogleError(
+                400,
+                "INVALID_ARGUMENT",
+                "Request contains an invalid argument.",
+                [bad_request(("names", "between 1 and 30 names"))],
+            )
         ids = []
         for name in names:
             if not (found := re.fullmatch(r"projects/([^/]+)/services/([^/]+)", name)):
@@ -82,43 +112,58 @@ def install(router: Router, cloud: Cloud) -> None:
         project = need_project(cloud, request, "serviceusage.services.enable")
         ids = request.json().get("serviceIds", [])
         if not 1 <= len(ids) <= 20:
-            raise GoogleError(400, "INVALID_ARGUMENT", "Request contains an invalid argument.",
-                              [bad_request(("service_ids", "between 1 and 20 services"))])  # fmt: skip
+            raise GoogleError(
+                400,
+                "INVALID_ARGUMENT",
+                "Request contains an invalid argument.",
+                [bad_request(("service_ids", "between 1 and 20 services"))],
+            )
         takes_s = max(_enable(cloud, project, _known(service, project)) for service in ids)
         done = [_shown(cloud, project, service) | {"state": "ENABLED"} for service in ids]
         return account_operations.begin(
-            cloud, "operations/acat.p2", _metadata(done),
-            {"@type": f"{_V1}.BatchEnableServicesResponse", "services": done}, takes_s=takes_s,
-        )  # fmt: skip
+            cloud,
+            "operations/acat.p2",
+            _metadata(done),
+            {"@type": f"{_V1}.BatchEnableServicesResponse", "services": done},
+            takes_s=takes_s,
+        )
 
     @router.route("GET", rf"{services}/(?P<service>[^/:]+)", service=_API)
     def get(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "serviceusage.services.get")
         return _shown(cloud, project, _known(request.match["service"], project))
 
-    @router.route("POST", rf"{services}/(?P<service>[^/:]+):enable", schema="serviceusage.v1:EnableServiceRequest",
-                  service=_API)  # fmt: skip
+    @router.route(
+        "POST", rf"{services}/(?P<service>[^/:]+):enable", schema="serviceusage.v1:EnableServiceRequest", service=_API
+    )
     def enable(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "serviceusage.services.enable")
         service = _known(request.match["service"], project)
         takes_s = _enable(cloud, project, service)
         done = _shown(cloud, project, service) | {"state": "ENABLED"}
         return account_operations.begin(
-            cloud, "operations/acf.p2", _metadata([done]),
-            {"@type": f"{_V1}.EnableServiceResponse", "service": done}, takes_s=takes_s,
-        )  # fmt: skip
+            cloud,
+            "operations/acf.p2",
+            _metadata([done]),
+            {"@type": f"{_V1}.EnableServiceResponse", "service": done},
+            takes_s=takes_s,
+        )
 
-    @router.route("POST", rf"{services}/(?P<service>[^/:]+):disable", schema="serviceusage.v1:DisableServiceRequest",
-                  service=_API)  # fmt: skip
+    @router.route(
+        "POST", rf"{services}/(?P<service>[^/:]+):disable", schema="serviceusage.v1:DisableServiceRequest", service=_API
+    )
     def disable(request: Request) -> dict[str, Any]:
         project = need_project(cloud, request, "serviceusage.services.disable")
         service = _known(request.match["service"], project)
         cloud.db.put("service", f"{project['projectId']}/{service}", {"enabled": False})
         done = _shown(cloud, project, service)
         return account_operations.begin(
-            cloud, "operations/acf.p2", _metadata([done]),
-            {"@type": f"{_V1}.DisableServiceResponse", "service": done}, takes_s=0.0,
-        )  # fmt: skip
+            cloud,
+            "operations/acf.p2",
+            _metadata([done]),
+            {"@type": f"{_V1}.DisableServiceResponse", "service": done},
+            takes_s=0.0,
+        )
 
     @router.route("GET", r"/v1/(?P<name>operations/[^/]+)", service=_API)
     def operation(request: Request) -> dict[str, Any]:
@@ -144,11 +189,18 @@ def _enable(cloud: Cloud, project: dict[str, Any], service: str) -> float:
     key = f"{project['projectId']}/{service}"
     if service in _NOT_FREE and not billing.enabled(cloud, project["projectId"]):
         raise GoogleError(
-            400, "FAILED_PRECONDITION", f"Billing account for project '{project['number']}' is not found. Billing must "
+            400,
+            "FAILED_PRECONDITION",
+            f"Billing account for project '{project['number']}' is not found. Billing must "
             f"be enabled for activation of service(s) '{service}' to proceed.",
-            [error_info("UREQ_PROJECT_BILLING_NOT_FOUND", "serviceusage.googleapis.com",
-                        consumer=f"projects/{project['number']}")],
-        )  # fmt: skip
+            [
+                error_info(
+                    "UREQ_PROJECT_BILLING_NOT_FOUND",
+                    "serviceusage.googleapis.com",
+                    consumer=f"projects/{project['number']}",
+                )
+            ],
+        )
     record = cloud.db.get("service", key)
     broken = cloud.faults.settle("service-disabled", service=service, project=project["projectId"])
     if record and record["enabled"] and not broken:
@@ -169,18 +221,30 @@ def _shown(cloud: Cloud, project: dict[str, Any], service: str, *, brief: bool =
     config: dict[str, Any] = {"name": service, "title": TITLES[service]}
     if not brief:
         config["usage"] = {"requirements": ["serviceusage.googleapis.com/tos/cloud"]}
-    return {"name": f"projects/{project['number']}/services/{service}", "config": config,
-            "state": "ENABLED" if on else "DISABLED", "parent": f"projects/{project['number']}"}  # fmt: skip
+    return {
+        "name": f"projects/{project['number']}/services/{service}",
+        "config": config,
+        "state": "ENABLED" if on else "DISABLED",
+        "parent": f"projects/{project['number']}",
+    }
 
 
 def _known(service: str, project: dict[str, Any]) -> str:
     if service in TITLES:
         return service
     raise GoogleError(
-        403, "PERMISSION_DENIED", f"Not found or permission denied for service(s): {service}.",
-        [error_info("SERVICE_CONFIG_NOT_FOUND_OR_PERMISSION_DENIED", "serviceusage.googleapis.com", services=service,
-                    consumer=f"projects/{project['number']}")],
-    )  # fmt: skip
+        403,
+        "PERMISSION_DENIED",
+        f"Not found or permission denied for service(s): {service}.",
+        [
+            error_info(
+                "SERVICE_CONFIG_NOT_FOUND_OR_PERMISSION_DENIED",
+                "serviceusage.googleapis.com",
+                services=service,
+                consumer=f"projects/{project['number']}",
+            )
+        ],
+    )
 
 
 def _metadata(services: list[dict[str, Any]]) -> dict[str, Any]:
@@ -194,9 +258,15 @@ def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[s
         usual = quota_limits.usual(cloud, quota)
         escaped = quota.metric.replace("/", "%2F")
         metric = by_metric.setdefault(
-            quota.metric, {"name": f"{base}/{escaped}", "metric": quota.metric, "displayName": quota.title, "unit": "1",
-                           "consumerQuotaLimits": []},
-        )  # fmt: skip
+            quota.metric,
+            {
+                "name": f"{base}/{escaped}",
+                "metric": quota.metric,
+                "displayName": quota.title,
+                "unit": "1",
+                "consumerQuotaLimits": [],
+            },
+        )
         unit = "1/{project}/{" + quota.per + "}"
         places = quota_limits.places(quota.generation, quota.per)
         buckets: list[dict[str, Any]] = [{"effectiveLimit": str(usual), "defaultLimit": str(usual)}]
@@ -207,7 +277,12 @@ def _metrics(cloud: Cloud, project: dict[str, Any], service: str) -> list[dict[s
                 limits = {"effectiveLimit": str(now), "defaultLimit": str(usual)}
                 buckets.append({**limits, "dimensions": dimensions})
         metric["consumerQuotaLimits"].append(
-            {"name": f"{base}/{escaped}/limits/%2Fproject%2F{quota.per}", "metric": quota.metric, "unit": unit,
-             "supportedLocations": list(places), "quotaBuckets": buckets}
-        )  # fmt: skip
+            {
+                "name": f"{base}/{escaped}/limits/%2Fproject%2F{quota.per}",
+                "metric": quota.metric,
+                "unit": unit,
+                "supportedLocations": list(places),
+                "quotaBuckets": buckets,
+            }
+        )
     return list(by_metric.values())

@@ -19,16 +19,31 @@ TPU_SERVICE = "services/E000-3F24-B8AA"
 COMPUTE_SERVICE = "services/6F81-5844-456A"
 STORAGE_SERVICE = "services/95FF-2EF5-5EA1"
 NAMES = {
-    TPU_SERVICE: "Cloud TPU", COMPUTE_SERVICE: "Compute Engine", STORAGE_SERVICE: "Cloud Storage",
-}  # fmt: skip
+    TPU_SERVICE: "Cloud TPU",
+    COMPUTE_SERVICE: "Compute Engine",
+    STORAGE_SERVICE: "Cloud Storage",
+}
 
 _CITY = {
-    "us-central1": "Iowa", "us-central2": "Oklahoma", "us-east1": "South Carolina", "us-east4": "Northern Virginia",
-    "us-east5": "Columbus", "us-west1": "Oregon", "us-west4": "Las Vegas", "us-south1": "Dallas",
-    "europe-west1": "Belgium", "europe-west3": "Frankfurt", "europe-west4": "Netherlands", "europe-north1": "Finland",
-    "asia-east1": "Taiwan", "asia-northeast1": "Tokyo", "asia-southeast1": "Singapore", "asia-south1": "Mumbai",
-    "northamerica-northeast1": "Montreal", "southamerica-west1": "Santiago",
-}  # fmt: skip
+    "us-central1": "Iowa",
+    "us-central2": "Oklahoma",
+    "us-east1": "South Carolina",
+    "us-east4": "Northern Virginia",
+    "us-east5": "Columbus",
+    "us-west1": "Oregon",
+    "us-west4": "Las Vegas",
+    "us-south1": "Dallas",
+    "europe-west1": "Belgium",
+    "europe-west3": "Frankfurt",
+    "europe-west4": "Netherlands",
+    "europe-north1": "Finland",
+    "asia-east1": "Taiwan",
+    "asia-northeast1": "Tokyo",
+    "asia-southeast1": "Singapore",
+    "asia-south1": "Mumbai",
+    "northamerica-northeast1": "Montreal",
+    "southamerica-west1": "Santiago",
+}
 REGIONS: tuple[str, ...] = tuple(sorted(_CITY))
 _CHIPS_OF_8_CORES = 4  # the unit that v2, v3 and v4 are sold by
 _LEGACY = ("v2", "v3", "v4")
@@ -43,10 +58,18 @@ def of_service(service: str) -> tuple[dict[str, Any], ...]:
     prices = json.loads(resource_path("catalogue", "prices.json").read_text(encoding="utf-8"))
     if service == STORAGE_SERVICE:
         return tuple(
-            _sku(service, f"Standard Storage {_CITY.get(region, region)}", region, usd, family="Storage",
-                 group="RegionalStorage", usage="OnDemand", unit="GiBy.mo")
+            _sku(
+                service,
+                f"Standard Storage {_CITY.get(region, region)}",
+                region,
+                usd,
+                family="Storage",
+                group="RegionalStorage",
+                usage="OnDemand",
+                unit="GiBy.mo",
+            )
             for region, usd in sorted(prices["storage"]["gcs_standard_usd_per_gb_month"].items())
-        )  # fmt: skip
+        )
     if service not in (TPU_SERVICE, COMPUTE_SERVICE):
         return ()
     skus: list[dict[str, Any]] = []
@@ -73,21 +96,46 @@ def of_service(service: str) -> tuple[dict[str, Any], ...]:
         }[tier]
         skus.append(_sku(service, text, region, per_chip, group=group, usage=usage))
         if tier == "on-demand":
-            skus.append(_sku(service, f"Commitment v1: Tpu{name} in {city} for 1 Year", region, per_chip * 0.7,
-                             group=group, usage="Commit1Yr"))  # fmt: skip
+            skus.append(
+                _sku(
+                    service,
+                    f"Commitment v1: Tpu{name} in {city} for 1 Year",
+                    region,
+                    per_chip * 0.7,
+                    group=group,
+                    usage="Commit1Yr",
+                )
+            )
     if service == COMPUTE_SERVICE:
         for region, city in sorted(_CITY.items()):
-            skus.append(_sku(service, f"Balanced PD Capacity in {city}", region, 0.1, family="Storage", group="SSD",
-                             unit="GiBy.mo"))  # fmt: skip
-        skus.append(_sku(service, "External IP Charge on a Standard VM", "global", 0.005, family="Network",
-                         group="IpAddress"))  # fmt: skip
+            skus.append(
+                _sku(
+                    service,
+                    f"Balanced PD Capacity in {city}",
+                    region,
+                    0.1,
+                    family="Storage",
+                    group="SSD",
+                    unit="GiBy.mo",
+                )
+            )
+        skus.append(
+            _sku(service, "External IP Charge on a Standard VM", "global", 0.005, family="Network", group="IpAddress")
+        )
     return tuple(skus)
 
 
 def _sku(
-    service: str, description: str, region: str, usd: float, *, family: str = "Compute", group: str = "TPU",
-    usage: str = "OnDemand", unit: str = "h",
-) -> dict[str, Any]:  # fmt: skip
+    service: str,
+    description: str,
+    region: str,
+    usd: float,
+    *,
+    family: str = "Compute",
+    group: str = "TPU",
+    usage: str = "OnDemand",
+    unit: str = "h",
+) -> dict[str, Any]:
     digest = hashlib.sha256(f"{service}/{description}/{region}".encode()).hexdigest()[:12].upper()
     sku_id = "-".join((digest[:4], digest[4:8], digest[8:]))
     whole = math.floor(usd)

@@ -27,9 +27,7 @@ class Database(SqliteFile):
 
     def get(self, kind: str, name: str) -> Record | None:
         with self._lock:
-            row = self._db.execute(
-                "SELECT record FROM records WHERE kind = ? AND name = ?", (kind, name)
-            ).fetchone()
+            row = self._db.execute("SELECT record FROM records WHERE kind = ? AND name = ?", (kind, name)).fetchone()
         return None if row is None else self._parsed(kind, name, row[0])
 
     def put(self, kind: str, name: str, record: Record) -> None:

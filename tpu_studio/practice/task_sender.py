@@ -92,11 +92,14 @@ class Sender:
         target = here(self._cloud.url, wanted["url"])
         if target is None:
             return 0, f"The practice cloud reaches no other host than Google's: {wanted['url']}"
-        headers = {**wanted.get("headers", {}), "User-Agent": "Google-Cloud-Tasks",
-                   "X-CloudTasks-QueueName": record["name"].split("/")[5],
-                   "X-CloudTasks-TaskName": record["name"].rsplit("/", 1)[1],
-                   "X-CloudTasks-TaskRetryCount": str(record["shown"].get("dispatchCount", 1) - 1),
-                   "X-CloudTasks-TaskExecutionCount": str(record["shown"].get("responseCount", 0))}  # fmt: skip
+        headers = {
+            **wanted.get("headers", {}),
+            "User-Agent": "Google-Cloud-Tasks",
+            "X-CloudTasks-QueueName": record["name"].split("/")[5],
+            "X-CloudTasks-TaskName": record["name"].rsplit("/", 1)[1],
+            "X-CloudTasks-TaskRetryCount": str(record["shown"].get("dispatchCount", 1) - 1),
+            "X-CloudTasks-TaskExecutionCount": str(record["shown"].get("responseCount", 0)),
+        }
         if "oauthToken" in wanted and not self._cloud.doubts.way("task-oauth-delete"):
             token = wanted["oauthToken"]
             email = token["serviceAccountEmail"]
@@ -139,11 +142,17 @@ class Sender:
             if code:
                 record["shown"]["responseCount"] = record["shown"].get("responseCount", 0) + 1
             record["shown"]["lastAttempt"].pop("responseStatus", None)
-            record["shown"]["lastAttempt"] |= {"responseTime": cloud.clock.rfc3339(now)} if hides else {
-                "responseTime": cloud.clock.rfc3339(now),
-                "responseStatus": {"code": _HTTP_TO_RPC.get(code, 2 if code else 14),
-                                   "message": f"{_words(code)}({code}): HTTP status code {code}" if code else message},
-            }  # fmt: skip
+            record["shown"]["lastAttempt"] |= (
+                {"responseTime": cloud.clock.rfc3339(now)}
+                if hides
+                else {
+                    "responseTime": cloud.clock.rfc3339(now),
+                    "responseStatus": {
+                        "code": _HTTP_TO_RPC.get(code, 2 if code else 14),
+                        "message": f"{_words(code)}({code}): HTTP status code {code}" if code else message,
+                    },
+                }
+            )
             gone = code == 404 and cloud.doubts.way("task-404-retried")
             if gone or _exhausted(retry, attempts, now - record["first_sent"]):
                 end(cloud, name)
@@ -193,6 +202,14 @@ def end(cloud: Cloud, name: str) -> None:
 
 
 def _words(code: int) -> str:
-    names = {404: "NOT_FOUND", 403: "PERMISSION_DENIED", 401: "UNAUTHENTICATED", 400: "INVALID_ARGUMENT",
-             409: "ABORTED", 429: "RESOURCE_EXHAUSTED", 503: "UNAVAILABLE", 500: "INTERNAL"}  # fmt: skip
+    names = {
+        404: "NOT_FOUND",
+        403: "PERMISSION_DENIED",
+        401: "UNAUTHENTICATED",
+        400: "INVALID_ARGUMENT",
+        409: "ABORTED",
+        429: "RESOURCE_EXHAUSTED",
+        503: "UNAVAILABLE",
+        500: "INTERNAL",
+    }
     return names.get(code, "UNKNOWN")

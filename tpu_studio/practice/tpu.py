@@ -28,7 +28,7 @@ from tpu_studio.practice.tpu_checks import (
     stockout_text,
     tier_of,
     window,
-)  # fmt: skip
+)
 from tpu_studio.practice.tpu_life import Life
 from tpu_studio.practice.tpu_show import NODE, QR
 
@@ -39,10 +39,15 @@ _V = r"/(?P<version>v2|v2alpha1)"
 _L = _V + r"/projects/(?P<project>[^/]+)/locations/(?P<zone>[^/:]+)"
 _ALPHA = _L.replace("v2|v2alpha1", "v2alpha1")
 _PATCHED = {
-    "description": "description", "tags": "tags", "labels": "labels", "metadata": "metadata",
-    "network_config.enable_external_ips": "networkConfig", "networkConfig.enableExternalIps": "networkConfig",
-    "dataDisks": "dataDisks", "data_disks": "dataDisks",
-}  # fmt: skip
+    "description": "description",
+    "tags": "tags",
+    "labels": "labels",
+    "metadata": "metadata",
+    "network_config.enable_external_ips": "networkConfig",
+    "networkConfig.enableExternalIps": "networkConfig",
+    "dataDisks": "dataDisks",
+    "data_disks": "dataDisks",
+}
 
 
 def install(router: Router, cloud: Cloud) -> None:
@@ -163,8 +168,14 @@ class _Lists(_Part):
         self.on("GET", _L, "locations.get", "Location", self.location)
         self.on("GET", _L + "/runtimeVersions", "runtimeversions.list", "ListRuntimeVersionsResponse", self.images)
         self.on("GET", _L + "/runtimeVersions/(?P<id>[^/]+)", "runtimeversions.get", "RuntimeVersion", self.image)
-        self.on("POST", _L + ":generateServiceIdentity", "nodes.update",
-                "GenerateServiceIdentityResponse", self.identity, "GenerateServiceIdentityRequest")  # fmt: skip
+        self.on(
+            "POST",
+            _L + ":generateServiceIdentity",
+            "nodes.update",
+            "GenerateServiceIdentityResponse",
+            self.identity,
+            "GenerateServiceIdentityRequest",
+        )
         self.on("GET", _ALPHA + "/reservations", "nodes.get", "", lambda request: {})
         one = _L + "/operations/(?P<id>[^/:]+)"
         self.on("GET", _L + "/operations", "operations.list", "ListOperationsResponse", self.operations)
@@ -199,9 +210,10 @@ class _Lists(_Part):
 
     def _type(self, parent: str, part: Any) -> Record:
         return {
-            "name": f"{parent}/acceleratorTypes/{part.accelerator_type}", "type": part.accelerator_type,
+            "name": f"{parent}/acceleratorTypes/{part.accelerator_type}",
+            "type": part.accelerator_type,
             "acceleratorConfigs": [tpu_offer.config(part)],
-        }  # fmt: skip
+        }
 
     def images(self, request: Request) -> Record:
         place = self.place(request)
@@ -255,8 +267,9 @@ class _QueuedResources(_Part):
         self.on("POST", one + ":reset", "nodes.reset", "Operation", self.reset, "ResetQueuedResourceRequest")
         alpha = _ALPHA + "/queuedResources/(?P<id>[^/:]+)"
         self.on("GET", alpha + ":getMaintenanceInfo", "nodes.get", "", self.maintenance)
-        self.on("POST", alpha + ":performMaintenanceQueuedResource", "nodes.performMaintenance", "Operation",
-                self.perform)  # fmt: skip
+        self.on(
+            "POST", alpha + ":performMaintenanceQueuedResource", "nodes.performMaintenance", "Operation", self.perform
+        )
 
     def create(self, request: Request) -> Record:
         place = self.place(request)
@@ -369,13 +382,31 @@ class _Nodes(_Part):
         self.on("PATCH", one, "nodes.update", "Operation", self.patch, "Node")
         self.on("POST", one + ":stop", "nodes.stop", "Operation", self.stop, "StopNodeRequest")
         self.on("POST", one + ":start", "nodes.start", "Operation", self.start, "StartNodeRequest")
-        self.on("POST", one + ":getGuestAttributes", "nodes.get", "GetGuestAttributesResponse",
-                self.attributes, "GetGuestAttributesRequest")  # fmt: skip
+        self.on(
+            "POST",
+            one + ":getGuestAttributes",
+            "nodes.get",
+            "GetGuestAttributesResponse",
+            self.attributes,
+            "GetGuestAttributesRequest",
+        )
         alpha = _ALPHA + "/nodes/(?P<id>[^/:]+)"
-        self.on("POST", alpha + ":simulateMaintenanceEvent", "nodes.simulateMaintenanceEvent", "Operation",
-                self.simulate, "SimulateMaintenanceEventRequest")  # fmt: skip
-        self.on("POST", alpha + ":performMaintenance", "nodes.performMaintenance", "Operation", self.perform,
-                "PerformMaintenanceRequest")  # fmt: skip
+        self.on(
+            "POST",
+            alpha + ":simulateMaintenanceEvent",
+            "nodes.simulateMaintenanceEvent",
+            "Operation",
+            self.simulate,
+            "SimulateMaintenanceEventRequest",
+        )
+        self.on(
+            "POST",
+            alpha + ":performMaintenance",
+            "nodes.performMaintenance",
+            "Operation",
+            self.perform,
+            "PerformMaintenanceRequest",
+        )
 
     def create(self, request: Request) -> Record:
         place = self.place(request)

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.domain.catalogue import Slice, catalogue, region_of
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S, Slice, catalogue, region_of
 from tpu_studio.practice import quota_limits, tpu_offer
 from tpu_studio.practice.clock import parse_duration, parse_rfc3339
 from tpu_studio.practice.cloud import Cloud
@@ -148,9 +148,11 @@ def _account(cloud: Cloud, place: Place, who: Principal, node: Record) -> tuple[
     )
     if not may or (who.kind == "user" and cloud.faults.armed("act-as-missing") is not None):
         info = error_info(
-            "IAM_PERMISSION_DENIED", "iam.googleapis.com", permission="iam.serviceAccounts.actAs",
+            "IAM_PERMISSION_DENIED",
+            "iam.googleapis.com",
+            permission="iam.serviceAccounts.actAs",
             resource=f"projects/-/serviceAccounts/{email}",
-        )  # fmt: skip
+        )
         message = (
             f"The user does not have access to service account '{email}'. User: '{who.email}'. Ask a project owner to "
             "grant you the iam.serviceAccounts.actAs permission on the service account."
@@ -169,6 +171,8 @@ def tier_of(body: Record) -> str:
             raise bad("provisioning_model FLEX_START and spot cannot be used together.")
         if not body.get("runDuration"):
             raise bad("run_duration must be set for the FLEX_START provisioning model.")
+        if run_until(body, 0.0) > FLEX_START_MOST_S and "maxRunDuration" in body["runDuration"]:
+            raise bad("run_duration must be at most 7 days for the FLEX_START provisioning model.")
         return "flex-start"
     if body.get("runDuration"):
         raise bad("run_duration is only supported for the FLEX_START provisioning model.")
@@ -188,10 +192,11 @@ def check_tier(place: Place, part: Slice, tier: str) -> None:
         if zone.zone == place.zone and "flex-start" in zone.tiers:
             return
     raise GoogleError(
-        400, "INVALID_ARGUMENT",
+        400,
+        "INVALID_ARGUMENT",
         f'FLEX_START provisioning model is not supported for accelerator type "{part.accelerator_type}" in location '
         f'"{place.zone}".',
-    )  # fmt: skip
+    )
 
 
 def window(policy: Record, now: float) -> tuple[float, float]:
@@ -244,10 +249,14 @@ def check_quota(cloud: Cloud, place: Place, parts: list[Slice], tier: str, held:
                 "violations": [{"subject": f"project:{place.project}", "description": message}],
             }
             info = error_info(
-                "QUOTA_EXCEEDED", service="tpu.googleapis.com",
-                quota_limit=quota.quota_id, quota_limit_value=str(limit), quota_location=where,
-                consumer=f"projects/{place.project}", quota_metric=quota.metric,
-            )  # fmt: skip
+                "QUOTA_EXCEEDED",
+                service="tpu.googleapis.com",
+                quota_limit=quota.quota_id,
+                quota_limit_value=str(limit),
+                quota_location=where,
+                consumer=f"projects/{place.project}",
+                quota_metric=quota.metric,
+            )
             raise GoogleError(429, "RESOURCE_EXHAUSTED", message, [failure, info])
 
 
@@ -263,6 +272,10 @@ def exists(name: str) -> GoogleError:
 
 def wanted_record(one: Wanted) -> Record:
     return {
-        "id": one.id, "body": one.body, "accelerator": one.part.accelerator_type, "workers": one.part.vms,
-        "account": one.account, "scopes": list(one.scopes),
-    }  # fmt: skip
+        "id": one.id,
+        "body": one.body,
+        "accelerator": one.part.accelerator_type,
+        "workers": one.part.vms,
+        "account": one.account,
+        "scopes": list(one.scopes),
+    }

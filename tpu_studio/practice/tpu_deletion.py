@@ -9,7 +9,7 @@ from tpu_studio.practice.tpu_checks import not_while, wrong_state
 
 
 def undeletable(cloud: Cloud, record: dict[str, Any], force: bool) -> str:
-    """"": it goes; else with which words the operation fails. Raises GoogleError 400 where the call is refused."""
+    """ "": it goes; else with which words the operation fails. Raises GoogleError 400 where the call is refused."""
     state, doubts = record["state"], cloud.doubts
     if state == "PROVISIONING":
         words = f"DeleteQueuedResource is not supported when state is {state}"

@@ -38,6 +38,7 @@ Record = dict[str, Any]
 # Practice seconds. Real ones are longer and vary: the fault capacity-later has the wait that was observed (132 s).
 JUDGED_S, WAITED_S, BOOT_S, SUSPEND_S, DELETE_S = 1.0, 1.0, 3.0, 2.0, 2.0
 
+
 class Life:
     def __init__(self, cloud: Cloud, operations: Operations) -> None:
         self._cloud, self._db, self._clock, self._faults = cloud, cloud.db, cloud.clock, cloud.faults
@@ -73,9 +74,16 @@ class Life:
     # --------------------------------------------------------------------------------------------------------- making
 
     def request(
-        self, place: Place, id: str, body: Record, wanted: list[Wanted], tier: str, window: tuple[float, float],
-        version: str, denied: str = "",
-    ) -> str:  # fmt: skip
+        self,
+        place: Place,
+        id: str,
+        body: Record,
+        wanted: list[Wanted],
+        tier: str,
+        window: tuple[float, float],
+        version: str,
+        denied: str = "",
+    ) -> str:
         """A queued resource, checked; its operation's name. *denied*: words with which that will fail."""
         now = self._clock.now()
         name = f"{place.parent}/queuedResources/{id}"
@@ -84,16 +92,36 @@ class Life:
         fails = self._faults.take("stockout-in-operation", **about)
         foreign = self._faults.take("foreign-metadata-type", **about) is not None
         operation = self._operations.begin(
-            place.parent, name, "create", version,
+            place.parent,
+            name,
+            "create",
+            version,
             foreign="google.cloud.tpu.later" if self._cloud.doubts.way("tpu-metadata-type") else foreign,
             never=self._faults.take("operation-never-ends", **about) is not None,
-        )  # fmt: skip
-        self._db.put(QR, name, {
-            "body": body, "project": place.project, "zone": place.zone, "tier": tier, "state": "CREATING", "since": now,
-            "create": now, "initiator": "SERVICE", "wait": WAITED_S + (later["seconds"] if later else 0.0),
-            "fails": fails is not None, "denied": denied, "after": window[0], "until": window[1],
-            "operation": operation, "version": version, "nodes": [], "wanted": [wanted_record(one) for one in wanted],
-        })  # fmt: skip
+        )
+        self._db.put(
+            QR,
+            name,
+            {
+                "body": body,
+                "project": place.project,
+                "zone": place.zone,
+                "tier": tier,
+                "state": "CREATING",
+                "since": now,
+                "create": now,
+                "initiator": "SERVICE",
+                "wait": WAITED_S + (later["seconds"] if later else 0.0),
+                "fails": fails is not None,
+                "denied": denied,
+                "after": window[0],
+                "until": window[1],
+                "operation": operation,
+                "version": version,
+                "nodes": [],
+                "wanted": [wanted_record(one) for one in wanted],
+            },
+        )
         return operation
 
     def make_node(self, place: Place, wanted: Wanted, tier: str, version: str) -> str:
@@ -101,27 +129,52 @@ class Life:
         name = f"{place.parent}/nodes/{wanted.id}"
         about = {"zone": place.zone, "accelerator": wanted.part.accelerator_type, "tier": tier}
         operation = self._operations.begin(
-            place.parent, name, "create", version,
+            place.parent,
+            name,
+            "create",
+            version,
             foreign=self._faults.take("foreign-metadata-type", **about) is not None,
             never=self._faults.take("operation-never-ends", **about) is not None,
-        )  # fmt: skip
+        )
         now = self._clock.now()
         fails = self._faults.take("stockout-in-operation", **about) is not None
         self._create(place.project, place.zone, wanted_record(wanted), tier, "", now, operation, version, fails)
         return operation
 
     def _create(
-        self, project: str, zone: str, wanted: Record, tier: str, qr: str, at: float, operation: str, version: str,
+        self,
+        project: str,
+        zone: str,
+        wanted: Record,
+        tier: str,
+        qr: str,
+        at: float,
+        operation: str,
+        version: str,
         fails: bool,
-    ) -> str:  # fmt: skip
+    ) -> str:
         name = f"projects/{project}/locations/{zone}/nodes/{wanted['id']}"
         part = tpu_offer.by_type(wanted["accelerator"])
         assert part is not None
-        self._db.put(NODE, name, {
-            **wanted, "project": project, "zone": zone, "tier": tier, "qr": qr, "state": "CREATING", "since": at,
-            "create": at, "operation": operation, "version": version, "fails": fails, "vm": "",
-            "number": str(zlib.crc32(name.encode()) * 1_000_003 + int(at) % 1_000_003),
-        })  # fmt: skip
+        self._db.put(
+            NODE,
+            name,
+            {
+                **wanted,
+                "project": project,
+                "zone": zone,
+                "tier": tier,
+                "qr": qr,
+                "state": "CREATING",
+                "since": at,
+                "create": at,
+                "operation": operation,
+                "version": version,
+                "fails": fails,
+                "vm": "",
+                "number": str(zlib.crc32(name.encode()) * 1_000_003 + int(at) % 1_000_003),
+            },
+        )
         if not fails:
             sku = f"TPU {part.generation} {tier} {region_of(zone)}"
             late = BOOT_S if self._cloud.doubts.way("billing-begins") else 0.0
@@ -209,9 +262,12 @@ class Life:
         record = self.get(NODE, name)
         now = self._clock.now()
         record["maintenance"] = {
-            "type": "SCHEDULED", "maintenanceStatus": "PENDING", "canReschedule": True,
-            "windowStartTime": self._clock.rfc3339(now + 3600), "windowEndTime": self._clock.rfc3339(now + 7200),
-        }  # fmt: skip
+            "type": "SCHEDULED",
+            "maintenanceStatus": "PENDING",
+            "canReschedule": True,
+            "windowStartTime": self._clock.rfc3339(now + 3600),
+            "windowEndTime": self._clock.rfc3339(now + 7200),
+        }
         self._db.put(NODE, name, record)
         operation = self._operations.begin(name.partition("/nodes/")[0], name, "simulateMaintenanceEvent", version)
         self._operations.finish(operation, now, show.answer(self._clock, NODE, name, record, version))

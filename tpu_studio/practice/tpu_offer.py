@@ -9,9 +9,11 @@ from typing import Any
 from tpu_studio.domain.catalogue import Generation, Slice, catalogue, region_of
 
 _TF = (
-    "tpu-vm-tf-2.17.1-pjrt-v5p-and-below", "tpu-vm-tf-2.17.1-pod-pjrt-v5p-and-below",
-    "tpu-vm-tf-2.18.0-pjrt-v5p-and-below", "tpu-vm-tf-2.18.0-pod-pjrt-v5p-and-below",
-)  # fmt: skip
+    "tpu-vm-tf-2.17.1-pjrt-v5p-and-below",
+    "tpu-vm-tf-2.17.1-pod-pjrt-v5p-and-below",
+    "tpu-vm-tf-2.18.0-pjrt-v5p-and-below",
+    "tpu-vm-tf-2.18.0-pod-pjrt-v5p-and-below",
+)
 _TF_NAME = re.compile(r"tpu-vm-tf-2\.\d+\.\d+(-pod)?(-pjrt)?(-v5p-and-below)?")
 
 
@@ -71,9 +73,10 @@ def has_image(zone: str, image: str) -> bool:
 
 def location(project: str, zone: str) -> dict[str, Any]:
     return {
-        "name": f"projects/{project}/locations/{zone}", "locationId": zone,
+        "name": f"projects/{project}/locations/{zone}",
+        "locationId": zone,
         "labels": {"cloud.googleapis.com/region": region_of(zone)},
-    }  # fmt: skip
+    }
 
 
 def usd_per_hour(part: Slice, zone: str, tier: str) -> float | None:

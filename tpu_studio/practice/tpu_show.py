@@ -37,11 +37,16 @@ def node(clock: Clock, name: str, record: Record) -> Record:
     network = {"network": "default", "subnetwork": "default", **(record["body"].get("networkConfig") or {})}
     network["network"] = network["network"].rpartition("/")[2]
     shown = {
-        **record["body"], "name": name, "id": record["number"], "state": record["state"],
-        "acceleratorConfig": tpu_offer.config(part), "createTime": clock.rfc3339(record["create"]),
-        "apiVersion": {"v2": "V2", "v2alpha1": "V2_ALPHA1"}[record["version"]], "networkConfig": network,
+        **record["body"],
+        "name": name,
+        "id": record["number"],
+        "state": record["state"],
+        "acceleratorConfig": tpu_offer.config(part),
+        "createTime": clock.rfc3339(record["create"]),
+        "apiVersion": {"v2": "V2", "v2alpha1": "V2_ALPHA1"}[record["version"]],
+        "networkConfig": network,
         "serviceAccount": {"email": record["account"], "scope": record["scopes"]},
-    }  # fmt: skip
+    }
     if record["state"] == "READY":
         shown["health"] = "HEALTHY"
     if record["state"] not in ("CREATING", "STOPPED"):

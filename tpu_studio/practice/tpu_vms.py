@@ -96,9 +96,19 @@ class Machines:
         part = tpu_offer.by_type(record["accelerator"])
         assert part is not None
         return MachineSpec(
-            resource=name, project=record["project"], zone=record["zone"], node=record["id"],
-            accelerator_type=part.accelerator_type, chips=part.chips, topology=part.topology, workers=part.vms,
-            service_account=record["account"], runtime_version=record["body"]["runtimeVersion"],
-            spot=record["tier"] == "spot", scopes=tuple(record["scopes"]), metadata=record["body"].get("metadata", {}),
-            labels=record["body"].get("labels", {}), run_at=record["create"],
-        )  # fmt: skip
+            resource=name,
+            project=record["project"],
+            zone=record["zone"],
+            node=record["id"],
+            accelerator_type=part.accelerator_type,
+            chips=part.chips,
+            topology=part.topology,
+            workers=part.vms,
+            service_account=record["account"],
+            runtime_version=record["body"]["runtimeVersion"],
+            spot=record["tier"] == "spot",
+            scopes=tuple(record["scopes"]),
+            metadata=record["body"].get("metadata", {}),
+            labels=record["body"].get("labels", {}),
+            run_at=record["create"],
+        )

@@ -29,6 +29,7 @@ from tpu_studio.store.database import Cursor, Damaged, Database, Stored, refused
 from tpu_studio.store.reading import METRICS_AT_MOST, Batch, Reader, Resume, records, without_collecting
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import Event, complete_lines
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import PLAN, events_names
 from tpu_studio.workflow.ports import Changes
@@ -158,7 +159,7 @@ class Follower:
         """The latest lines that the training program wrote, from the ends of its events files."""
         found: list[Event] = []
         for path in reversed(events_names(self.folder)):
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 size = file.seek(0, 2)
                 file.seek(max(0, size - (1 << 20)))
                 lines, _ = complete_lines(file.read())
@@ -338,7 +339,7 @@ def _lines(path: Path, start: int, limit: int) -> tuple[list[bytes], int]:
     pieces."""
     if limit <= start:
         return [], start
-    with open(path, "rb") as file:
+    with open_to_read(path) as file:
         file.seek(start)
         chunk = file.read(min(_CHUNK, limit - start))
     end = chunk.rfind(b"\n") + 1

@@ -28,6 +28,7 @@ from tpu_studio.domain.run import RunView
 from tpu_studio.planner.own import record_of
 from tpu_studio.store.database import Damaged, Database, refused
 from tpu_studio.store.follower import Follower
+from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import is_guarded, this_machine
 from tpu_studio.wire.errors import RunError, StudioError
@@ -38,11 +39,6 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 _LOSSES = 60
-KEY_METRICS = {
-    "classification": ("val_accuracy", "accuracy", "val_loss", "loss"),
-    "regression": ("val_r2", "val_mae", "val_loss", "loss"),
-    "language-model": ("val_nats_per_token", "val_loss", "loss"),
-}
 
 _log = logging.getLogger(__name__)
 
@@ -137,7 +133,7 @@ class Index:
         owner, place = desk.read_owner(follower.folder), follower.plan.place
         if owner.get("imported") or owner.get("install") != self._install:
             return None
-        if place in ("computer", "practice") and owner.get("host") != this_machine()["host"]:
+        if places.by_id(place).on_this_computer and owner.get("host") != this_machine()["host"]:
             return None
         return record_of(follower.plan, follower.view)
 
@@ -198,7 +194,7 @@ def summarise(follower: Follower) -> RunSummary:
         steps_planned=view.steps_planned or plan.steps,
         key_metric=_key_metric(plan, view),
         losses=_losses(follower),
-        duration_s=(view.working_s if plan.place == "computer" else view.seconds)(view.seen_t),
+        duration_s=(view.working_s if places.by_id(plan.place).local else view.seconds)(view.seen_t),
         usd=view.usd,
         usd_most=view.usd_between[1] if view.usd_between and view.settled else view.usd,
         attempt=max(1, view.attempt),
@@ -223,7 +219,7 @@ def _damaged(folder: Path, problem: str) -> RunSummary:
 def _key_metric(plan: Plan, view: RunView) -> tuple[str, float] | None:
     """Of a run that is over, the kept model's own figure, as its report tells it; else the latest."""
     final = view.end.final if view.end else {}
-    for name in KEY_METRICS.get(plan.task, ("val_loss", "loss")):
+    for name in tasks.by_id(plan.task).metrics:
         if name in final:
             return name, final[name]
         if name in view.last:
@@ -232,7 +228,7 @@ def _key_metric(plan: Plan, view: RunView) -> tuple[str, float] | None:
 
 
 def _losses(follower: Follower) -> tuple[float, ...]:
-    curve = follower.curve("loss")
+    curve = follower.curve(metrics.TRAINING_LOSS)
     bounds = curve.bounds()
     if bounds is None:
         return ()
@@ -259,13 +255,13 @@ def _guarded(folder: Path) -> bool:
 
 def _alive(row: RunSummary, guarded: bool) -> RunSummary:
     """A rented machine lives until its deletion is proved; one on this computer while its guardian holds the claim."""
-    return replace(row, alive=guarded or (row.place in ("practice", "cloud") and not row.settled))
+    return replace(row, alive=guarded or (places.by_id(row.place).rents and not row.settled))
 
 
 def _timed(row: RunSummary) -> RunSummary:
     """A run that goes on grows older while nobody writes; the pause before it was carried on is no part of it, nor the
     wait for its turn."""
-    waits = row.place == "computer" and row.status == Phase.QUEUED
+    waits = places.by_id(row.place).local and row.status == Phase.QUEUED
     if not row.alive or row.over or not row.seen or waits:
         return row
     return replace(row, duration_s=row.duration_s + max(0.0, time.time() - row.seen))

@@ -42,9 +42,14 @@ def main(argv: list[str]) -> int:
         from tpu_studio.trainer.program import train as run_training
 
         return run_training(
-            asked.run, asked.attempt, asked.worker, data=asked.data, model_file=asked.model_file,
-            workers=asked.workers, coordinator=asked.coordinator,
-        )  # fmt: skip
+            asked.run,
+            asked.attempt,
+            asked.worker,
+            data=asked.data,
+            model_file=asked.model_file,
+            workers=asked.workers,
+            coordinator=asked.coordinator,
+        )
     from tpu_studio.trainer import timing as timing_mode
 
     if asked.verb == "time":

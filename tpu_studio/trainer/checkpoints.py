@@ -26,8 +26,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from tpu_studio.trainer.state import Arrays
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plainfiles import check_folder, make_folder
-from tpu_studio.wire.runfolder import COMMITTED, checkpoint_folder
+from tpu_studio.wire.runfolder import COMMITTED, checkpoint_folder, is_number
 
 STATE, DATA, MANIFEST = "state.safetensors", "data-w000.json", "manifest.json"
 KEEP = 2
@@ -91,7 +92,7 @@ def steps(run: Path) -> list[int]:
     """Steps of all folders that look like checkpoints, newest first."""
     folder = run / "checkpoints"
     names = os.listdir(folder) if folder.is_dir() else []
-    return sorted((int(name) for name in names if name.isdigit()), reverse=True)
+    return sorted((int(name) for name in names if is_number(name)), reverse=True)
 
 
 def were_whole(run: Path) -> bool:
@@ -105,13 +106,13 @@ def read(run: Path, step: int) -> Loaded | Damaged:
     if not (path / COMMITTED).exists():
         return Damaged(step, "not-committed")
     try:
-        manifest = json.loads((path / MANIFEST).read_bytes())
+        manifest = read_json(path / MANIFEST)
         for name, wanted in manifest["sha256"].items():
             if sha256(path / name) != wanted:
                 return Damaged(step, "altered")
         if set(manifest["sha256"]) < {STATE, DATA}:
             return Damaged(step, "missing-file")
-        return Loaded(step, load_file(path / STATE), json.loads((path / DATA).read_bytes()), path)
+        return Loaded(step, load_file(path / STATE), read_json(path / DATA), path)
     except FileNotFoundError:
         return Damaged(step, "missing-file")
     except (ValueError, KeyError, TypeError, AttributeError, SafetensorError):

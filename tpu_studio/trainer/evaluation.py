@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data.opened import Source
+from tpu_studio.data.opened import Share, Source, of_share
 from tpu_studio.trainer.feed import Batch
 from tpu_studio.trainer.order import evaluation_batches
-from tpu_studio.trainer.recipe import LANGUAGE, REGRESSION
+from tpu_studio.wire import tasks
 
 Units = Callable[[Any], Any]
 
@@ -26,39 +26,38 @@ def evaluate(
     """`val_…` metrics of the steps' present state on *source* (its first *limit* batches, for timing)."""
     loss = total = right = 0.0
     predicted, wanted = [], []
-    under_way: list[tuple[Any, Batch]] = []
+    under_way: list[tuple[Any, Any]] = []
+    share = steps.share(batch)
 
-    def take(handle: Any, inputs: Batch) -> None:
+    def take(handle: Any, weight: Any) -> None:
         nonlocal loss, total, right
         told = steps.fetch_evaluation(handle)
         loss, total = loss + float(told["loss"]), total + float(told["total"])
-        if task == REGRESSION:
-            counts = inputs["weight"] > 0
-            predicted.append(told["predicted"][counts])
-            wanted.append(inputs["y"].reshape(-1)[counts])
+        if tasks.by_id(task).has_number:
+            predicted.append(told["predicted"][weight > 0])
+            wanted.append(told["wanted"][weight > 0])
         else:
             right += float(told["right"])
 
     for number, (indices, weight) in enumerate(evaluation_batches(len(source), batch)):
         if limit is not None and number >= limit:
             break
-        inputs = padded_batch(source, indices, weight)
-        under_way.append((steps.evaluate(inputs), inputs))
+        under_way.append((steps.evaluate(padded_batch(source, indices, weight, share)), weight))
         if len(under_way) > 1:  # the next batch is gathered while the device works on this one
             take(*under_way.pop(0))
-    for handle, inputs in under_way:
-        take(handle, inputs)
+    for handle, weight in under_way:
+        take(handle, weight)
     values = {"val_loss": loss / total if total else math.nan}
-    if task == REGRESSION:
+    if tasks.by_id(task).has_number:
         return values | regression(in_units(np.concatenate(predicted)), in_units(np.concatenate(wanted)))
     values["val_accuracy"] = right / total if total else math.nan
-    if task == LANGUAGE:
+    if tasks.by_id(task).has_tokens:
         values["val_nats_per_token"] = values["val_loss"]
     return values
 
 
-def padded_batch(source: Source, indices: Any, weight: Any) -> Batch:
-    batch = source.batch(indices, rng=np.random.default_rng(0))
+def padded_batch(source: Source, indices: Any, weight: Any, share: Share | None) -> Batch:
+    batch, weight = source.batch(indices, rng=np.random.default_rng(0), share=share), of_share(weight, share)
     given = batch.get("weight")
     if given is not None:
         weight = given * weight.reshape(-1, *(1,) * (given.ndim - 1))
@@ -78,6 +77,6 @@ def better(task: str, new: dict[str, float], old: dict[str, float] | None) -> bo
     """Whether *new* beats *old*: by accuracy, then loss, for a classification; else by loss."""
     if old is None:
         return math.isfinite(new["val_loss"])
-    if task == "classification" and new["val_accuracy"] != old["val_accuracy"]:
+    if tasks.by_id(task).has_classes and new["val_accuracy"] != old["val_accuracy"]:
         return new["val_accuracy"] > old["val_accuracy"]
     return new["val_loss"] < old["val_loss"]

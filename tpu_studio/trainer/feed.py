@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tpu_studio.data.opened import ArraySource, Source
-from tpu_studio.trainer.order import Order, generator
+from tpu_studio.data.opened import ArraySource, Share, Source, of_share
+from tpu_studio.trainer.order import Indices, Order, generator
 
 Batch = dict[str, Any]
-Vary = Callable[[Any, np.random.Generator], Any]
+Vary = Callable[[Any, np.random.Generator, Share | None], Any]
 READ_AHEAD_BATCHES = 16
 READING_THREADS = 4
 
@@ -44,12 +44,15 @@ class Feed:
         cut: Callable[[int], int],
         *,
         vary: Vary | None = None,
+        share: Share | None = None,
         ahead: int = 2,
     ) -> None:
         """Args:
         cut: Step → how many steps the call that begins there may make; 0 where training ends.
         vary: Augmentation of a batch of pictures.
+        share: What this machine reads of each batch; None: all of it.
         """
+        self.share = share
         self.source, self.order, self.per_call, self.vary = source, order, per_call, vary
         self._cut, self._ahead = cut, ahead
         self._ready: queue.Queue[Piece | BaseException | None] = queue.Queue(ahead)
@@ -103,19 +106,22 @@ class Feed:
 
     def _stack(self, step: int, count: int) -> Batch:
         if isinstance(self.source, ArraySource) and self.vary is None:
-            indices = np.concatenate([self.order.indices(step + n) for n in range(count)])
-            batch = self.source.batch(indices)
+            indices = np.stack([of_share(self.order.indices(step + n), self.share) for n in range(count)])
+            batch = self.source.batch(indices.reshape(-1))
             return {
-                name: _padded(array.reshape(count, self.order.batch, *array.shape[1:]), self.per_call)
+                name: _padded(array.reshape(*indices.shape, *array.shape[1:]), self.per_call)
                 for name, array in batch.items()
             }
         return stacked([self.batch(step + n) for n in range(count)], self.per_call)
 
     def batch(self, step: int) -> Batch:
         """The batch of one step: a pure function of the seed and *step*."""
-        batch = self.source.batch(self.order.indices(step), rng=generator(self.order.seed, step, 0))
+        return self._batch(self.order.indices(step), step)
+
+    def _batch(self, indices: Indices, step: int) -> Batch:
+        batch = self.source.batch(indices, rng=generator(self.order.seed, step, 0), share=self.share)
         if self.vary is not None:
-            batch = {**batch, "x": self.vary(batch["x"], generator(self.order.seed, step, 1))}
+            batch = {**batch, "x": self.vary(batch["x"], generator(self.order.seed, step, 1), self.share)}
         return batch
 
     def _read_by_grain(self, step: int) -> Iterator[Batch]:
@@ -126,10 +132,7 @@ class Feed:
         def read(number: int) -> Batch:
             with lock:  # the order keeps one permutation
                 indices = self.order.indices(number)
-            batch = self.source.batch(indices, rng=generator(self.order.seed, number, 0))
-            if self.vary is not None:
-                batch = {**batch, "x": self.vary(batch["x"], generator(self.order.seed, number, 1))}
-            return batch
+            return self._batch(indices, number)
 
         steps = grain.MapDataset.range(step, 2**62).map(read)
         options = grain.ReadOptions(num_threads=READING_THREADS, prefetch_buffer_size=READ_AHEAD_BATCHES)

@@ -27,6 +27,7 @@ from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.trainer.words import Command, Events
+from tpu_studio.wire import metrics
 from tpu_studio.wire.reasons import Reason
 
 IN_FLIGHT = 2  # calls handed over and not yet fetched: one the device works on, one that waits
@@ -219,7 +220,7 @@ class Loop:
         call = self._in_flight.popleft()
         piece, values = call.piece, self.steps.fetch(call.handle)
         self._watch_pace(call)
-        good = np.isfinite(values["loss"]) & np.isfinite(values["grad_norm"])
+        good = np.isfinite(values[metrics.TRAINING_LOSS]) & np.isfinite(values["grad_norm"])
         values["learning_rate"] = self.schedule.rates(piece.first, piece.count)
         if good.all():
             self.reports.add(piece.first, values)

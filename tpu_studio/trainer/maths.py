@@ -12,7 +12,7 @@ from typing import Any
 
 from keras import ops
 
-from tpu_studio.trainer.recipe import CLASSIFICATION, REGRESSION, Recipe
+from tpu_studio.trainer.recipe import Recipe
 
 Tensor = Any
 
@@ -28,7 +28,7 @@ def loss_terms(
         weight: B or the shape of *y*; None counts every element once.
     """
     outputs = ops.cast(outputs, "float32")
-    if recipe.task == REGRESSION:
+    if recipe.learns.has_number:
         loss = ops.square(ops.reshape(outputs, ops.shape(y)) - ops.cast(y, "float32"))
         right = None
     else:
@@ -55,15 +55,16 @@ def evaluation(recipe: Recipe, outputs: Any, batch: Mapping[str, Tensor]) -> dic
     """Sums over a padded batch; for regression each prediction, so that the host measures in real units."""
     loss, total, right = loss_terms(recipe, outputs, batch["y"], batch["weight"], training=False)
     told = {"loss": loss, "total": total}
-    if recipe.task == REGRESSION:
+    if recipe.learns.has_number:
         told["predicted"] = ops.reshape(ops.cast(outputs, "float32"), (-1,))
+        told["wanted"] = ops.reshape(ops.cast(batch["y"], "float32"), (-1,))  # of several machines' examples, all
     else:
         told["right"] = right
     return told
 
 
 def told_names(recipe: Recipe) -> tuple[str, ...]:
-    return ("loss", "grad_norm", "accuracy") if recipe.task == CLASSIFICATION else ("loss", "grad_norm")
+    return ("loss", "grad_norm", "accuracy") if recipe.learns.has_classes else ("loss", "grad_norm")
 
 
 def global_norm(tensors: Sequence[Tensor]) -> Tensor:

@@ -34,9 +34,9 @@ from tpu_studio.trainer.guardian.vm.config import wanted_environment
 from tpu_studio.trainer.guardian.vm.environment import EnvironmentFailed, prepare
 from tpu_studio.trainer.guardian.vm.unpack import BadArchive, unpack
 from tpu_studio.trainer.notebookview import Course, page
-from tpu_studio.wire import controls, ownpython
+from tpu_studio.wire import controls, frameworks, ownpython
 from tpu_studio.wire.claims import is_guarded
-from tpu_studio.wire.runfolder import COMMITTED, PLAN, claim_file, write_atomically
+from tpu_studio.wire.runfolder import COMMITTED, PLAN, claim_file, latest_attempt, write_atomically
 
 ENGINE, DRIVE = "TPU_STUDIO_COLAB_ENGINE", "TPU_STUDIO_COLAB_DRIVE"
 FOLDER = "TPU Studio"
@@ -201,7 +201,7 @@ class Notebook:
         return path
 
     def _attempts(self) -> int:
-        return max((int(path.stem[1:]) for path in (self.folder / "claims").glob("a[0-9]*.json")), default=0)
+        return latest_attempt(self.folder)
 
     def _course(self) -> Course:
         course = Course()
@@ -225,7 +225,7 @@ class Notebook:
         except EnvironmentFailed as error:
             raise Problem(f"The training environment could not be installed. Run the cell again.\n\n{error}") from error
         env |= ready.env
-        if wanted.framework == "jax":
+        if frameworks.by_id(wanted.framework).leads_on_chip:
             _check_tpu(ready.python, env)
         return ready.python, env
 
@@ -242,9 +242,15 @@ class Notebook:
         log = self.folder / "guardian.log"
         with open(log, "ab") as output:
             started = subprocess.run(
-                guardian, cwd=ownpython.NEUTRAL_FOLDER, env={**env, ownpython.SAFE_PATH: "1"},
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True, timeout=_START_S,
-            )  # fmt: skip
+                guardian,
+                cwd=ownpython.NEUTRAL_FOLDER,
+                env={**env, ownpython.SAFE_PATH: "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                timeout=_START_S,
+            )
         if started.returncode:
             raise Problem(f"The training could not be started.\n\n{log.read_text('utf-8', 'replace')[-2000:]}")
 
@@ -369,9 +375,13 @@ def _check_tpu(python: str, env: Mapping[str, str]) -> None:
     code = "import json, jax; d = jax.devices(); print(json.dumps([d[0].platform, len(d), d[0].device_kind]))"
     try:
         asked = subprocess.run(
-            [python, "-P", "-c", code], cwd=ownpython.NEUTRAL_FOLDER, env=dict(env), capture_output=True, text=True,
+            [python, "-P", "-c", code],
+            cwd=ownpython.NEUTRAL_FOLDER,
+            env=dict(env),
+            capture_output=True,
+            text=True,
             timeout=300,
-        )  # fmt: skip
+        )
         said = asked.stdout.strip().splitlines()[-1] if asked.returncode == 0 and asked.stdout.strip() else ""
         platform, count, kind = json.loads(said)
     except (OSError, ValueError, subprocess.TimeoutExpired):

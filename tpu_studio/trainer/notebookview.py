@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire import metrics
 from tpu_studio.wire.events import Event, complete_lines, decode
 from tpu_studio.wire.runfolder import events_names
 
 POINTS = 200
 _PHASES = {
-    "setting-up": "Setting up", "compiling": "Compiling", "training": "Training", "saving": "Saving", "done": "Done",
-}  # fmt: skip
+    "setting-up": "Setting up",
+    "compiling": "Compiling",
+    "training": "Training",
+    "saving": "Saving",
+    "done": "Done",
+}
 _REASONS = {
     "completed": "All steps are done.",
     "early-stopped": "It has stopped early: the model no longer got better.",
@@ -84,7 +89,7 @@ class Course:
         for name, values in event.fields.items():
             if name != "step" and isinstance(values, list) and values and isinstance(values[-1], (int, float)):
                 self.last[name] = float(values[-1])
-        for step, loss in zip(steps, event.get("loss") or (), strict=False):
+        for step, loss in zip(steps, event.get(metrics.TRAINING_LOSS) or (), strict=False):
             self.losses[int(step)] = float(loss)
             self.step = max(self.step, int(step))
 
@@ -98,10 +103,10 @@ class Course:
         parts = [_PHASES.get(self.phase, self.phase or "Starting") + detail]
         if self.step:
             parts.append(f"step {self.step:,}" + (f" of {self.steps:,}" if self.steps else ""))
-        for name in ("loss", "val_loss", "val_accuracy", "val_r2", "val_nats_per_token"):
-            if name in self.last:
-                share = name.endswith("accuracy")
-                parts.append(f"{name} {self.last[name]:.1%}" if share else f"{name} {self.last[name]:.4g}")
+        for metric in metrics.all_metrics():
+            if metric.headline and metric.id in self.last:
+                value = self.last[metric.id]
+                parts.append(f"{metric.id} {value:.1%}" if metric.unit == "share" else f"{metric.id} {value:.4g}")
         if self.phase == "training" and self.examples_per_s:
             parts.append(f"{self.examples_per_s:,.0f} examples/s")
             if self.steps_per_s and self.steps > self.step:

@@ -5,7 +5,6 @@ Imports Keras, so it is imported after ``backend.begin``.
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from tpu_studio.trainer.order import Order
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.words import Command, Events
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 
@@ -63,7 +63,9 @@ class Parts:
 
     def feed(self, cut: Callable[[int], int]) -> Feed:
         order = Order(len(self.opened.train), self.batch, int(self.plan.job["training.seed"]))
-        return Feed(self.opened.train, order, self.way.per_call, cut, vary=self._vary())
+        return Feed(
+            self.opened.train, order, self.way.per_call, cut, vary=self._vary(), share=self.steps.share(self.batch)
+        )
 
     def loop(
         self,
@@ -117,15 +119,25 @@ class Parts:
                 loop.tell_damaged(best)
         state.put_into_model(self.model, self.shape, arrays)
         result.write(
-            run, self.plan, self.opened.description, self.model, loop.progress.history, reason=reason.value, step=step,
+            run,
+            self.plan,
+            self.opened.description,
+            self.model,
+            loop.progress.history,
+            reason=reason.value,
+            step=step,
             tell=tell,
-        )  # fmt: skip
+        )
 
     @property
     def is_slow_convolution(self) -> bool:
         """Convolutions of JAX on a processor: minutes where others take seconds."""
-        at_home = self.plan.place in backend.ON_THIS_COMPUTER
-        return at_home and self.plan.framework == "jax" and backend.has_convolutions(self.model)
+        at_home = places.by_id(self.plan.place).on_this_computer
+        return (
+            at_home
+            and frameworks.by_id(self.plan.framework).slower_convolution > 1
+            and backend.has_convolutions(self.model)
+        )
 
     def _timed(self, attempt: int) -> Settings:
         planned = self._settings(attempt)
@@ -158,9 +170,8 @@ class Parts:
         if self.plan.job["data.augment"] is not True or len(self.opened.train.spec["x"][0]) != 3:
             return None
         description = self.opened.description
-        return functools.partial(
-            augment, mirror=may_mirror(description), value_max=int(description.get("value_max") or 255)
-        )
+        mirror, value_max = may_mirror(description), int(description.get("value_max") or 255)
+        return lambda pictures, rng, share: augment(pictures, rng, mirror=mirror, value_max=value_max, share=share)
 
 
 def open_data(plan: Plan) -> Opened:
@@ -177,11 +188,14 @@ def open_data(plan: Plan) -> Opened:
 
 def description_of(plan: Plan) -> dict[str, Any]:
     """Of the data, as far as a model needs it, from the look that the plan holds: nothing is opened."""
-    look = Look.from_json(plan.data)
+    look, side = Look.from_json(plan.data), plan.job["data.image_size"]
+    shape = look.input_shape
+    if len(shape) == 3 and isinstance(side, int):  # as they are trained with, not as they were looked at
+        shape = (side, side, shape[2])
     return {
         "kind": look.kind,
         "task": plan.task,
-        "input_shape": list(look.input_shape),
+        "input_shape": list(shape),
         "outputs": look.outputs,
         "classes": [name for name, _ in look.classes],
     }
@@ -190,7 +204,7 @@ def description_of(plan: Plan) -> dict[str, Any]:
 def build_model(plan: Plan, description: Mapping[str, Any], watch: BuildWatch | None) -> Any:
     from tpu_studio.trainer import models
 
-    own = str(plan.job["model.file"]) if plan.job.model == "file" else None
+    own = str(plan.job["model.file"]) if plan.job.has_own_model else None
     if watch is None:
         return models.build(plan, description)
     with watch.over(own):

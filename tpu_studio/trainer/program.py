@@ -6,7 +6,6 @@ wrong on the way becomes an outcome with a reason (`outcomes`); only a crash of 
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
@@ -22,7 +21,7 @@ from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import Schedule, extension_steps
 from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdout
-from tpu_studio.wire import controls
+from tpu_studio.wire import controls, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
 from tpu_studio.wire.job import set_values
@@ -76,7 +75,11 @@ def _train_together(
         if team.is_lost(error):
             facts = {**outcome.facts, "workers": workers}
             outcome = Outcome(Reason.WORKER_LOST, outcome.steps, outcome.final, facts)
+            if told := together.why():
+                outcome = attempting.as_told(told)
         code = tell(events, outcome)
+        if worker and outcome.reason is not Reason.WORKER_LOST:
+            together.tell_why({"reason": outcome.reason.value, "facts": {**outcome.facts, "worker": worker}})
         os._exit(code)  # parting would wait for those that are gone
     return tell(events, outcome)
 
@@ -130,7 +133,9 @@ class Attempt:
         plan = moved_plan(read_plan(self.run), self._moved)
         backend.begin(plan, self._workers)
         if self._team is not None:
-            self._team.join(on_processors=plan.place in backend.ON_THIS_COMPUTER)
+            self._team.join(on_processors=places.by_id(plan.place).on_this_computer)
+            if self._team.leads:
+                self._team.hear(self._another_ends)
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
 
@@ -160,7 +165,7 @@ class Attempt:
             self._resume(loop, loaded)
         elif self.attempt > 1 or checkpoints.steps(self.run):
             self.events.send("resume", step=0, attempt=self.attempt)  # nothing to go on from: the curve begins anew
-        if loaded is None and self._team is not None and plan.job.model == "file":
+        if loaded is None and self._team is not None and plan.job.has_own_model:
             self._same_model(plan, loop.steps.snapshot())
         loop.extend(None)
         self._loop = loop
@@ -172,6 +177,15 @@ class Attempt:
     @property
     def _workers(self) -> int:
         return self._team.workers if self._team is not None else 1
+
+    def as_told(self, told: Mapping[str, Any]) -> Outcome:
+        """The outcome for what another worker told of its own."""
+        return Outcome(Reason(told["reason"]), self.steps_done, self.final(), told["facts"])
+
+    def _another_ends(self, told: dict[str, Any]) -> None:
+        """In the listening thread: a call of this worker's may wait for the one that ends, for good."""
+        tell(self.events, self.as_told(told))
+        os._exit(REFUSED)
 
     def _same_copy(self, loaded: Any) -> None:
         """Raises RuntimeError: this worker would go on from another step than worker 0."""
@@ -268,7 +282,7 @@ class Attempt:
 
     def _extensions(self, plan: Plan, command: Command | None) -> tuple[int, ...]:
         """Steps of each extension: what the control folder says, and what came by the pipe for want of a file there."""
-        found = _extension_files(self.run)
+        found = controls.extensions(self.run, lambda words: print(f"trainer: {words}", file=sys.stderr))
         if command is not None and command.get("number") not in found and "epochs" in command:
             self._extended_by_pipe.append(float(command["epochs"]))
         epochs = [*(found[number] for number in sorted(found)), *self._extended_by_pipe]
@@ -291,18 +305,3 @@ def moved_plan(plan: Plan, moved: Mapping[str, Path | None]) -> Plan:
     """*plan* with the paths of this machine: `table.key` → path, None where it stays."""
     changes = {key: str(path) for key, path in moved.items() if path is not None}
     return replace(plan, job=set_values(plan.job, changes)) if changes else plan
-
-
-def _extension_files(run: Path) -> dict[int, float]:
-    """Number of a control file → epochs that it adds."""
-    found: dict[int, float] = {}
-    for path in sorted((run / "control").glob("*.json")):
-        try:
-            control = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
-            print(f"trainer: control file {path.name} cannot be read: {error}", file=sys.stderr)
-            continue
-        epochs = control.get("epochs") if isinstance(control, dict) and control.get("verb") == "extend" else None
-        if isinstance(epochs, (int, float)) and 0 < epochs <= controls.MOST["epochs"] and path.stem.isdigit():
-            found[int(path.stem)] = float(epochs)
-    return found

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tpu_studio.wire import models
+from tpu_studio.wire import models, tasks
 from tpu_studio.wire.plan import Plan
 
-CLASSIFICATION, REGRESSION, LANGUAGE = "classification", "regression", "language-model"
 GPT2_WIDTH = 768  # of the smallest GPT-2
 
 
@@ -40,6 +39,10 @@ class Recipe:
     momentum: float = 0.9
 
     @property
+    def learns(self) -> tasks.Task:
+        return tasks.by_id(self.task)
+
+    @property
     def slots(self) -> tuple[str, ...]:
         """Names of the numbers that the optimizer keeps for each weight."""
         return ("m", "v") if self.optimizer == "adamw" else ("momentum",)
@@ -52,18 +55,18 @@ def from_plan(plan: Plan) -> Recipe:
         optimizer=str(job["training.optimizer"]),
         weight_decay=_number(job["training.weight_decay"]),
         clip_norm=_number(job["training.clip_norm"]),
-        label_smoothing=_number(job["training.label_smoothing"]) if plan.task != REGRESSION else 0.0,
+        label_smoothing=_number(job["training.label_smoothing"]) if not tasks.by_id(plan.task).has_number else 0.0,
         accumulate=int(job["training.accumulate"]),
         beta2=_beta2(plan),
     )
 
 
 def _beta2(plan: Plan) -> float:
-    if plan.task != LANGUAGE:
+    if not tasks.by_id(plan.task).has_tokens:
         return 0.999
     if plan.job.model not in models.BY_NAME:
         return 0.99
-    return 0.95 if int(models.options(plan.job.model, plan.job.options).get("width", 0)) >= GPT2_WIDTH else 0.99
+    return 0.95 if int(plan.options.get("width", 0)) >= GPT2_WIDTH else 0.99
 
 
 def falls_under_decay(path: str, shape: Sequence[int]) -> bool:

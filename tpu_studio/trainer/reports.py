@@ -16,6 +16,7 @@ import numpy as np
 from tpu_studio.trainer.chips import ChipWatch
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.trainer.words import Events
+from tpu_studio.wire import metrics
 
 EVERY_S = 0.3
 SHARE = 0.01  # of the time at most; half of what is allowed, since the writing thread costs about as much again
@@ -82,7 +83,7 @@ class Reports:
     def _send_metrics(self, compiles: int) -> None:
         names = list(self._columns[0][1])
         steps = np.concatenate(
-            [np.arange(first + 1, first + 1 + len(values["loss"])) for first, values in self._columns]
+            [np.arange(first + 1, first + 1 + len(values[metrics.TRAINING_LOSS])) for first, values in self._columns]
         )
         columns = {name: np.concatenate([values[name] for _, values in self._columns]) for name in names}
         self._columns.clear()

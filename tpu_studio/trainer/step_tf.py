@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tpu_studio.data.opened import Share
 from tpu_studio.trainer import maths
-from tpu_studio.trainer.recipe import CLASSIFICATION, Recipe
+from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Arrays, Layout, initial, ordered
 
 Batch = dict[str, Any]
@@ -62,7 +63,7 @@ class TfFormulas:
         decays = self._shape.decays
         weights, slots, norm = maths.update(self._recipe, decays, weights, gradients, total, slots, rate, step)
         told = {"loss": loss / total, "grad_norm": norm}
-        if self._recipe.task == CLASSIFICATION:
+        if self._recipe.learns.has_classes:
             told["accuracy"] = right / total
         return Layout.join(weights, others, slots), told
 
@@ -127,6 +128,10 @@ class TfSteps(TfFormulas):
         """Arrays [count] of loss, grad_norm and, for classification, accuracy."""
         told, count = handle
         return {name: np.atleast_1d(values.numpy())[:count] for name, values in told.items()}
+
+    def share(self, batch: int) -> Share | None:
+        """What of a batch of so many examples this process hands over: all of it, as it is the only one."""
+        return None
 
     def evaluate(self, batch: Batch) -> Any:
         return self._evaluate(_tensors(batch))

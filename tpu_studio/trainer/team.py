@@ -1,9 +1,10 @@
 """Several machines of one slice train one model: who is who, and what they agree upon between two calls.
 
-Each worker runs the same program on the same batches and holds its own devices' part of them; ``jax.distributed`` joins
-the devices. Whatever depends on one machine's clock or on what a person asks is worker 0's to say: it puts each answer
-under a number into the runtime's key-value store, and the others take them in the same order. What follows from the
-training itself (losses, checks on unseen data) is the same everywhere and needs no word.
+Each worker runs the same program and reads its own devices' part of each batch; ``jax.distributed`` joins the devices.
+Whatever depends on one machine's clock or on what a person asks is worker 0's to say: it puts each answer under a
+number into the runtime's key-value store, and the others take them in the same order. What follows from the training
+itself (losses, checks on unseen data) is the same everywhere and needs no word. What goes wrong on one of them alone (a
+picture that it reads, its disk) it tells worker 0, whose word is the run's, before it ends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,10 @@ from tpu_studio.trainer.words import Events
 JOIN_S = 900  # environments are made at different speeds
 HEARTBEAT_S = 60  # a worker that has said nothing for so long is lost
 WORD_MS = 1_800_000  # worker 0 may be busy with the result
+LOOKS_EVERY_S = 1.0  # worker 0, whether another ends
+HEARD_S = 5.0  # one that ends stays so long, that worker 0 has looked
 _KEPT_WORDS = 64
+_ENDS = "tpu-studio/ends"
 _LOST = ("gloo", "coordination", "heartbeat", "unavailable:", "deadline_exceeded", "distributed service")
 
 
@@ -41,6 +45,7 @@ class Team:
 
     def __post_init__(self) -> None:
         self._number = 0
+        self._parted = threading.Event()
 
     @property
     def leads(self) -> bool:
@@ -93,10 +98,44 @@ class Team:
         told = multihost_utils.process_allgather(np.frombuffer(digest.digest(), np.uint8))
         return bool((told == told[0]).all())
 
+    def tell_why(self, told: Mapping[str, Any]) -> None:
+        """Tell worker 0 why this worker ends, plain JSON, and stay until it has heard. Nothing before `join`."""
+        from jax.errors import JaxRuntimeError
+
+        if (client := _client()) is None:
+            return
+        try:
+            client.key_value_set(_ENDS, json.dumps(told))
+        except JaxRuntimeError as error:  # told already by another worker, or worker 0 is gone
+            print(f"trainer: worker 0 was not told: {error}", flush=True)
+            return
+        self._parted.wait(HEARD_S)
+
+    def why(self) -> dict[str, Any] | None:
+        """What the first worker that ended by itself told."""
+        from jax.errors import JaxRuntimeError
+
+        try:
+            return dict(json.loads(_client().key_value_try_get(_ENDS)))
+        except JaxRuntimeError:  # not found, or the runtime has ended
+            return None
+
+    def hear(self, heard: Callable[[dict[str, Any]], None]) -> None:
+        """On worker 0: *heard*, in another thread, what a worker tells that ends; a call may be waiting for it."""
+
+        def look() -> None:
+            while not self._parted.wait(LOOKS_EVERY_S):
+                if (told := self.why()) is not None:
+                    heard(told)
+                    return
+
+        threading.Thread(target=look, name="others", daemon=True).start()
+
     def part(self) -> None:
         """All are done; the runtime ends on all workers together."""
         import jax
 
+        self._parted.set()
         try:
             jax.distributed.shutdown()
         except RuntimeError as error:  # one that has gone already

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from tpu_studio.data.opened import Share
 from tpu_studio.trainer.feed import Batch
 from tpu_studio.trainer.recipe import Recipe
 from tpu_studio.trainer.state import Layout, ordered
@@ -15,7 +16,7 @@ from tpu_studio.trainer.step_jax import JaxSteps
 
 
 class TeamSteps(JaxSteps):
-    """Each worker has the whole batch and puts its devices' part of it there; state and results are on all of them."""
+    """Each worker hands over the examples of its own devices; state and results are on all of them."""
 
     def __init__(self, model: Any, recipe: Recipe, shape: Layout, *, devices: int) -> None:
         super().__init__(model, recipe, shape, devices=devices)
@@ -24,23 +25,26 @@ class TeamSteps(JaxSteps):
         self._evaluate = jax.jit(self._evaluate.__wrapped__, out_shardings=everywhere)
 
     def train(self, stack: Batch, rates: np.ndarray[Any, Any], first: int, count: int) -> Any:
-        placed = _spread(stack, self._by_stacked_example)
+        placed = jax.make_array_from_process_local_data(self._by_stacked_example, stack)
         self._state, told = self._many(self._state, placed, rates, np.int32(first), np.int32(count))
         return told, count
 
     def evaluate(self, batch: Batch) -> Any:
         held = len(self._shape.weights) + len(self._shape.others)
-        return self._evaluate(self._state[:held], _spread(batch, self._by_example))
+        return self._evaluate(self._state[:held], jax.make_array_from_process_local_data(self._by_example, batch))
+
+    def share(self, batch: int) -> Share:
+        """The places of this process's devices in a batch, in the order in which JAX takes them."""
+        cuts = self._by_example.addressable_devices_indices_map((batch,)).values()
+        bounds = sorted({cut.indices(batch)[:2] for (cut,) in cuts})
+        return Share(np.concatenate([np.arange(*each) for each in bounds]), batch)
 
     def restore(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
         self._state = [
-            _spread(np.array(value, copy=True), self._everywhere) for value in ordered(self._shape, arrays, self._like)
+            _everywhere(np.array(value, copy=True), self._everywhere)
+            for value in ordered(self._shape, arrays, self._like)
         ]
 
 
-def _spread(tree: Any, sharding: Any) -> Any:
-    def one(array: Any) -> Any:
-        whole = np.asarray(array)
-        return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])
-
-    return jax.tree.map(one, tree)
+def _everywhere(whole: np.ndarray[Any, Any], sharding: Any) -> Any:
+    return jax.make_array_from_callback(whole.shape, sharding, lambda index: whole[index])

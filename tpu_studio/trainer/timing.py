@@ -83,7 +83,7 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
             rounds += 1
         batches = -(-len(parts.opened.validation) // parts.evaluation_batch)
         evaluation_s = (time.monotonic() - evaluated) / rounds * batches / min(2, batches)
-        if plan.job.model != "file" and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
+        if not plan.job.has_own_model and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
             saved = _saving(parts, loop, Path(folder))
     step_time = scale * spent.seconds / spent.steps if spent.steps else scale * loop.compile_s
     return {
@@ -157,7 +157,7 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
     from tpu_studio.trainer.parts import build_model, description_of
 
     told: dict[str, Any] = {}
-    if plan.job.model == "file":
+    if plan.job.has_own_model:
         told["sha256"] = hashlib.sha256(owncode.read(Path(str(plan.job["model.file"]))) or b"").hexdigest()
 
     def stuck(facts: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from tpu_studio.viewmodels.accountpeople import People
 from tpu_studio.viewmodels.accountside import AccountSide
 from tpu_studio.viewmodels.accountview import AccountView, Person, groups, rows_of
 from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import CloudRefused
 from tpu_studio.wire.job import Job
 from tpu_studio.workflow.account.naming import project_id
@@ -110,7 +111,7 @@ class AccountViewModel(People):
             choices = side.choices.of(active.id if active else "")
             needs_client = side.own_client() is None
             where = side.secrets_where() if any(one.kind == "oauth" for one in people) else ""
-            bare = place == "practice" and self.practice_is_bare()
+            bare = places.by_id(place).rehearses and self.practice_is_bare()
             return people, side.signing.offered() is not None, needs_client, where, choices, bare
 
         def known(found: tuple[tuple[Person, ...], bool, bool, str, Choices, bool]) -> None:
@@ -118,9 +119,13 @@ class AccountViewModel(People):
                 return
             people, offered, needs_client, where, choices, bare = found
             self._change(
-                people=people, offers_gcloud=offered, needs_client=needs_client, secrets_where=where, choices=choices,
+                people=people,
+                offers_gcloud=offered,
+                needs_client=needs_client,
+                secrets_where=where,
+                choices=choices,
                 bare=bare,
-            )  # fmt: skip
+            )
             if not self.state.value.signed_in:
                 self._results = {
                     id: Result(id, "waiting", {"after": "signed-in"}) for id in TITLES if id != "signed-in"

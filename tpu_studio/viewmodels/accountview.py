@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from tpu_studio.domain import loans
 from tpu_studio.domain.quota import SERVING, TRAINING, sizes
 from tpu_studio.domain.sentences.account import FIXES, say_account
 from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.wire import places
 from tpu_studio.workflow.account.ports import (
     Allowance,
     BillingAccount,
@@ -59,7 +61,7 @@ class QuotaRow:
 
     @property
     def tier(self) -> str:
-        return "Spot" if self.allowance.tier == "spot" else "Standard"
+        return loans.title(self.allowance.tier)
 
     @property
     def words(self) -> str:
@@ -239,10 +241,18 @@ class AccountView:
             return f"Next: {row.button}."
         if any(row.recent for row in self.rows):
             return "Nothing to press: Google needs a few minutes, and this looks again by itself."
-        if self.ready:
-            place = "Practice cloud" if self.place == "practice" else "Google Cloud"
-            return f"Next: New run; its step Where has {place}."
-        return "Next: Check again."
+        return f"Next: {self.plan_words}." if self.ready else "Next: Check again."
+
+    @property
+    def plan_words(self) -> str:
+        """The button that leads on from an account that is ready."""
+        return f"Plan a run on {'the practice cloud' if places.by_id(self.place).rehearses else 'Google Cloud'}"
+
+    @property
+    def leads_on(self) -> bool:
+        """Nothing that a launch needs is known to be missing, and nothing is under way."""
+        sure = all(row.state in ("pass", "optional", "unknown") and not row.recent for row in self.needed)
+        return self.signed_in and bool(self.rows) and sure and self.row_to_press is None and not self.doing
 
     def row(self, id: str) -> Row | None:
         return next((row for row in self.rows if row.id == id), None)
@@ -262,7 +272,7 @@ class WelcomeWords:
 
 def welcome_of(place: str, bare: bool = False) -> WelcomeWords:
     """*bare*: nothing is set up in a new person's practice account, so no practice run can start."""
-    if place == "practice":
+    if places.by_id(place).rehearses:
         runs = "Practice runs start without any of it."
         if bare:
             runs = "This account is a new one: practice runs start once it is set up."

@@ -11,6 +11,7 @@ from tpu_studio.domain import offers as offered
 from tpu_studio.domain.catalogue import catalogue_at
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import places
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
@@ -67,8 +68,9 @@ class CatalogueViewModel:
         self.state.set(replace(view, busy=True, share=0.0, asking="", problem=None))
         self._tasks.submit(
             lambda: self._port().refresh(view.place, self._take, lambda: self._cancelled),
-            done=self._refreshed, failed=self._failed,
-        )  # fmt: skip
+            done=self._refreshed,
+            failed=self._failed,
+        )
 
     def cancel(self) -> None:
         """The question under way is ended; what was read by then is kept."""
@@ -90,7 +92,7 @@ class CatalogueViewModel:
 
     def _known(self, found: Any) -> None:
         today, known = self._today(), catalogue_at(found.place)
-        live = "Google's list" if found.place == "cloud" else "the practice cloud's list"
+        live = "Google's list" if places.by_id(found.place).charges else "the practice cloud's list"
         problem = None if found.priced.error is None else problem_of(found.priced.error)
         prices = f"Prices: built in, {offered.day_words(known.prices_as_of)}."
         if found.priced.live:
@@ -99,10 +101,13 @@ class CatalogueViewModel:
             prices += f" {problem.title}."
         self.state.set(
             CatalogueView(
-                found.place, offered.age(found.offers, today), prices, tuple(offered.lines(found.changes)),
+                found.place,
+                offered.age(found.offers, today),
+                prices,
+                tuple(offered.lines(found.changes)),
                 tuple(offered.unread_lines(found.offers)),
             )
-        )  # fmt: skip
+        )
 
     def _failed(self, error: Exception) -> None:
         self.state.set(replace(self.state.value, busy=False, problem=problem_of(error)))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire import kinds
 from tpu_studio.wire.job import Job, check, number_of
 from tpu_studio.wire.models import BY_NAME, MODELS, ModelSpec
 from tpu_studio.wire.plan import Plan
@@ -66,7 +67,7 @@ def has_model(job: Job) -> bool:
 
 
 def has_data(job: Job) -> bool:
-    return job["data.kind"] is not None and (job["data.path"] is not None or job["data.kind"] == "digits")
+    return job["data.kind"] is not None and (job["data.path"] is not None or kinds.by_id(job["data.kind"]).is_built_in)
 
 
 def value_of(key: Key, text: str) -> Any:
@@ -85,14 +86,13 @@ def value_of(key: Key, text: str) -> Any:
 
 def fitting_models(kind: str | None, task: str | None) -> tuple[ModelSpec, ...]:
     """Models of the catalogue that learn from this kind of data (None: not known yet), in order of preference."""
+    known = kinds.find(kind)
     fitting = tuple(
         model
         for model in MODELS
-        if (kind is None or kind in model.takes or kind == "tfrecord") and (task is None or task in model.tasks)
+        if (known is None or known.id in model.takes or known.is_converted) and (task is None or task in model.tasks)
     )
-    if kind in ("images", "digits"):
-        return tuple(sorted(fitting, key=lambda model: model.family != "cnn"))
-    return fitting
+    return tuple(sorted(fitting, key=lambda model: model.name != known.model)) if known else fitting
 
 
 def first_model(kind: str) -> str | None:
@@ -106,7 +106,7 @@ def model_fits(job: Job, kind: str) -> bool:
     if job["model.file"] is not None:
         return True
     model = BY_NAME.get(str(job["model.name"]))
-    return model is not None and (kind in model.takes or kind == "tfrecord")
+    return model is not None and (kind in model.takes or kinds.by_id(kind).is_converted)
 
 
 def absolute(job: Job, path: str) -> Path | None:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import frameworks
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Handle, Tasks
 
-HEADLINE = ("tensorflow-cpu", "tensorflow", "jax", "keras")
-_NAMES = {"tensorflow-cpu": "TensorFlow", "tensorflow": "TensorFlow", "jax": "JAX", "keras": "Keras"}
+_NAMES = {name: one.title for one in frameworks.all_frameworks() for name in one.packages} | {"keras": "Keras"}
+HEADLINE = tuple(_NAMES)
 _STEPS = {
     "preparing": "Getting ready",
     "downloading": "Downloading",

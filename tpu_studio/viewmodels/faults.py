@@ -13,8 +13,13 @@ if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
 
 FIRST = (
-    "stockout-for-ever", "capacity-later", "preempted-at-step", "vm-hung", "delete-fails", "environment-install-fails",
-)  # fmt: skip
+    "stockout-for-ever",
+    "capacity-later",
+    "preempted-at-step",
+    "vm-hung",
+    "delete-fails",
+    "environment-install-fails",
+)
 """What a beginner meets most, or fears most; the rest stands below by its heading."""
 
 

@@ -51,7 +51,7 @@ class CloudKnown:
     """What this computer remembers of the account at Google. *prepared*: a place for results was made, in *region*.
     *kept_days*: so long that place keeps what was deleted. *kind*, *until*: how it is signed in, and when Google ends
     that by its own word, seconds since 1970; 0: no end. *practice_bare*: the practice cloud is that of a new person,
-    who has set up nothing there."""
+    who has set up nothing there, *practice_kept_days*: as *kept_days*, of the bucket there."""
 
     signed_in: bool = False
     email: str = ""
@@ -63,6 +63,7 @@ class CloudKnown:
     until: float = 0.0
     practice_bare: bool = False
     kept_days: int = 0
+    practice_kept_days: int = 0
 
 
 NEEDED = {

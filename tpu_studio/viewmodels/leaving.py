@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from tpu_studio.wire import places
 from tpu_studio.wire.phases import Phase
 from tpu_studio.workflow.ports import RunSummary
 
@@ -33,7 +34,7 @@ class Leaving:
 
     def words(self, place: str) -> str:
         """When the place in the queue is lost; *place*: where the new plan runs."""
-        when = "the notebook for Colab is written" if place == "colab" else "this one starts"
+        when = "the notebook for Colab is written" if places.by_id(place).notebook else "this one starts"
         return f"Its place in the queue is kept until {when}; then it is lost. Until then nothing has changed."
 
 

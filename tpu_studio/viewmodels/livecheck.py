@@ -98,8 +98,9 @@ class LiveCheckViewModel:
         self._change(busy=True, asking="", outcome=(), left="", ended="", problem=None)
         self._tasks.submit(
             lambda: self._port.check(view.place, agreed, view.max_usd, self._take, lambda: self._cancelled),
-            done=self._checked, failed=self._failed,
-        )  # fmt: skip
+            done=self._checked,
+            failed=self._failed,
+        )
 
     def cancel(self) -> None:
         """The step under way is ended as it should; what it made is taken away."""

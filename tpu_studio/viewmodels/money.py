@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.runrows import RunRow
+from tpu_studio.wire import places
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ def month_of(rows: Iterable[RunRow], cap: float | None, now: float) -> MonthMone
     """Proved and running cost of the runs that were started in this month; practice costs nothing. Of what is not known
     exactly the most counts against the cap."""
     this = time.localtime(now)[:2]
-    counted = [row for row in rows if row.place_id == "cloud" and time.localtime(row.created)[:2] == this]
+    counted = [row for row in rows if places.by_id(row.place_id).charges and time.localtime(row.created)[:2] == this]
     usd, most = sum(row.usd for row in counted), sum(row.most for row in counted)
     spent = figures.money_between(usd, most)
     if not cap:

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from tpu_studio.domain.visible import numbered
-from tpu_studio.wire import owncode, ownimports
+from tpu_studio.wire import owncode, ownimports, places
 from tpu_studio.wire.secrets import line_of_secret
-
-PLACES = ("computer", "practice", "cloud", "colab")
 
 
 class Consents(Protocol):
@@ -54,7 +52,7 @@ def read(path: Path, consents: Consents | None) -> OwnFile:
     if data is None:
         return OwnFile(path, missing=True)
     sha256 = hashlib.sha256(data).hexdigest()
-    agreed = frozenset(place for place in PLACES if consents is not None and consents.agreed(sha256, place))
+    agreed = frozenset(place for place in places.IDS if consents is not None and consents.agreed(sha256, place))
     return OwnFile(path, sha256, numbered(data.decode("utf-8", "backslashreplace")), agreed)
 
 

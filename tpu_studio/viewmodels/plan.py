@@ -7,7 +7,7 @@ own model file, timing real steps and launching go through `Tasks`; an answer is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from tpu_studio.viewmodels.planstate import ModelChoice
 from tpu_studio.viewmodels.plantiming import StepTimes, Stopwatch
 from tpu_studio.viewmodels.planverdict import verdict_of
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
 
@@ -63,7 +64,7 @@ class PlanViewModel(Editing, Starting):
         self._edited_at = clock()
         self._pictured = ""  # fingerprint of the data whose small pictures are shown or on their way
         self._may_check = False
-        self._bucket = ("", 0)  # its region, and how many days it keeps what was deleted
+        self._bucket: tuple[str, Mapping[str, int]] = ("", {})  # region; by place how many days deleted things are kept
         self._taught: OwnRuns | None = None
         self._ends = [engine.state.subscribe(self._engine_changed), runs.state.subscribe(self._runs_changed)]
         self._choose()
@@ -180,20 +181,26 @@ class PlanViewModel(Editing, Starting):
         consent = own.sha256 if own and str(view.job["where.place"]) in own.agreed else ""
         try:
             known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent, "own": self._taught}
-            region, kept_days = self._bucket if view.job["where.place"] == "cloud" else ("", 0)
-            known |= {"bucket_region": region, "kept_days": kept_days}
+            place, (region, kept_days) = str(view.job["where.place"]), self._bucket
+            known |= {
+                "bucket_region": region if places.by_id(place).charges else "",
+                "kept_days": kept_days.get(place, 0),
+            }
             bare = make_plan(view.job, view.look, advise=False, **known)
             timing, picture_s = self._times.of(bare), self._paces.of(bare)
             here = None
             if not view.needs_engine or view.rented:
                 here = self._times.of(make_plan(draft.edited(view.job, HERE), view.look, advise=False, **known))
-            plan = make_plan(
-                view.job, view.look, timing=timing, here=here, picture_s=picture_s, **known
-            )
+            plan = make_plan(view.job, view.look, timing=timing, here=here, picture_s=picture_s, **known)
             parts = estimate_of(
-                view.job, view.look, timing=timing, model_facts=facts, picture_s=picture_s, consent=consent,
+                view.job,
+                view.look,
+                timing=timing,
+                model_facts=facts,
+                picture_s=picture_s,
+                consent=consent,
                 own=self._taught,
-            )  # fmt: skip
+            )
             plan = self._as_checked(plan)
             verdict = verdict_of(view.job, plan)
         except StudioError as error:
@@ -220,10 +227,17 @@ class PlanViewModel(Editing, Starting):
         check = described(self._checks.view, plan, self._checks.of(plan), self._may_check)
         self.state.set(
             replace(
-                view, plan=plan, parts=parts, stale=False, timing=word, where=where, slice_choices=slices,
-                verdict=verdict, check=check,
+                view,
+                plan=plan,
+                parts=parts,
+                stale=False,
+                timing=word,
+                where=where,
+                slice_choices=slices,
+                verdict=verdict,
+                check=check,
             )
-        )  # fmt: skip
+        )
 
     def _where(self, plan: Plan | None) -> planwhere.WhereView:
         view = self.state.value
@@ -280,15 +294,20 @@ class PlanViewModel(Editing, Starting):
             self._plan()
 
     def account_changed(
-        self, missing: str, bucket_region: str = "", practice_missing: str = "", kept_days: int = 0
+        self,
+        missing: str,
+        bucket_region: str = "",
+        practice_missing: str = "",
+        kept_days: Mapping[str, int] | None = None,
     ) -> None:
         """What the account at Google, and that at the practice cloud, still needs before anything is rented, "" when
         nothing is known to be missing.
 
-        *bucket_region*: Where results are kept, "" when not known; *kept_days*: so long what was deleted there is, too.
+        *bucket_region*: Where results are kept, "" when not known; *kept_days*: by place, for how long what was deleted
+            there is kept, too.
         """
         self._draw(account_missing=missing, practice_missing=practice_missing)
-        if (bucket := (bucket_region, kept_days)) != self._bucket:
+        if (bucket := (bucket_region, kept_days or {})) != self._bucket:
             self._bucket = bucket
             if self.state.value.rented:
                 self._plan()
@@ -339,7 +358,7 @@ class PlanViewModel(Editing, Starting):
             return  # this computer's steps say nothing of a TPU's
         if view.parts is not None and view.parts.measured and not asked:
             return  # own runs of this very work tell it already
-        if not view.engine.ready or (view.running and not asked) or (plan.job.model == "file" and not plan.consent):
+        if not view.engine.ready or (view.running and not asked) or (plan.job.has_own_model and not plan.consent):
             return
         if self._times.start(plan, again=asked and self._times.of(plan) is None):
             self._draw(timing="measuring" if self._times.under_way else self.state.value.timing, timing_failed="")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import frameworks, places
+from tpu_studio.wire.schema import step_values
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
@@ -27,11 +29,6 @@ STAGES = {
     "largest-batch": (0.85, "Looking for the largest batch that fits"),
 }
 LICENCE_URL = "https://cloud.google.com/terms"
-_TOUCHES_NO_STEP = (
-    "name", "limits.", "where.zones", "where.tier", "where.usd_per_hour", "training.epochs", "training.steps",
-    "training.learning_rate", "training.warmup", "training.schedule", "training.early_stopping",
-    "training.evaluate_every", "training.checkpoint_every", "training.on_nan",
-)  # fmt: skip
 Key = tuple[Any, ...]
 
 
@@ -102,7 +99,7 @@ class PlanChecks:
     def look_up(self, plan: Plan) -> None:
         """Find what was asked earlier, in the background; once for each plan."""
         key, preflight = check_key(plan), self._preflight
-        if preflight is None or plan.place == "computer" or key in self._known:
+        if preflight is None or places.by_id(plan.place).local or key in self._known:
             return
         self._known[key] = None
 
@@ -118,7 +115,7 @@ class PlanChecks:
         if self._preflight is None or self.view.busy:
             return
         compiler = self._compiler.state.value if self._compiler else None
-        wants = plan.place != "computer" and plan.framework == "jax"
+        wants = not places.by_id(plan.place).local and frameworks.by_id(plan.framework).leads_on_chip
         if wants and compiler is not None and compiler.status in ("missing", "broken", "outdated"):
             self._wanted = plan
             self._set(CheckView("asking"))
@@ -242,9 +239,5 @@ def own_words(answer: Mapping[str, Any]) -> str:
 
 def check_key(plan: Plan) -> Key:
     """All that a step's shapes and memory depend on."""
-    values = tuple(
-        (path, repr(value))
-        for path, value in sorted(plan.job.values.items())
-        if not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _TOUCHES_NO_STEP)
-    )
+    values = tuple((path, repr(value)) for path, value in sorted(step_values(plan.job.values, machine=True).items()))
     return (plan.consent, str(plan.data.get("fingerprint", "")), plan.framework, plan.accelerator, values)

@@ -13,6 +13,7 @@ from tpu_studio.viewmodels.planform import option_value
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.planverdict import place_changes
 from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, one_number
 from tpu_studio.wire.schema import AUTO, BY_PATH
@@ -67,11 +68,17 @@ class Editing(PlanBase):
         view = self.state.value
         self.state.set(
             PlanView(
-                engine=view.engine, running=view.running, saved=job if file else None, file=file,
-                price_trouble=view.price_trouble, account_missing=view.account_missing,
-                practice_missing=view.practice_missing, leaving=leaving, unstoppable=unstoppable,
+                engine=view.engine,
+                running=view.running,
+                saved=job if file else None,
+                file=file,
+                price_trouble=view.price_trouble,
+                account_missing=view.account_missing,
+                practice_missing=view.practice_missing,
+                leaving=leaving,
+                unstoppable=unstoppable,
             )
-        )  # fmt: skip
+        )
         self._take(job)
 
     # --------------------------------------------------------------------------------------------------------- editing
@@ -161,7 +168,7 @@ class Editing(PlanBase):
         if not draft.has_model(job) or not draft.model_fits(job, kind):
             changes["model.name"] = draft.first_model(kind)
         if "name" not in job.given or job.name in self._own_names:
-            name = kind if path is None else path.stem if kind in ("table", "text") else path.name
+            name = kind if path is None else path.stem if kinds.by_id(kind).suffixes else path.name
             changes["name"] = name.strip() or kind
             self._own_names.add(str(changes["name"]))
         self.state.set(replace(view, opened=view.opened | {"data"}, problems={}, typed={}))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tpu_studio.domain import figures
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import Option, WhereView, price_age
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Plan
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def _memory_source(plan: Plan, parts: bool) -> str:
     if _compiled(plan):
         more = "" if parts else " Its refusal names the need, not what it is made of."
         return f"The TPU compiler's own figures for exactly this step, on one chip.{more}"
-    if plan.place == "computer":
+    if places.by_id(plan.place).local:
         return f"{counted}, and the program as it was measured; the limit is this computer's memory."
     share = " A chip's share of the batch counts." if plan.devices > 1 else ""
     return (
@@ -83,8 +84,13 @@ def _memory_source(plan: Plan, parts: bool) -> str:
 def greyed_out(where: WhereView) -> tuple[tuple[str, str], ...]:
     """What cannot be picked, each with its reason."""
     lists: tuple[tuple[Option, ...], ...] = (
-        where.generations, where.sizes, where.tiers, where.regions, where.zones, where.lenders,
-    )  # fmt: skip
+        where.generations,
+        where.sizes,
+        where.tiers,
+        where.regions,
+        where.zones,
+        where.lenders,
+    )
     return tuple((one.words, one.why) for options in lists for one in options if not one.enabled and one.why)
 
 
@@ -103,9 +109,13 @@ def _headline(plan: Plan, parts: Estimate, today: date, by: str) -> Explained:
 
 
 def _setup(plan: Plan) -> str:
-    if plan.place == "cloud":
+    if places.by_id(plan.place).charges:
         return "A machine's start and the packages are usual times; nobody promises them."
-    return "Usual times." if plan.place != "computer" else "Measured where real steps were timed, else usual times."
+    return (
+        "Usual times."
+        if not places.by_id(plan.place).local
+        else "Measured where real steps were timed, else usual times."
+    )
 
 
 def _compiled(plan: Plan) -> bool:

@@ -10,77 +10,21 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tpu_studio.domain import figures
-from tpu_studio.viewmodels.planwords import FRAMEWORK_WORDS, TASK_WORDS, noun_of
+from tpu_studio.viewmodels.planwords import noun_of
 from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, check
 from tpu_studio.wire.models import BY_NAME, Option
 from tpu_studio.wire.numerals import readings, spelled
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import AUTO, BY_PATH, Key
+from tpu_studio.wire.schema import AUTO, BY_PATH, GROUPS, KEYS, Key, concerns
 
 Problems = Mapping[str, Problem]
 Typed = Mapping[str, str]
 Kind = Literal["number", "choice", "switch", "text"]
 
 MAIN = ("training.global_batch", "training.epochs", "training.learning_rate", "training.precision")
-GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("The run", ("name", "training.seed")),
-    (
-        "The data",
-        (
-            "data.task",
-            "data.validation",
-            "data.image_size",
-            "data.augment",
-            "data.sequence_length",
-            "data.tokenizer",
-            "data.max_broken_share",
-        ),
-    ),
-    (
-        "Learning",
-        (
-            "training.steps",
-            "training.optimizer",
-            "training.schedule",
-            "training.warmup",
-            "training.weight_decay",
-            "training.clip_norm",
-            "training.label_smoothing",
-            "training.accumulate",
-            "training.on_nan",
-        ),
-    ),
-    (
-        "Checking and saving",
-        (
-            "training.evaluate_every",
-            "training.early_stopping",
-            "training.checkpoint_every",
-            "training.steps_per_call",
-            "training.rematerialize",
-        ),
-    ),
-    ("Limits", ("limits.hours", "limits.money_usd", "where.usd_per_hour", "limits.idle_minutes", "limits.wait_hours")),
-)
-_ONLY_FOR = {
-    "data.image_size": ("images", "digits", "tfrecord"),
-    "data.augment": ("images", "digits", "tfrecord"),
-    "data.sequence_length": ("text", "tfrecord"),
-    "data.tokenizer": ("text", "tfrecord"),
-}
-_CHOICE_WORDS = {
-    **FRAMEWORK_WORDS,
-    **TASK_WORDS,
-    "adamw": "AdamW",
-    "sgd": "SGD",
-    "cosine": "falling like a cosine",
-    "constant": "always the same",
-    "stop": "Stop",
-    "rollback": "Go back, halve the rate",
-    "bytes": "letter by letter (bytes)",
-}
 
 
 @dataclass(frozen=True)
@@ -137,11 +81,11 @@ def more_fields(
     groups = []
     if options := option_fields(job, problems, typed):
         groups.append(("The model", options))
-    for title, paths in GROUPS:
+    for group, title in GROUPS.items():
         kept = tuple(
-            field(path, job, plan, problems, typed)
-            for path in ("training.epochs", *paths)
-            if _concerns(path, job) and path not in shown and (path != "training.epochs" or "training.steps" in paths)
+            field(key.path, job, plan, problems, typed)
+            for key in KEYS
+            if key.group == group and concerns(key, job["data.kind"]) and key.path not in shown
         )
         groups.append((title, kept))
     return tuple(groups)
@@ -172,7 +116,7 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
         why=why,
         hint=_hint(path, job, plan) or limit_echo(path, resolved, job) or key.help,
         error=_wrong(problem),
-        choices=tuple((choice, _CHOICE_WORDS.get(choice, choice)) for choice in key.choices),
+        choices=tuple((choice, key.words.get(choice, choice)) for choice in key.choices),
         offers=_offers(key, typed.get(path, "")) if problem and problem.id == "job-two-readings" else (),
     )
 
@@ -207,8 +151,8 @@ def limit_echo(path: str, value: Any, job: Job) -> str:
         return ""
     match path:
         case "limits.money_usd":
-            free = job["where.place"] == "computer" and not job["where.usd_per_hour"]
-            if free or job["where.place"] == "colab":
+            free = places.by_id(job["where.place"]).local and not job["where.usd_per_hour"]
+            if free or places.by_id(job["where.place"]).notebook:
                 return f"Nothing is charged here; elsewhere it stops at {figures.exact_money(value)}."
             return f"Stops at {figures.exact_money(value)}."
         case "limits.hours":
@@ -237,11 +181,6 @@ def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) ->
         hint=option.help,
         error=_wrong(problem),
     )
-
-
-def _concerns(path: str, job: Job) -> bool:
-    kinds = _ONLY_FOR.get(path)
-    return kinds is None or job["data.kind"] is None or job["data.kind"] in kinds
 
 
 def _recommended(path: str, key: Key, plan: Plan | None) -> str:

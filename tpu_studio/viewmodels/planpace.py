@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tpu_studio.wire import kinds, places
+
 if TYPE_CHECKING:
     from tpu_studio.wire.plan import Plan
     from tpu_studio.workflow.ports import Tasks
@@ -55,7 +57,11 @@ def needs_pace(plan: Plan) -> bool:
 
 def _key(plan: Plan) -> Key | None:
     """None where pictures lie in memory, or the chip is this computer's processor."""
-    if plan.place not in ("cloud", "colab") or plan.job["data.kind"] != "images" or plan.blocking:
+    if (
+        not places.by_id(plan.place).has_chips
+        or not kinds.by_id(plan.job["data.kind"]).has_picture_files
+        or plan.blocking
+    ):
         return None
     from tpu_studio.planner.assumptions import IN_MEMORY_BYTES
 

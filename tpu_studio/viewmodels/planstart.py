@@ -40,7 +40,6 @@ class Starting(PlanBase):
         self.leave_queue: Callable[[Leaving, str], Left] = lambda one, started: "left"  # blocks (`leaving.leave`)
         self.left_queue: Callable[[Leaving, Left], None] = lambda one, left: None
         self._launcher: Launcher | None = None
-        self._reviewed: Plan | None = None  # what the open review shows; it is launched, whatever is planned meanwhile
 
     # ----------------------------------------------------------------------------------------------------- save, start
 
@@ -95,20 +94,26 @@ class Starting(PlanBase):
         elif view.free_tpu:
             self._draw(asking_notebook=True, problem=None)
         elif view.rented:
-            self._reviewed = view.plan
-            self._draw(reviewing=True, problem=None)
+            self._draw(reviewed=view.plan, problem=None)
         else:
             self._launch()
 
     def start_reviewed(self, without_outside_stop: bool = False) -> None:
-        """The person has read the review: exactly that plan is launched. *without_outside_stop*: they agreed to go
-        without for this launch; only where `PlanView.may_waive`."""
-        if self.state.value.reviewing:
-            plan = self._reviewed
-            if plan is not None and without_outside_stop and self.state.value.may_waive:
-                plan = waived(plan)
-            self._draw(reviewing=False)
-            self._launch(plan)
+        """The person has read the review: exactly that plan is launched, unless there are newer figures to read first.
+        *without_outside_stop*: they agreed to go without for this launch; only where `PlanView.may_waive`."""
+        view = self.state.value
+        plan = view.reviewed
+        if plan is None or view.newer is not None:
+            return
+        if without_outside_stop and view.may_waive:
+            plan = waived(plan)
+        self.close_review()
+        self._launch(plan)
+
+    def review_again(self) -> None:
+        """Review the plan as it is by now, or point to what it misses."""
+        self.close_review()
+        self.start()
 
     def leave_review_for_account(self) -> None:
         """The review said what the account needs first; the plan stays as it is."""
@@ -119,7 +124,7 @@ class Starting(PlanBase):
         self._draw(asking_notebook=False)
 
     def close_review(self) -> None:
-        self._draw(reviewing=False)
+        self._draw(reviewed=None)
 
     def create_engine(self) -> None:
         """Create (or repair) the training engine and start the run when it is there."""

@@ -23,12 +23,14 @@ from tpu_studio.viewmodels.planverdict import Verdict
 from tpu_studio.viewmodels.planwhere import PLACE_WORDS, SliceChoice, WhereView
 from tpu_studio.viewmodels.problem import Problem
 from tpu_studio.viewmodels.thumbnails import Thumbnail
+from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Check, Plan
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
     from tpu_studio.planner.estimate import Estimate
+    from tpu_studio.viewmodels.review import Newer
 
 WHERE_CHECKS = ("place-", "accelerator-", "price-", "wait-")
 Section = Literal["model", "data", "settings", "where"]
@@ -70,7 +72,7 @@ class PlanView:
     opened: Sections that were opened with Change.
     attention: The section that Start pointed to, and how often (so that a second press points again).
     where, slice_choices: Of a rented place: what can be picked, and three TPUs with what the run would take there.
-    reviewing: The review of a rented run is open.
+    reviewed: The plan that the open review of a rented run shows: it is launched, whatever is planned meanwhile.
     price_trouble: Why prices are not Google's of today, "" when they are or nobody is signed in.
     running: Names of the runs on this computer that go on.
     verdict: Whether a TPU is worth it, with the other ways; None without a plan.
@@ -114,7 +116,7 @@ class PlanView:
     timing_failed: str = ""
     where: WhereView = field(default_factory=lambda: WhereView("computer"))
     slice_choices: tuple[SliceChoice, ...] = ()
-    reviewing: bool = False
+    reviewed: Plan | None = None
     price_trouble: str = ""
     verdict: Verdict | None = None
     check: CheckView = field(default_factory=CheckView)
@@ -140,22 +142,35 @@ class PlanView:
         return bool(zones) and all(zone.rpartition("-")[0] in self.unstoppable for zone in zones)
 
     @property
+    def reviewing(self) -> bool:
+        return self.reviewed is not None
+
+    @property
+    def newer(self) -> Newer | None:
+        """What the plan says by now while an older review is open: it is read before anything is launched."""
+        if self.reviewed is None:
+            return None
+        from tpu_studio.viewmodels.review import newer_than
+
+        return newer_than(self.reviewed, self.plan, self.missing[1])
+
+    @property
     def rented(self) -> bool:
-        return str(self.job["where.place"]) in ("practice", "cloud")
+        return places.by_id(self.job["where.place"]).rents
 
     @property
     def free_tpu(self) -> bool:
         """A TPU of Colab, in a notebook."""
-        return str(self.job["where.place"]) == "colab"
+        return places.by_id(self.job["where.place"]).notebook
 
     @property
     def practice(self) -> bool:
-        return str(self.job["where.place"]) == "practice"
+        return places.by_id(self.job["where.place"]).rehearses
 
     @property
     def needs_engine(self) -> bool:
         """The training engine of this computer does the work: here, and behind a practice machine."""
-        return str(self.job["where.place"]) in ("computer", "practice")
+        return places.by_id(self.job["where.place"]).on_this_computer
 
     @property
     def needs_consent(self) -> bool:
@@ -252,7 +267,7 @@ class PlanView:
                 if self.free_tpu:
                     return "Free Colab TPU"
                 place = PLACE_WORDS.get(str(self.job["where.place"]), str(self.job["where.place"]).capitalize())
-                if self.rented and self.plan and self.plan.place != "computer":
+                if self.rented and self.plan and not places.by_id(self.plan.place).local:
                     return f"{place}, {title_of(self.plan.accelerator)}"
                 return place
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire.schema import step_values
 
 if TYPE_CHECKING:
     from tpu_studio.planner.timing import Timing
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
 
 SECONDS = 4.0
 Key = tuple[Any, ...]
-_DEPENDS_ON = (
-    "model.name", "model.file", "model.options", "data.path", "data.image_size", "data.sequence_length", "data.augment",
-    "training.framework", "training.precision", "training.global_batch", "training.accumulate", "training.optimizer",
-    "training.steps_per_call", "training.rematerialize",
-)  # fmt: skip
 
 
 class Stopwatch(Protocol):
@@ -100,4 +96,4 @@ class StepTimes:
 
 
 def timing_key(plan: Plan) -> Key:
-    return (plan.consent, str(plan.data.get("fingerprint", "")), *(repr(plan.job[name]) for name in _DEPENDS_ON))
+    return (plan.consent, str(plan.data.get("fingerprint", "")), repr(step_values(plan.job.values)))

@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.domain import figures
+from tpu_studio.domain import figures, loans
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.viewmodels import planwords
-from tpu_studio.viewmodels.planwhere import TIERS, moved
+from tpu_studio.viewmodels.planwhere import moved
+from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan, Range
 
-_TIER_WORDS = {key: words.lower() for key, words in TIERS if key != "on-demand"}
-_PLACES = {"computer": "This computer", "colab": "Free Colab"}
+_PLACES = {place.id: place.tab for place in places.all_places() if place.free}
 
 
 @dataclass(frozen=True)
@@ -73,19 +73,22 @@ def verdict_of(job: Job, plan: Plan | None) -> Verdict | None:
 
 def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
     """The alternatives with a known price, in the plan's order."""
-    told = [(one, Range(**one["time_s"]), Range(**one["cost_usd"])) for one in plan.alternatives
-            if one.get("time_s") and one.get("cost_usd")]  # fmt: skip
+    told = [
+        (one, Range(**one["time_s"]), Range(**one["cost_usd"]))
+        for one in plan.alternatives
+        if one.get("time_s") and one.get("cost_usd")
+    ]
     pairs = [(time.expected, cost.expected) for _, time, cost in told]
     ways = []
     for (one, time, cost), (t, usd) in zip(told, pairs, strict=True):
         place, accelerator, tier = str(one["place"]), str(one["accelerator"]), str(one.get("tier") or "")
-        rents = plan.place if plan.place in ("practice", "cloud") else "cloud"
+        rents = plan.place if places.by_id(plan.place).rents else "cloud"
         same = accelerator == plan.accelerator and tier == plan.job["where.tier"]
         name = _PLACES.get(place) or title_of(accelerator)
         ways.append(
             Way(
                 key=f"{place}/{accelerator}/{tier}",
-                name=f"{name}, {_TIER_WORDS[tier]}" if tier in _TIER_WORDS else name,
+                name=loans.beside(name, tier),
                 time=planwords.time_range(time),
                 cost=planwords.money_range(cost) if cost.expected else "free",
                 time_s=t,
@@ -100,9 +103,9 @@ def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
 
 def place_changes(job: Job, place: str) -> Mapping[str, Any]:
     """What changes with the place; Colab lends one chip, so what was chosen of a rented one goes."""
-    if place == "colab":
+    if places.by_id(place).notebook:
         return {**moved(job, "computer"), "where.place": place, "where.usd_per_hour": None}
-    if job["where.place"] == "colab":
+    if places.by_id(job["where.place"]).notebook:
         return {**moved(job, "computer"), **moved(job, place)}
     return moved(job, place)
 
@@ -116,13 +119,18 @@ def spoken(ways: tuple[Way, ...]) -> str:
 def _changes(job: Job, place: str, rents: str, accelerator: str, tier: str) -> Mapping[str, Any]:
     if place in _PLACES:
         return place_changes(job, place)
-    return {"where.place": rents, "where.accelerator": accelerator, "where.tier": tier or None, "where.zones": None,
-            "where.usd_per_hour": None}  # fmt: skip
+    return {
+        "where.place": rents,
+        "where.accelerator": accelerator,
+        "where.tier": tier or None,
+        "where.zones": None,
+        "where.usd_per_hour": None,
+    }
 
 
 def _names(way: Way, instead: str) -> bool:
     place, accelerator, _ = way.key.split("/")
-    return place == instead or (place == "cloud" and accelerator == instead)
+    return place == instead or (places.by_id(place).charges and accelerator == instead)
 
 
 def _short(way: Way) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from tpu_studio.domain import figures
+from tpu_studio.domain import figures, loans
 from tpu_studio.domain.catalogue import (
     COMPUTE_ENGINE_LENDS,
     Catalogue,
@@ -24,6 +24,7 @@ from tpu_studio.domain.catalogue import chips as chips
 from tpu_studio.domain.catalogue import title_of as title_of
 from tpu_studio.domain.offers import day_words
 from tpu_studio.viewmodels import draft, planwords
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
@@ -33,18 +34,14 @@ if TYPE_CHECKING:
     from tpu_studio.planner.own import OwnRuns
     from tpu_studio.planner.timing import Timing
 
-PLACES = (("computer", "This computer"), ("practice", "Practice cloud"), ("cloud", "Google Cloud"))
+PLACES = tuple((place.id, place.tab) for place in places.all_places() if not place.notebook)
 PLACE_WORDS = dict(PLACES)
-TIERS = (("on-demand", "On demand"), ("spot", "Spare capacity"), ("flex-start", "Flexible start"))
-TIER_WORDS = {
-    "on-demand": "Yours until you give it back (on-demand).",
-    "spot": "Cheaper, but Google may take it back; the model is saved first and the run goes on later (spot).",
-    "flex-start": "Waits its turn at Google, then is yours for a fixed time (flex-start).",
-}
+TIERS = tuple((loan.word, loan.title) for loan in loans.LOANS)
 LENDERS = (("tpu-api", "Cloud TPU"), ("compute-engine", "Compute Engine"))
 LENDER_WORDS = {
     "tpu-api": "Asked for through Google's Cloud TPU service: the usual way.",
-    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one stop more.",
+    "compute-engine": "As a machine of Compute Engine. Google itself deletes it at the time limit: one stop more. "
+    "Google recommends it; the Cloud TPU service gets bug and security fixes only.",
 }
 CHOICES = 3
 
@@ -94,7 +91,7 @@ class WhereView:
 def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") -> WhereView:
     """Of *job* and, once there is one, of its plan: "auto" shows as what it has become."""
     place = str(job["where.place"])
-    if place == "computer":
+    if places.by_id(place).local:
         return WhereView(place)
     known, part = catalogue_at(place), _slice(job, plan)
     tier = str(job["where.tier"])
@@ -128,7 +125,7 @@ def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") 
 
 
 def _slice(job: Job, plan: Plan | None) -> Slice | None:
-    name = plan.accelerator if plan and plan.place != "computer" else str(job["where.accelerator"])
+    name = plan.accelerator if plan and not places.by_id(plan.place).local else str(job["where.accelerator"])
     try:
         return catalogue().slice(name)
     except BadInput:
@@ -205,7 +202,7 @@ def price_words(plan: Plan, part: Slice) -> str:
     if not told or not told.get("usd_per_hour"):
         return "The price is not known. Give a cost limit under More settings."
     hourly = figures.money(float(told["usd_per_hour"]))
-    would = "would be " if plan.place == "practice" else ""
+    would = "would be " if places.by_id(plan.place).rehearses else ""
     if told.get("source") == "given":
         return f"{would}{hourly} an hour, the price that you gave".capitalize()
     each = told.get("usd_per_chip_hour")
@@ -227,18 +224,20 @@ def price_age(plan: Plan, today: date, trouble: str = "") -> str:
     is_live = told.get("source") == "live"
     recent = ("read today", "read yesterday") if is_live else ("today's", "1 day old")
     age = recent[days] if days < 2 else f"{days} days old"
-    list_of = "the practice cloud's" if plan.place == "practice" else "Google's"
+    list_of = "the practice cloud's" if places.by_id(plan.place).rehearses else "Google's"
     live = f"{list_of} price list" if is_live else "the table that came with the program"
-    why = f" {trouble}" if trouble and plan.place == "cloud" else ""
-    more = "Taxes come on top; what else is charged is listed apart." if plan.extras else (
-        "Taxes, storage and traffic come on top."
-    )  # fmt: skip
+    why = f" {trouble}" if trouble and places.by_id(plan.place).charges else ""
+    more = (
+        "Taxes come on top; what else is charged is listed apart."
+        if plan.extras
+        else ("Taxes, storage and traffic come on top.")
+    )
     return f"From {live}, {day.day} {day:%b %Y}, {age}.{why} {more}"
 
 
 def moved(job: Job, place: str) -> Mapping[str, Any]:
     """What changes with the place: what belonged to a rented one goes, when the job comes back to this computer."""
-    if place == "computer":
+    if places.by_id(place).local:
         gone = ("where.place", "where.accelerator", "where.tier", "where.zones", "where.backend")
         return dict.fromkeys(gone)
     return {"where.place": place, "where.usd_per_hour": None}
@@ -270,8 +269,7 @@ def region_changes(view: WhereView, region: str) -> Mapping[str, Any]:
     zones = [
         zone.zone
         for zone in known.generation(part.generation).zones
-        if zone.region == region
-        and known.possible(part.generation, "", view.tier, zone.zone, part.chips).possible
+        if zone.region == region and known.possible(part.generation, "", view.tier, zone.zone, part.chips).possible
     ]
     return {"where.zones": zones or None}
 
@@ -284,9 +282,14 @@ def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, Any]:
 
 
 def choices(
-    job: Job, plan: Plan, look: Look, timing: Timing | None, now: float, picture_s: float | None = None,
+    job: Job,
+    plan: Plan,
+    look: Look,
+    timing: Timing | None,
+    now: float,
+    picture_s: float | None = None,
     own: OwnRuns | None = None,
-) -> tuple[SliceChoice, ...]:  # fmt: skip
+) -> tuple[SliceChoice, ...]:
     """A good first one, the fastest that is not far dearer, and the cheapest by the hour: a plan each."""
     bare = draft.edited(job, {"where.accelerator": None, "where.zones": None})
     first = _planned(bare, look, timing, now, picture_s, own)
@@ -303,8 +306,12 @@ def choices(
             if verdict.state != "documented" or not _size(known, part, framework, tier).enabled:
                 continue
             made = _planned(
-                draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}), look, timing, now,
-                picture_s, own,
+                draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}),
+                look,
+                timing,
+                now,
+                picture_s,
+                own,
             )
             if made is not None and not made.blocking and made.fits and made.time_s and made.cost_usd:
                 found[part.accelerator_type] = made
@@ -329,7 +336,7 @@ def _high(cost: Any) -> float:
 
 def _faster(first: Plan) -> Callable[[Plan], str]:
     def words(made: Plan) -> str:
-        if made.place == "practice":
+        if places.by_id(made.place).rehearses:
             return "Another kind of chip"  # the machine is this computer whatever it is called
         assert first.time_s is not None and made.time_s is not None
         times = first.time_s.expected / max(made.time_s.expected, 1e-9)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
+from tpu_studio.wire import frameworks, kinds, places, tasks
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan, Range
@@ -18,20 +19,8 @@ if TYPE_CHECKING:
     from tpu_studio.planner.estimate import Estimate
     from tpu_studio.planner.own import OwnRuns
 
-KIND_WORDS = {
-    "images": "Pictures",
-    "table": "Table",
-    "text": "Text",
-    "digits": "Digits sample",
-    "tfrecord": "Converted data",
-}
-KIND_ICONS = {"images": "images", "table": "table", "text": "file-text", "digits": "grid-3x3", "tfrecord": "package"}
-TASK_WORDS = {
-    "classification": "tell kinds apart",
-    "regression": "estimate a number",
-    "language-model": "continue the text",
-}
-FRAMEWORK_WORDS = {"tensorflow": "TensorFlow", "jax": "JAX"}
+TASK_WORDS = {task.id: task.does for task in tasks.all_tasks()}
+FRAMEWORK_WORDS = {framework.id: framework.title for framework in frameworks.all_frameworks()}
 
 
 _UNITS = ((100.0, 1.0, "s"), (6_000.0, 60.0, "min"), (172_800.0, 3600.0, "h"), (float("inf"), 86_400.0, "days"))
@@ -123,14 +112,15 @@ def weights(params: int) -> str:
 
 
 def data_title(job: Job, look: Look | None) -> str:
-    kind = job["data.kind"]
+    kind = kinds.find(job["data.kind"])
     if kind is None:
         return ""
-    if kind == "digits":
+    if kind.is_built_in:
         return "Handwritten digits"
     name = os.path.basename(str(job["data.path"] or "").rstrip("/\\"))
-    name = name.removesuffix(".csv").removesuffix(".txt") if kind in ("table", "text") else name
-    if look and look.task == "classification" and look.classes:
+    for suffix in kind.suffixes:
+        name = name.removesuffix(suffix)
+    if look and tasks.by_id(look.task).has_classes and look.classes:
         return f"{name}, {len(look.classes)} kinds"
     if look and look.target:
         return f"{name}: {look.target}"
@@ -139,7 +129,7 @@ def data_title(job: Job, look: Look | None) -> str:
 
 def data_note(look: Look) -> str:
     """`2,062 pictures · 11 MB`"""
-    if look.task == "language-model":
+    if tasks.by_id(look.task).has_tokens:
         characters = look.numbers.get("characters") or look.numbers.get("tokens") or 0
         return f"{figures.count(characters)} characters · {figures.size(look.bytes_on_disk)}"
     about = "about " if look.sampled else ""
@@ -148,10 +138,10 @@ def data_note(look: Look) -> str:
 
 def learned(look: Look) -> str:
     """What the model will learn, in a sentence."""
-    if look.task == "classification" and look.classes:
+    if tasks.by_id(look.task).has_classes and look.classes:
         target = f"“{look.target}”: " if look.target else ""
         return f"It learns to tell {target}{len(look.classes)} kinds apart."
-    if look.task == "regression":
+    if tasks.by_id(look.task).has_number:
         return f"It learns to estimate “{look.target}”."
     return "It learns to continue text like yours, letter by letter."
 
@@ -210,7 +200,7 @@ def estimate_rows(plan: Plan, parts: Estimate) -> tuple[Row, ...]:
     noun = figures.noun(str(plan.job["data.kind"]))
     steps = f"{figures.count(plan.steps)} steps"
     rows = []
-    if plan.place != "computer":
+    if not places.by_id(plan.place).local:
         each, batch = max(1, plan.devices), int(plan.job["training.global_batch"])
         share = f"{figures.count(batch / each)} {noun} per step"
         rows.append(Row("Each chip gets", share, f"{figures.count(batch)} {noun} in a step, on {each} together."))
@@ -242,7 +232,7 @@ def limit_of(plan: Plan) -> Limit | None:
         top = nice_top(max(2 * cost.high, float(money), 0.02))
         return Limit(
             "limits.money_usd",
-            "Stop when it would have cost" if plan.place == "practice" else "Stop when it has cost",
+            "Stop when it would have cost" if places.by_id(plan.place).rehearses else "Stop when it has cost",
             figures.money(float(money)),
             float(money),
             top,
@@ -251,7 +241,7 @@ def limit_of(plan: Plan) -> Limit | None:
         )
     if not plan.time_s:
         return None
-    if plan.place != "computer" and not plan.price:  # a rented run needs a limit, and none can be guessed
+    if not places.by_id(plan.place).local and not plan.price:  # a rented run needs a limit, and none can be guessed
         usd = float(money or 0.0)
         words = figures.money(usd) if usd else "choose one"
         top = nice_top(max(2 * usd, 20.0))
@@ -302,7 +292,7 @@ def memory_of(plan: Plan) -> MemoryWords:
     )
     if not parts:  # the compiler refused, and names the whole only
         named = (("What it needs", int(memory["device_bytes"])),)
-    elif plan.place != "computer":
+    elif not places.by_id(plan.place).local:
         named = named[1:]
     words = f"{figures.size(int(memory['device_bytes']))} of {figures.size(limit)}"
     fits, tone = (

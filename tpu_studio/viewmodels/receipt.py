@@ -4,7 +4,6 @@ stays. Made from ``result/receipt.json``, which is written once nothing is left.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,8 @@ from tpu_studio.domain import figures
 from tpu_studio.planner.report.besides import TITLES, small
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runrented import lender
-from tpu_studio.wire.sizes import RECORD_BYTES, read_at_most
+from tpu_studio.wire import places
+from tpu_studio.wire.jsonfile import read_json
 
 FILE = ("result", "receipt.json")
 _LARGEST = 1e15
@@ -29,10 +29,7 @@ _PARTS = {
 
 def read_receipt(run: Path) -> Mapping[str, Any]:
     """Raises OSError when there is none, ValueError when it is damaged."""
-    try:
-        told = json.loads(read_at_most(run.joinpath(*FILE), RECORD_BYTES))
-    except RecursionError as error:
-        raise ValueError("nested for ever") from error
+    told = read_json(run.joinpath(*FILE))
     if not isinstance(told, dict):
         raise ValueError("no object")
     return told
@@ -64,7 +61,7 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
 
 def _cost(told: Mapping[str, Any], place: str) -> Fact:
     usd, most, rate = (_number(told.get(name)) for name in ("usd", "usd_at_most", "usd_per_hour"))
-    label = "Would have cost" if place == "practice" else "Cost"
+    label = "Would have cost" if places.by_id(place).rehearses else "Cost"
     if usd is None or rate is None:
         return Fact(label, "Not known", "The price was not known; Google's bill tells.")
     seconds = sum(_number(one.get("billed_s")) or 0.0 for one in told.get("made") or ())
@@ -84,7 +81,7 @@ def _cost(told: Mapping[str, Any], place: str) -> Fact:
 
 def _after(told: Mapping[str, Any], place: str) -> str:
     """What is in no figure of it."""
-    if place == "practice":
+    if places.by_id(place).rehearses:
         return "Nothing was charged: practice."
     return _ON_TOP if told.get("parts") else "Taxes, storage and traffic come on top."
 
@@ -111,6 +108,8 @@ def part_of_bill(one: Mapping[str, Any]) -> Fact:
     shown, more = small(usd).capitalize(), "" if id == "disk" and usd else _PARTS.get(id, "")
     if figures.money(most) != figures.money(usd):
         shown = f"{shown}, at most {figures.money(most)}"
+    elif not usd and most > 0.0:  # nothing or a fraction of a cent: whichever way it is counted
+        shown = small(most).capitalize()
     elif figures.money(least) != figures.money(usd):
         shown = figures.money_between(least, most)
     return Fact(title, shown, more)
@@ -153,7 +152,7 @@ def _stays(told: Mapping[str, Any], place: str) -> Fact:
     size, usd = _number(told.get("kept_bytes")), _number(told.get("kept_usd_per_month"))
     if size is None:
         return Fact("Stays in your bucket", str(told.get("kept") or ""))
-    would = "would be " if place == "practice" else ""
+    would = "would be " if places.by_id(place).rehearses else ""
     rate = "" if usd is None else f" · {would}{_cents(usd)} a month"
     return Fact("Stays in your bucket", f"{figures.size(int(size))}{rate}", str(told.get("kept") or ""))
 

@@ -16,12 +16,15 @@ from tpu_studio.planner.report import besides
 from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.planwhere import chips, price_age, price_words, title_of
+from tpu_studio.wire import places
 from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import OFFSETS_S
 
 PRACTICE = "Practice: nothing here is real"
 STOPS_AT = "Stops at"
+WAIT_KEY = "limits.wait_hours"
+COSTS = ("Would cost", "Cost")
 SHORT_WAIT_H = 0.5  # so short that waiting adds nothing: the next of the hourly stops comes no sooner
 
 
@@ -43,9 +46,11 @@ class Net:
 
 @dataclass(frozen=True)
 class Lower:
-    """A way to a lower worst case: what it says, its button, and what it changes of the job; no button: words only."""
+    """A way to a lower worst case: what it says, the key that does it, its button, and what that changes of the job.
+    No button: words only, the person chooses how much."""
 
     words: str
+    key: str
     button: str = ""
     changes: tuple[tuple[str, Any], ...] = ()
 
@@ -103,7 +108,48 @@ class Review:
     def worst_words(self) -> str:
         if self.worst is not None and self.worst.endless:
             return "until somebody deletes it, should the machine hang: there is no stop from outside"
-        return "all in all, should the machine hang before it has begun and this computer be off"
+        hang = "should the machine hang before it has begun and this computer be off"
+        return f"{self.worst.made_of}, {hang}" if self.worst is not None and self.worst.made_of else hang
+
+
+@dataclass(frozen=True)
+class Newer:
+    """What the plan says by now, while an older review is open: that one is not launched any more."""
+
+    title: str
+    text: str
+    button: str
+
+
+def newer_than(shown: Plan, now: Plan | None, missing: str = "") -> Newer | None:
+    """None: every figure of the review of *shown* still stands. *missing*: what keeps the plan of *now* from starting.
+
+    Prices arrive, steps are timed and checks answer also while the review is open.
+    """
+    if now is None or missing:
+        words = f"{missing or 'It cannot start any more'}. Nothing was rented."
+        return Newer("The plan changed while you read", words, "Back to the plan")
+    if now == shown:
+        return None
+    before, after = _figures(shown), _figures(now)
+    changed = [
+        f"{label}: {before.get(label) or 'none'} → {after.get(label) or 'none'}"
+        for label in {**before, **after}
+        if before.get(label) != after.get(label)
+    ]
+    if not changed:
+        return None
+    words = f"{'; '.join(changed)}. What stands below is older: it is not started."
+    return Newer("The figures changed while you read", words, "Show the new figures")
+
+
+def _figures(plan: Plan) -> dict[str, str]:
+    """What a person agrees to, without the words around it and without a price's age."""
+    review = review_of(plan, date.min)
+    told = {fact.label: fact.value for fact in review.facts}
+    time = "".join(fact.more for fact in review.facts if fact.label in COSTS)
+    told |= {"Time": time, "Worst case": review.worst_figure}
+    return told | {fact.label: fact.value for fact in review.besides}
 
 
 def review_of(
@@ -111,7 +157,7 @@ def review_of(
 ) -> Review:
     """*missing*: what the account needs first, as a button says it; pressing it leads there, and nothing is rented.
     *outlives*, *armed*: as in `Review`."""
-    practice = plan.place == "practice"
+    practice = places.by_id(plan.place).rehearses
     part = catalogue().slice(plan.accelerator)
     zones = [str(zone) for zone in plan.job["where.zones"] or ()]
     tier = str(plan.job["where.tier"])
@@ -126,8 +172,7 @@ def review_of(
     ]
     if plan.cost_usd and plan.price:
         time = planwords.time_range(plan.time_s) if plan.time_s else ""
-        label = "Would cost" if practice else "Cost"
-        facts.append(Fact(label, planwords.money_range(plan.cost_usd), time))
+        facts.append(Fact(COSTS[0] if practice else COSTS[1], planwords.money_range(plan.cost_usd), time))
     if besides.total(plan):
         held = besides.reserved(plan)
         more = f"Listed below; counted in the cap, {held} of it from the start." if held else "Counted in the cap."
@@ -157,7 +202,7 @@ def review_of(
         armed=armed if practice else "",
         besides=tuple(Fact(one.title, one.cost.capitalize(), one.how) for one in besides.besides(plan)),
         told=(besides.places(plan), besides.OWN_CODE) if plan.extras else (),
-    )  # fmt: skip
+    )
 
 
 def _waits(plan: Plan) -> Fact:
@@ -173,8 +218,7 @@ def _waits(plan: Plan) -> Fact:
 
 
 def _machines(vms: int, tier: str) -> str:
-    kind = {"spot": "spare capacity (spot)", "flex-start": "flexible start", "on-demand": "on demand"}.get(tier, tier)
-    return f"{vms} machines, {kind}" if vms > 1 else f"1 machine, {kind}"
+    return f"{vms} machines, {tier}" if vms > 1 else f"1 machine, {tier}"
 
 
 def _cap(plan: Plan) -> Fact:
@@ -203,8 +247,13 @@ def lower_of(plan: Plan) -> tuple[Lower, ...]:
         if then <= worst.usd - 0.01:
             short = _hours(SHORT_WAIT_H)
             words = f"Wait {short} at most for a TPU, instead of {_hours(wait)}: {figures.money(then)} at worst."
-            told.append(Lower(words, f"Wait {short}", (("limits.wait_hours", SHORT_WAIT_H),)))
-    told.append(Lower("A lower cost limit lowers it by as much."))
+            told.append(Lower(words, WAIT_KEY, f"Wait {short}", ((WAIT_KEY, SHORT_WAIT_H),)))
+    if worst.hours_bind:
+        words = f"A lower time limit lowers it by {figures.money(rate)} an hour"
+        words += f"; so does a cost limit below {figures.money(worst.cap_usd)}."
+        told.append(Lower(words, "limits.hours"))
+    else:
+        told.append(Lower("A lower cost limit lowers it by as much.", "limits.money_usd"))
     return tuple(told)
 
 

@@ -16,15 +16,27 @@ from typing import Any, Protocol
 from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.run import RunView
-from tpu_studio.domain.sentences import Sentence, say, say_reason
+from tpu_studio.domain.sentences import Sentence, say, say_reason, say_untended
 from tpu_studio.domain.sentences.result import unread_words
-from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
-from tpu_studio.viewmodels import draft, runfacts, runhappened, runnumbers, runpace, runrented, runstages, runwords
+from tpu_studio.viewmodels import (
+    draft,
+    runcopies,
+    runfacts,
+    runhappened,
+    runnumbers,
+    runpace,
+    runrented,
+    runstages,
+    runwords,
+)
 from tpu_studio.viewmodels.leaving import Leaving
 from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runlog import read_log
+from tpu_studio.viewmodels.thumbnails import Thumbnail
+from tpu_studio.viewmodels.thumbnails import read as read_picture
+from tpu_studio.wire import places
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
@@ -36,10 +48,6 @@ from tpu_studio.wire.runfolder import model_from_before
 from tpu_studio.workflow.consent import is_imported
 from tpu_studio.workflow.ports import Curve, Following, Tasks
 
-UNTENDED = (
-    "So this run cannot be seen to from here. Its machine goes on and is charged until it ends, at its limits at the "
-    "latest."
-)
 STALE_AFTER_S = 15.0
 RENTED_STALE_AFTER_S = 30.0  # a machine that has nothing to say says so every 30 s
 
@@ -98,8 +106,15 @@ class RunPageState:
     strangers: bool = False  # rented by somebody else and brought here: looked at, and planned anew
 
     @property
+    def at(self) -> float:
+        """The time for which the page tells; of a copy its own newest, for nothing goes on there."""
+        return min(self.now, self.view.seen_t or self.now) if self.strangers else self.now
+
+    @property
     def waiting(self) -> runrented.Waiting | None:
-        return runrented.waiting_of(self.plan, self.view, self.now) if self.plan and self.facts.rented else None
+        if self.plan is None or not self.facts.rented or self.strangers:
+            return None
+        return runrented.waiting_of(self.plan, self.view, self.now)
 
     @property
     def removal(self) -> runrented.Removal | None:
@@ -165,7 +180,7 @@ class RunPageState:
     @property
     def silent_s(self) -> float:
         """Age of the newest event in seconds, while the run lasts."""
-        return 0.0 if self.view.over or not self.view.seen_t else max(0.0, self.now - self.view.seen_t)
+        return 0.0 if self.view.over or not self.view.seen_t else max(0.0, self.at - self.view.seen_t)
 
     @property
     def stale(self) -> bool:
@@ -184,15 +199,18 @@ class RunPageState:
 
     @property
     def pill(self) -> tuple[str, runfacts.Tone]:
-        return runwords.pill(self.facts, self.view)
+        word, tone = runwords.pill(self.facts, self.view)
+        return runcopies.pill(word, self.view) if self.strangers else (word, tone)
 
     @property
     def stages(self) -> tuple[runstages.Stage, ...]:
-        return runstages.stages(self.facts, self.view, self.now)
+        own = runstages.stages(self.facts, self.view, self.at)
+        return runcopies.stages(own, self.view) if self.strangers else own
 
     @property
     def numbers(self) -> tuple[runnumbers.Number, ...]:
-        return runnumbers.numbers(self.facts, self.view, self.now, self.forecast)
+        own = runnumbers.numbers(self.facts, self.view, self.at, self.forecast)
+        return runcopies.numbers(own) if self.strangers else own
 
     @property
     def forecast(self) -> Forecast | None:
@@ -206,11 +224,12 @@ class RunPageState:
 
     @property
     def finding(self) -> str:
-        return runwords.finding(self.facts, self.view, self.now)
+        return runwords.finding(self.facts, self.view, self.at)
 
     @property
     def happened(self) -> tuple[runhappened.Line, ...]:
-        return runhappened.what_happened(self.facts, self.view, found=self.forecast)
+        own = runhappened.what_happened(self.facts, self.view, found=self.forecast, copy=self.strangers)
+        return runcopies.lines(own) if self.strangers else own
 
 
 class RunViewModel:
@@ -384,6 +403,11 @@ class RunViewModel:
 
         return self._tasks.submit(lambda: facts_in(folder), done=lambda facts: shown(facts, ""), failed=failed).cancel
 
+    def show_picture(self, path: str, side: int, shown: Callable[[Thumbnail | None], None]) -> Callable[[], None]:
+        """Decode a picture elsewhere and hand its pixels to *shown*; None: it cannot be shown. Returns the way to
+        forget about it."""
+        return self._tasks.submit(lambda: read_picture(path, side), done=shown, failed=lambda _: shown(None)).cancel
+
     def dismiss_problem(self) -> None:
         self._change(problem=None)
 
@@ -468,15 +492,12 @@ class RunViewModel:
     def _google_time(self) -> float | None:
         """What the events of a run at Google go by: this computer's clock may be days off."""
         state = self.state.value
-        return self.cloud_now() if state.facts.place == "cloud" and not state.view.settled else None
+        return self.cloud_now() if places.by_id(state.facts.place).charges and not state.view.settled else None
 
     def _troubled(self, error: Exception | None, view: RunView) -> Sentence | None:
         """Why the run cannot be seen to from here, or that this computer's clock is off."""
         if error is not None:
-            said = _said(error)
-            if view.unproved and NOTHING_CHARGED in said.meaning:  # what was refused is only the looking
-                return replace(said, meaning=UNTENDED)
-            return said
+            return say_untended(error) if view.unproved and isinstance(error, StudioError) else _said(error)
         return runwords.clock_off(self._google_time(), self._clock())
 
 

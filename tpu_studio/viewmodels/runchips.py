@@ -9,6 +9,7 @@ from __future__ import annotations
 from tpu_studio.domain import figures
 from tpu_studio.domain.chips import Chips, Memory
 from tpu_studio.domain.run import RunView
+from tpu_studio.wire import places
 
 BUSY = 0.9  # from here on nothing is said of what keeps the TPU from computing
 NONE_HERE = (  # in practice: what stands where a TPU's figures would, and what explains it
@@ -23,7 +24,7 @@ def words(view: RunView, place: str, between: str = ", ") -> str:
 
     *between* the two parts: a new line where there is little room.
     """
-    if place == "practice":
+    if places.by_id(place).rehearses:
         return ""
     if view.over:
         busy = f"busy {figures.share(view.duty_cycle, 0)} on average" if view.duty_cycle is not None else ""
@@ -57,7 +58,7 @@ def filled(memory: Memory) -> str:
 def starving(view: RunView, place: str) -> str:
     """The TPU's own word on a run that waits for data: `The TPU computes 52% of the time.`; "" without one, and where
     it has enough to do all the same."""
-    busy = None if place == "practice" else view.chips.duty_cycle
+    busy = None if places.by_id(place).rehearses else view.chips.duty_cycle
     return f"The TPU computes {figures.share(busy, 0)} of the time." if busy is not None and busy < BUSY else ""
 
 

@@ -10,7 +10,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runrented
 from tpu_studio.viewmodels.planwhere import title_of
-from tpu_studio.wire import models
+from tpu_studio.wire import frameworks, metrics, models, places, tasks
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -45,7 +45,7 @@ class RunFacts:
 
     @property
     def practice(self) -> bool:
-        return self.place == "practice"
+        return places.by_id(self.place).rehearses
 
     @property
     def token(self) -> str:
@@ -57,10 +57,10 @@ def facts_of(plan: Plan) -> RunFacts:
     model = models.BY_NAME[job.model].title if job.model in models.BY_NAME else "Your own model"
     kind = str(job["data.kind"])
     source = str(job["data.path"] or "handwritten digits").rstrip("/").rsplit("/", 1)[-1]
-    framework = "TensorFlow" if plan.framework == "tensorflow" else plan.framework.upper()
-    where = f"Free Colab TPU, {framework}" if plan.place == "colab" else f"this computer, {framework}"
+    framework = frameworks.title_of(plan.framework)
+    where = f"Free Colab TPU, {framework}" if places.by_id(plan.place).notebook else f"this computer, {framework}"
     if runrented.is_rented(plan.place):
-        cloud = "Practice cloud" if plan.place == "practice" else "Cloud TPU"
+        cloud = "Practice cloud" if places.by_id(plan.place).rehearses else "Cloud TPU"
         where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(str(z) for z in plan.job['where.zones'] or ())}"
     subtitle = f"{model} · {source} · {where}"
     classes = tuple(str(row[0]) for row in look.get("classes", ()) or ())
@@ -93,11 +93,8 @@ def _training_s(plan: Plan) -> float | None:
 
 def main_metric(facts: RunFacts) -> tuple[str, str]:
     """The metric on unseen data that people look at, and its plain name."""
-    if facts.task == "regression":
-        return "val_r2", "Explained (R²)"
-    if facts.task == "language-model":
-        return "val_nats_per_token", "Unsure between"
-    return "val_accuracy", "Right on unseen"
+    metric = metrics.by_id(tasks.by_id(facts.task).metric)
+    return metric.id, metric.label
 
 
 def kept_metric(view: RunView, name: str) -> float | None:

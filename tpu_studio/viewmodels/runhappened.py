@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from tpu_studio.domain import figures
@@ -13,6 +12,7 @@ from tpu_studio.domain.sentences.colab import WAITING
 from tpu_studio.viewmodels import runpace, runrented
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.viewmodels.runstages import detail_words
+from tpu_studio.wire import metrics, tasks
 from tpu_studio.wire.reasons import Reason
 
 MOST_LINES = 40
@@ -20,26 +20,28 @@ MOST_LINES = 40
 
 @dataclass(frozen=True)
 class Line:
-    """One line of "what happened"."""
+    """One line of "what happened". *proof*: that something is gone."""
 
     t: float
     icon: str
     text: str
     tone: Tone = "neutral"
     more: str = ""
+    proof: bool = False
 
 
 def what_happened(
-    facts: RunFacts, view: RunView, most: int = MOST_LINES, found: Forecast | None = None
+    facts: RunFacts, view: RunView, most: int = MOST_LINES, found: Forecast | None = None, *, copy: bool = False
 ) -> tuple[Line, ...]:
-    """The *most* newest lines, newest first. *found*: what the measured steps foretell, once there are enough."""
+    """The *most* newest lines, newest first. *found*: what the measured steps foretell, once there are enough. *copy*:
+    the run came here as files."""
     told: list[Line] = []
     copied = False  # of copies that follow one another the newest is told
     bests: set[str] = set()  # nor is a best told twice that reads the same
     for item in reversed(view.happened):
         if len(told) == most:
             break
-        line = _line(facts, item, view.usd)
+        line = _line(facts, item, view.usd, copy)
         if line is None or (copied and item.kind == "checkpoint"):
             continue
         if item.kind != "best":
@@ -71,7 +73,7 @@ _PHASE_LINES = {
 _END_MARKS: dict[str, tuple[str, Tone]] = {"finished": ("circle-check", "ok"), "stopped": ("square", "neutral")}
 
 
-def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
+def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line | None:
     told = item.facts
     match item.kind:
         case "phase":
@@ -92,13 +94,11 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
             name = str(told["metric"])
             if name != main_metric(facts)[0]:
                 return None
-            what = {"val_r2": "New best on unseen rows", "val_nats_per_token": "New best on unseen text"}.get(
-                name, f"New best on unseen {facts.noun}"
-            )
+            unseen = tasks.by_id(facts.task).unseen or f"on unseen {facts.noun}"
             said = figures.metric(name, told["value"])
-            if name == "val_nats_per_token":  # as the curve tells it
-                said = f"unsure between {figures.figure(math.exp(min(told['value'], 50.0)))} characters"
-            return Line(item.t, "trending-up", f"{what}: {said}", "ok")
+            if metrics.by_id(name).unit == "nats":  # as the curve tells it
+                said = f"unsure between {figures.figure(metrics.perplexity(told['value']))} characters"
+            return Line(item.t, "trending-up", f"New best {unseen}: {said}", "ok")
         case "checkpoint":
             return Line(item.t, "save", f"Saved a copy of the model (step {figures.count(told['step'])})", "ok")
         case "resume":
@@ -121,7 +121,7 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
             return Line(item.t, "rotate-cw", f"{why}; the run goes on with the next one", "warn")
         case "deleted":
             what = "The TPU is deleted" if told.get("created") is not None else "The request is gone"  # of a TPU unseen
-            return Line(item.t, "circle-check", f"{what}, and that is proved", "ok", str(told.get("name")))
+            return Line(item.t, "circle-check", f"{what}, and that is proved", "ok", str(told.get("name")), True)
         case "control":
             return Line(item.t, "square", "You asked it to stop") if told.get("verb") == "stop" else None
         case "notice":
@@ -136,7 +136,7 @@ def _line(facts: RunFacts, item: Happened, view_usd: float) -> Line | None:
                 reason = Reason(str(told.get("reason")))
                 about = told.get("facts")
                 about = about if isinstance(about, dict) else {}
-                sentence = say_reason(reason, about, place=facts.place, usd=view_usd)
+                sentence = say_reason(reason, about, place=facts.place, usd=view_usd, copy=copy)
             except ValueError:
                 return Line(item.t, "square", f"Ended: {told.get('reason')}")
             icon, tone = _END_MARKS.get(str(told.get("status")), ("circle-x", "bad"))

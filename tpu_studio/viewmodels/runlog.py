@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tpu_studio.domain import figures
 from tpu_studio.wire.events import Event, decode
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
 TAIL_BYTES = 2_000_000
@@ -20,7 +21,7 @@ def read_log(run: Path) -> str:
     """At most the last `LINES_AT_MOST` lines. Raises OSError when the folder cannot be read."""
     events: list[Event] = []
     for path in events_names(run):
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - TAIL_BYTES))
             lines = file.read().split(b"\n")

@@ -10,6 +10,7 @@ from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.viewmodels import runchips, runpace
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, kept_metric, last_metric, main_metric
+from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.phases import Phase
 
 
@@ -49,7 +50,7 @@ def _yet(view: RunView, when: str) -> str:
 
 
 def _loss(view: RunView) -> Number:
-    value = view.last.get("loss")
+    value = view.last.get(metrics.TRAINING_LOSS)
     if value is None:
         return Number("Loss", "–", "", _yet(view, "appears with the first step"), "trending-down")
     if not math.isfinite(value):
@@ -113,9 +114,9 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
     if value is None:
         return Number(label, "–", "", _yet(view, "after the first check on unseen data"), "award")
     best = view.best.get(name)
-    if facts.task == "language-model":
+    if metrics.by_id(name).unit == "nats":
         return Number(
-            label, figures.figure(math.exp(min(value, 50))), "characters", "perplexity; less is better", "award"
+            label, figures.figure(metrics.perplexity(value)), "characters", "perplexity; less is better", "award"
         )
     said, context = figures.metric(name, value), "on unseen data"
     if best:
@@ -129,8 +130,9 @@ def _quality(facts: RunFacts, view: RunView) -> Number:
 
 def _off(facts: RunFacts, view: RunView) -> tuple[str, str]:
     """How far the answers of a regression lie from the truth, and what that means; "" where nothing was measured."""
-    value = last_metric(view, "val_mae")
-    if value is None or facts.task != "regression":
+    others = tasks.by_id(facts.task).others
+    value = last_metric(view, others[0]) if others else None
+    if value is None:
         return "", ""
     what = facts.target or "the target"
     return f"{figures.figure(value)} off on average", (
@@ -142,7 +144,7 @@ def _cost(facts: RunFacts, view: RunView, now: float, found: Forecast | None) ->
     rate = view.usd_per_hour or facts.usd_per_hour or 0.0
     limit = facts.usd_limit
     unit = f"of {figures.money(limit)}" if limit else ""
-    real = facts.place == "cloud"
+    real = places.by_id(facts.place).charges
     if not facts.rented:
         running = not view.over and view.usd_at > 0
         usd = view.usd + (max(0.0, now - view.usd_at) * rate / 3600 if running else 0.0)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
@@ -58,11 +59,11 @@ class Removal:
 
 def lender(place: str) -> str:
     """Who lends the machine, at the start of a sentence."""
-    return "The practice cloud" if place == "practice" else "Google"
+    return "The practice cloud" if places.by_id(place).rehearses else "Google"
 
 
 def is_rented(place: str) -> bool:
-    return place in ("practice", "cloud")
+    return places.by_id(place).rents
 
 
 def queued_words(view: RunView) -> str:
@@ -97,9 +98,9 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     if plan.job["where.tier"] == "on-demand":
         ways.append(
             Way(
-                "Try spare capacity (spot)",
-                "Cheaper, and another queue. Google may take the TPU back; the model is saved first. Your place "
-                "in this queue is lost once that run starts.",
+                "Try spot",
+                "Spare capacity: cheaper, and another queue. Google may take the TPU back; the model is saved first. "
+                "Your place in this queue is lost once that run starts.",
                 "Try spot",
                 (("where.tier", "spot"), ("where.zones", None)),
             )
@@ -137,7 +138,7 @@ def copied(removal: Removal | None) -> Removal | None:
 def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
     """After the end: going on, failing, or proved. While a run goes on: only a deletion that fails."""
     rate = view.usd_per_hour or (plan.price or {}).get("usd_per_hour")
-    practice = plan.place == "practice"
+    practice = places.by_id(plan.place).rehearses
     failing = _failing(view)
     if failing and view.unproved:
         hourly = f"{figures.money(float(rate))} an hour" if rate else "at a price that is not known"
@@ -165,7 +166,7 @@ def removal_of(plan: Plan, view: RunView, now: float) -> Removal | None:
     at = max(item.t for item in view.happened if item.kind == "deleted")
     where = "the practice cloud" if practice else "the cloud"
     title = f"Everything rented in {where} was removed and checked at {figures.clock(at)}"
-    stays = f" The results stay in {'the practice' if practice else 'your'} bucket."
+    stays = f" The results stay in {'the practice' if practice else 'your'} bucket for 30 days."
     return Removal("ok", title, cost + stays, proofs)
 
 

@@ -5,13 +5,13 @@ Reads no more than whose a rented run is.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tpu_studio.domain import figures
+from tpu_studio.wire import families, frameworks, metrics, places
 from tpu_studio.workflow.consent import is_imported
 
 if TYPE_CHECKING:
@@ -31,28 +31,14 @@ _PHASES = {
 }
 FROM_COLAB = "Waiting for Colab"
 _BY_LIMIT = ("time-limit", "money-limit")
-_PLACES = {
-    "computer": ("laptop", "This computer"),
-    "practice": ("flask-conical", "Practice cloud"),
-    "cloud": ("cloud", "Google Cloud TPU"),
-    "colab": ("notebook-pen", "Colab"),
-}
-_METRICS = {
-    "val_accuracy": "accuracy",
-    "accuracy": "accuracy",
-    "val_r2": "explained (R²)",
-    "val_mae": "mean error",
-    "val_nats_per_token": "perplexity",
-    "val_loss": "loss on unseen",
-    "loss": "loss",
-}
-_RENTED = ("practice", "cloud")
 _MAY_EXTEND = ("completed", "early-stopped", "stopped-by-user")
 
 
 def pretence(place: str, usd: float) -> str:
     """`practice` or `pretended`: what *usd* is where nobody is charged; "" for real money and for nothing."""
-    return "" if place == "cloud" or not usd else "practice" if place == "practice" else "pretended"
+    return (
+        "" if places.by_id(place).charges or not usd else "practice" if places.by_id(place).rehearses else "pretended"
+    )
 
 
 def cost_kind(place: str, usd: float, most: float) -> str:
@@ -102,7 +88,7 @@ class RunRow:
 
     @property
     def rented(self) -> bool:
-        return self.place_id in _RENTED
+        return places.by_id(self.place_id).rents
 
     @property
     def most(self) -> float:
@@ -127,7 +113,7 @@ class RunRow:
         if not self.rented:
             return ""
         rate = f"{figures.money(self.usd_per_hour)} an hour" if self.usd_per_hour else "a price that is not known"
-        charged = "Practice: nothing is charged." if self.place_id == "practice" else "It is charged."
+        charged = "Practice: nothing is charged." if places.by_id(self.place_id).rehearses else "It is charged."
         return f"It rents again, at {rate}, up to the run's cost limit; {self.cost} is counted in. {charged}"
 
     @property
@@ -170,11 +156,15 @@ def rows_of(summaries: Iterable[RunSummary]) -> tuple[RunRow, ...]:
 def row_of(known: RunSummary) -> RunRow:
     """A summary in words."""
     status, tone = status_of(known)
-    icon, place = _PLACES.get(known.place, ("monitor", known.place)) if not known.problem else ("monitor", "Unknown")
+    at = places.by_id(known.place)
+    icon, place = (at.icon, at.title) if not known.problem else ("monitor", "Unknown")
     waiting = not known.over and known.status == "queued"
     name, value = known.key_metric if known.key_metric else ("", None)
-    copy = not known.problem and known.place in _RENTED and is_imported(known.folder)
+    copy = not known.problem and places.by_id(known.place).rents and is_imported(known.folder)
     goes_on = known.over and not known.problem and not copy
+    going = not known.over and not known.problem and not copy
+    if copy:  # its own claim: nothing of it is green, and nothing of it goes on here
+        status, tone = (status, "neutral" if tone == "ok" else tone) if known.over else ("Unfinished copy", "neutral")
     return RunRow(
         run=known.run,
         name=known.name,
@@ -183,8 +173,8 @@ def row_of(known: RunSummary) -> RunRow:
         created=known.created,
         status=status,
         tone=tone,
-        live=not known.over and not waiting and not known.problem,
-        waiting=waiting,
+        live=going and not waiting,
+        waiting=going and waiting,
         over=known.over,
         place_icon=icon,
         place=place,
@@ -209,13 +199,13 @@ def row_of(known: RunSummary) -> RunRow:
 
 def _metric(name: str, value: float | None) -> str:
     """As the Run page tells it: of a text, between how many characters the model is unsure."""
-    if name == "val_nats_per_token" and value is not None:
-        return figures.figure(math.exp(min(value, 50.0)))
+    if metrics.by_id(name).unit == "nats" and value is not None:
+        return figures.figure(metrics.perplexity(value))
     return figures.metric(name, value)
 
 
 def _metric_name(name: str) -> str:
-    return _METRICS.get(name, name.replace("_", " "))
+    return metrics.by_id(name).row
 
 
 def status_of(known: RunSummary) -> tuple[str, Tone]:
@@ -229,7 +219,7 @@ def status_of(known: RunSummary) -> tuple[str, Tone]:
         return "Failed", "bad"
     if known.status == "training":
         return f"Training {figures.share(known.progress, 0)}", "accent"
-    if known.place == "colab" and known.status == "queued":
+    if places.by_id(known.place).notebook and known.status == "queued":
         return FROM_COLAB, "accent"
     return _PHASES.get(known.status, known.status or "Starting"), "accent"
 
@@ -246,10 +236,10 @@ def subtitle_of(known: RunSummary) -> str:
         BY_NAME[known.model].title
         if known.model in BY_NAME
         else "Your own model"
-        if known.model == "file"
+        if known.model == families.own_family().id
         else known.model
     )
-    framework = {"tensorflow": "TensorFlow", "jax": "JAX"}.get(known.framework, known.framework)
+    framework = frameworks.title_of(known.framework)
     return ", ".join(part for part in (model, framework) if part)
 
 

@@ -247,6 +247,7 @@ class RunsViewModel:
 
     def open_folder(self, folder: Path) -> None:
         """Take up a run folder from anywhere, another computer's included, and open its page."""
+
         def done(brought: Any) -> None:
             if left_out := tuple(getattr(brought, "left_out", ())):
                 names = ", ".join(visible(name) for name in left_out[:5]) + (" …" if len(left_out) > 5 else "")

@@ -40,7 +40,7 @@ DETAILS = {
 @dataclass(frozen=True)
 class Stage:
     title: str
-    state: Literal["done", "current", "ahead", "failed", "stopped"]
+    state: Literal["done", "current", "ahead", "failed", "stopped", "told"]
     progress: float
     caption: str
     weight: int = 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence, say, say_reason
 from tpu_studio.viewmodels import runrented
-from tpu_studio.viewmodels.runfacts import RunFacts, Tone, last_metric, main_metric
+from tpu_studio.viewmodels.runfacts import RunFacts, Tone, last_metric
 from tpu_studio.viewmodels.runrows import FROM_COLAB
+from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.reasons import Reason
@@ -33,7 +32,7 @@ def pill(facts: RunFacts, view: RunView) -> tuple[str, Tone]:
         return f"Training {figures.share(view.progress, 0)}", "accent"
     if facts.rented and view.phase is Phase.QUEUED:
         return runrented.queued_words(view), "accent"
-    if facts.place == "colab" and view.phase is Phase.QUEUED:
+    if places.by_id(facts.place).notebook and view.phase is Phase.QUEUED:
         return FROM_COLAB, "accent"
     words = {
         Phase.PLANNED: "Starting",
@@ -57,25 +56,25 @@ def clock_off(cloud: float | None, here: float) -> Sentence | None:
 
 def finding(facts: RunFacts, view: RunView, now: float) -> str:
     """One sentence that tells the run, for the report and for screen readers."""
-    name, _ = main_metric(facts)
-    value = last_metric(view, name)
+    task = tasks.by_id(facts.task)
+    value = last_metric(view, task.metric)
     took = figures.duration(view.working_s(now))
     if view.end is not None and view.end.status is Status.FAILED:
         return say_reason(_reason(view), view.end.facts, place=facts.place, usd=view.usd).title
     if value is None:
         return f"{figures.count(view.step)} steps in {took}."
     verb = "It got" if view.over else "So far it gets"
-    if facts.task == "classification":
+    if task.has_classes:
         steps = figures.count(view.step)
         return f"{verb} {figures.share(value)} of unseen {facts.noun} right, after {steps} steps in {took}."
-    if facts.task == "regression":
+    if task.has_number:
         what = facts.target or "the target"
-        error = last_metric(view, "val_mae")
+        error = last_metric(view, task.others[0])
         off = f" On average it is {figures.figure(error)} off, in the unit of {what}." if error is not None else ""
         if value < 0:
             return f"On unseen rows it is worse than always saying the mean of {what}, after {took}.{off}"
         return f"It explains {figures.share(value)} of the differences in {what} on unseen rows, in {took}.{off}"
-    between = figures.figure(math.exp(min(value, 50)), 2)
+    between = figures.figure(metrics.perplexity(value), 2)
     return f"Reading unseen text it is unsure between about {between} next characters, in {took}."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tpu_studio.wire import kinds
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
 
@@ -32,6 +33,7 @@ def samples_of(plan: Plan) -> tuple[Sample, ...]:
 
 def _found(plan: Plan, path: Path) -> Path:
     """The built-in digits lie with the program, wherever the run was made."""
-    if plan.data.get("kind") != "digits" or path.is_file():
+    kind = kinds.find(plan.data.get("kind"))
+    if kind is None or not kind.is_built_in or path.is_file():
         return path
     return resource_path("samples", "digits", "preview", path.name)

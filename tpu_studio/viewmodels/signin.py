@@ -15,6 +15,7 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.sentences.signin import BLOCKED, GCLOUD_COMMAND, TESTING_DAYS
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import SignedOut
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class GuideView:
 
     @property
     def practice(self) -> bool:
-        return self.place == "practice"
+        return places.by_id(self.place).rehearses
 
     @property
     def title(self) -> str:
@@ -251,7 +252,7 @@ class SignInGuide:
 
     def __init__(self, account: People, tasks: Tasks) -> None:
         seen = account.state.value
-        way = "client" if seen.place == "practice" or not seen.needs_client else "gcloud"
+        way = "client" if places.by_id(seen.place).rehearses or not seen.needs_client else "gcloud"
         self.state = Observable(GuideView(seen.place, way, keeps_client=not seen.needs_client))
         self._account, self._tasks = account, tasks
         self._client_text = ""
@@ -284,7 +285,7 @@ class SignInGuide:
         self._tasks.submit(work, done=done, failed=failed)
 
     def check(self) -> None:
-        """"I have done it": look, and say so where nothing has come."""
+        """ "I have done it": look, and say so where nothing has come."""
         self._change(looked=True)
         self.look()
 
@@ -419,4 +420,3 @@ def day_and_time(t: float) -> str:
 def _ago(since: float, now: float) -> str:
     days = int(max(0.0, now - since) // _DAY_S)
     return "today" if days == 0 else "yesterday" if days == 1 else f"{days} days ago"
-

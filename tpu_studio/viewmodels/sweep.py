@@ -11,17 +11,30 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.observable import Observable
 from tpu_studio.domain.sentences import say
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.ports import Tasks
 
 KINDS = {
-    "node": "TPU", "queued-resource": "Request for a TPU", "instance": "Machine", "disk": "Disk",
-    "address": "Address", "bucket": "Bucket", "task": "Stop from outside",
-}  # fmt: skip
-_PLURAL = {"node": "TPUs", "queued-resource": "requests for TPUs", "instance": "machines", "disk": "disks",
-           "address": "addresses", "bucket": "buckets", "task": "stops from outside"}  # fmt: skip
+    "node": "TPU",
+    "queued-resource": "Request for a TPU",
+    "instance": "Machine",
+    "disk": "Disk",
+    "address": "Address",
+    "bucket": "Bucket",
+    "task": "Stop from outside",
+}
+_PLURAL = {
+    "node": "TPUs",
+    "queued-resource": "requests for TPUs",
+    "instance": "machines",
+    "disk": "disks",
+    "address": "addresses",
+    "bucket": "buckets",
+    "task": "stops from outside",
+}
 
 
 class Found(Protocol):
@@ -103,7 +116,7 @@ class SweepView:
 
     @property
     def sentence(self) -> str:
-        would = "would cost" if self.place == "practice" else "cost"
+        would = "would cost" if places.by_id(self.place).rehearses else "cost"
         if self.busy == "looking" and self.rows is None:
             return "Every area is asked. This takes some seconds."
         if self.rows is None:
@@ -144,9 +157,7 @@ class SweepViewModel:
         if view.busy or not items:
             return
         self.state.set(replace(view, busy="deleting", problem=None, outcome=None))
-        self._tasks.submit(
-            lambda: self._port.delete(view.place, items), done=self._deleted, failed=self._failed
-        )
+        self._tasks.submit(lambda: self._port.delete(view.place, items), done=self._deleted, failed=self._failed)
 
     def _seen(self, swept: Any) -> None:
         rows = tuple(row_of(one[0], self._going_on, one[1:]) for one in grouped(swept.items))
@@ -220,8 +231,16 @@ def row_of(item: Found, going_on: Sequence[str], more: Sequence[Found] = ()) -> 
         state, until = _due([one.at for one in items])
     kind = "Stops from outside" if len(items) > 1 else KINDS.get(item.kind, item.kind)
     return SweepRow(
-        items, kind, name, item.zone, whose, cost, state, needed and item.ours, until,
-    )  # fmt: skip
+        items,
+        kind,
+        name,
+        item.zone,
+        whose,
+        cost,
+        state,
+        needed and item.ours,
+        until,
+    )
 
 
 def _hourly(usd: float) -> str:

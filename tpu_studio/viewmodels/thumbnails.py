@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 SIDE = 112  # pixels; sharp at twice the size they are shown in
@@ -34,6 +35,28 @@ def spread(pictures: Sequence[Mapping[str, Any]], at_most: int = AT_MOST) -> lis
             if not by_kind[kind]:
                 del by_kind[kind]
     return chosen[:at_most]
+
+
+def may_be_picture(path: Path) -> bool:
+    """By its name: what is dragged over the window is not read before it is dropped."""
+    from tpu_studio.data.imaging import SUFFIXES
+
+    return path.suffix.lower() in SUFFIXES and path.is_file()
+
+
+def read(path: str, side: int) -> Thumbnail | None:
+    """The middle of one picture, at most *side* pixels wide, within Pillow's limits and ours; None: it is no picture
+    that can be shown."""
+    from tpu_studio.data.imaging import BrokenImage, decode, probe
+
+    if not Path(path).is_file():  # a pipe would be waited for
+        return None
+    try:
+        header = probe(path)
+        square = decode(path, min(side, header.width, header.height), 3)
+    except BrokenImage:
+        return None
+    return Thumbnail(Path(path).name, len(square), len(square), square.tobytes())
 
 
 def load(pictures: Sequence[Mapping[str, Any]]) -> tuple[Thumbnail, ...]:

@@ -7,6 +7,7 @@ given to another: is this attempt guarded? Used by the guardian, by ``local`` an
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -16,7 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tpu_studio.wire.plainfiles import make_folder, open_plain
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.plainfiles import make_folder, open_plain, open_to_read
 from tpu_studio.wire.runfolder import beside
 
 if sys.platform != "win32":  # there the computer place is not offered yet, but run folders are read
@@ -68,20 +70,20 @@ def create_claim(path: Path, record: Mapping[str, Any]) -> int | None:
 def is_guarded(path: Path) -> bool:
     """Whether the claim's owner lives. False without a claim. The look itself holds a shared lock for an instant."""
     try:
-        fd = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        return not try_lock(fd, shared=True)
-    finally:
-        os.close(fd)
+        file = open_to_read(path)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP):  # or a pipe, or a folder: nobody's claim
+            return False
+        raise
+    with file:
+        return not try_lock(file.fileno(), shared=True)
 
 
 def read_claim(path: Path) -> dict[str, Any] | None:
     """The claim's record, or None when there is none or it is no record."""
     try:
-        record = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        record = read_json(path)
+    except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
 

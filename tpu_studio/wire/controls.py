@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.jsonfile import NotJson, read_json
 from tpu_studio.wire.plainfiles import make_folder
-from tpu_studio.wire.runfolder import control_file, create_once
+from tpu_studio.wire.runfolder import control_file, create_once, is_number
 from tpu_studio.wire.stops import MOST_HOURS
 
 Control = dict[str, Any]
@@ -26,7 +27,7 @@ def send(run: Path, record: Mapping[str, Any]) -> int:
     """Write a control file under the next free number; its number. Raises OSError, FileNotFoundError without a run."""
     make_folder(run / "control")
     number = 1 + max(
-        (int(path.stem) for path in (run / "control").glob("[0-9]*.json") if path.stem.isdigit()), default=0
+        (int(path.stem) for path in (run / "control").glob("[0-9]*.json") if is_number(path.stem)), default=0
     )
     data = json.dumps({**record, "t": round(time.time(), 3)}, sort_keys=True).encode() + b"\n"
     while not create_once(control_file(run, number), data):
@@ -51,23 +52,36 @@ class Controls:
         while True:
             path = control_file(self._run, self._next)
             try:
-                data = path.read_bytes()
+                record = read_json(path)
             except FileNotFoundError:
                 return found
+            except NotJson:
+                record = None
             except OSError as error:
                 found.append({"verb": "unreadable", "number": self._next, "raw": str(error)})
                 self._next += 1
                 continue
-            try:
-                record = json.loads(data)
-            except (ValueError, RecursionError):
-                record = None
             if not isinstance(record, dict) or not _sound(record):
                 record = {"verb": "unreadable"}
             number, self._next = self._next, self._next + 1
             if self._attempt and record.get("verb") == "stop" and record.get("attempt", self._attempt) != self._attempt:
                 continue
             found.append({**record, "number": number})
+
+
+def extensions(run: Path, tell: Callable[[str], None] = lambda _: None) -> dict[int, float]:
+    """Number of a control file → epochs that it adds; *tell* hears of each file that cannot be read, in a sentence."""
+    found: dict[int, float] = {}
+    for path in sorted((run / "control").glob("*.json")):
+        try:
+            control = read_json(path)
+        except (OSError, ValueError) as error:
+            tell(f"control file {path.name} cannot be read: {error}")
+            continue
+        asks = isinstance(control, dict) and control.get("verb") == "extend" and "epochs" in control
+        if asks and _sound(control) and is_number(path.stem):
+            found[int(path.stem)] = float(control["epochs"])
+    return found
 
 
 def _sound(record: Mapping[str, Any]) -> bool:

@@ -81,9 +81,7 @@ def _is_within(value: Any, levels: int) -> bool:
     if isinstance(value, dict):
         return levels > 0 and all(_is_within(inner, levels - 1) for inner in value.values())
     if isinstance(value, list):
-        return levels > 0 and all(
-            _is_within(inner, levels - 1) for inner in value if isinstance(inner, (dict, list))
-        )
+        return levels > 0 and all(_is_within(inner, levels - 1) for inner in value if isinstance(inner, (dict, list)))
     return True
 
 

@@ -12,7 +12,7 @@ the stops from outside subtract it from the cap. Plans of older versions have no
             "usd": at most, over `hours`, or null where its price is unknown (then it is in no sum), "usd_expected",
             "usd_per_hour": of `usd`, what each hour adds, "usd_per_hour_expected",
             "how": [{"amount", "unit", "what", "usd", "per"}…], "source", "as_of", "note",
-            "guessed": true where nobody published the price for that region: the dearest known one}
+            "guessed": true where we have no price for that region: more than the dearest known one}
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.numerals import readings
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, TABLES, Key
@@ -45,6 +46,10 @@ class Job:
     def model(self) -> str:
         """Name of the model, or "file" for the user's own."""
         return "file" if self.values["model.file"] else str(self.values["model.name"])
+
+    @property
+    def has_own_model(self) -> bool:
+        return bool(self.values["model.file"])
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -200,7 +205,7 @@ def _check_together(job: Job) -> None:
         raise JobError("job-missing", key="model.name")
     if job["data.kind"] is None:
         raise JobError("job-missing", key="data.kind")
-    if job["data.path"] is None and job["data.kind"] != "digits":
+    if job["data.path"] is None and not kinds.by_id(job["data.kind"]).is_built_in:
         raise JobError("job-missing", key="data.path")
     wait, hours = job["limits.wait_hours"], job["limits.hours"]
     if hours != AUTO and wait + hours > MOST_HOURS:

@@ -8,7 +8,6 @@ The ledger of an attempt is rewritten each minute; after a crash at most a minut
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +16,8 @@ from typing import Any
 
 from tpu_studio.wire.events import decode
 from tpu_studio.wire.extras import NOTHING, Reserve, all_in_usd_per_hour, reserve_of
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import events_file, ledger_file
@@ -93,9 +94,9 @@ def used_before(run: Path, attempt: int) -> float:
 
 def _ledger_s(run: Path, attempt: int) -> float:
     try:
-        record = json.loads(ledger_file(run, attempt).read_bytes())
+        record = read_json(ledger_file(run, attempt))
         elapsed_s = float(record["elapsed_s"])
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return 0.0  # the events file answers instead
     return elapsed_s if 0.0 <= elapsed_s <= 30 * _DAY_S else 0.0
 
@@ -104,7 +105,7 @@ def _events_s(run: Path, attempt: int) -> float:
     """Time between the end of waiting and the last event of an attempt, by the clock of its events."""
     path = events_file(run, attempt)
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             started = None
             for line in file:
                 event = decode(line)

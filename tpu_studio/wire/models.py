@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tpu_studio.wire import families
 from tpu_studio.wire.errors import JobError
 
 
@@ -104,16 +105,39 @@ MODELS: tuple[ModelSpec, ...] = (
     ),
     ModelSpec(
         "gpt-124m",
-        "GPT, 124 million weights",
+        "GPT-2 small",
         "gpt",
         ("text",),
         ("language-model",),
-        "The size of GPT-2 small: 12 layers of 768, 12 heads, 50,257 tokens, 1,024 tokens at once. For TPUs.",
-        _gpt(12, 768, 12, 50_257, 0.0),
+        "GPT-2 small: 12 layers of 768, 12 heads, 1,024 tokens at once. For TPUs. It reads bytes, of which there are "
+        "256; a vocabulary of 50,257, as GPT-2's, makes it 124 million weights instead of 86.",
+        _gpt(12, 768, 12, 256, 0.0),
         1024,
     ),
 )
+
+
+def image_size(family: str, side: int) -> int:
+    """Pixels on each side to which "auto" brings pictures whose shorter side has *side*: the one rule for it.
+
+    The plan writes it down, and from then on the job names it. Pictures that were converted, and those of `digits`,
+    keep the size they have: that was chosen before.
+
+    Args:
+        family: Of the model that learns; "file" for one of one's own; "" for none yet, when pictures are looked at or
+            converted: as much is kept as any model that may come will need.
+    """
+    if family:
+        sizes = families.by_id(family).image_sizes
+        return max((size for size in sizes if size <= side), default=sizes[0])
+    if side <= 48:
+        return max(8, side)
+    return 64 if side <= 160 else 96 if side <= 320 else 128
+
+
 BY_NAME: dict[str, ModelSpec] = {model.name: model for model in MODELS}
+OLDER_OPTIONS: dict[str, dict[str, Any]] = {"gpt-124m": {"vocabulary": 50_257}}
+"""Defaults that were others when plans did not carry their model's options yet."""
 
 
 def spec(name: str) -> ModelSpec:

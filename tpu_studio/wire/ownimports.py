@@ -3,23 +3,46 @@
 from __future__ import annotations
 
 import ast
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 BACKEND = "KERAS_BACKEND"
+_WEIGHTS = frozenset({"class_weight", "sample_weight"})
+_COMPILED = frozenset({"loss", "optimizer", "metrics", "loss_weights", "weighted_metrics"})
 
 
 def asked(source: str) -> dict[str, Any]:
-    """``imports``: top-level package → line of its first import that must succeed; ``backend_line``: where it names
-    KERAS_BACKEND. Empty for what is no Python: whoever builds the model tells that better."""
+    """What of it the plan judges; empty for what is no Python: whoever builds the model tells that better.
+
+    Returns:
+        ``imports``: top-level package → line of its first import that must succeed. Where they are there:
+        ``backend_line``, where it names KERAS_BACKEND; ``weights_line``, where it gives class or sample weights;
+        ``compile_line``, where it compiles the model with a loss, an optimizer or metrics.
+    """
+    imports: dict[str, int] = {}
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError):
+        _collect(tree, imports)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    imports: dict[str, int] = {}
-    _collect(tree, imports)
-    lines = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value == BACKEND]
-    found: dict[str, Any] = {"imports": imports}
-    return found | {"backend_line": min(lines)} if lines else found
+    lines: dict[str, int] = {}
+    for node in ast.walk(tree):
+        for name in _told_by(node):
+            lines[name] = min(getattr(node, "lineno", 1), lines.get(name, sys.maxsize))
+    return {"imports": imports, **lines}
+
+
+def _told_by(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and node.value == BACKEND:
+        yield "backend_line"
+    if not isinstance(node, ast.Call):
+        return
+    given = {keyword.arg for keyword in node.keywords}
+    if given & _WEIGHTS:
+        yield "weights_line"
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "compile" and given & _COMPILED:
+        yield "compile_line"
 
 
 def _collect(node: ast.AST, imports: dict[str, int]) -> None:
@@ -27,10 +50,31 @@ def _collect(node: ast.AST, imports: dict[str, int]) -> None:
         for part in (*node.handlers, *node.orelse, *node.finalbody):
             _collect(part, imports)
         return
+    if isinstance(node, ast.If) and _asks_for_backend(node.test):  # where TensorFlow runs, it is there
+        chosen: dict[str, int] = {}
+        for statement in (*node.body, *node.orelse):
+            _collect(statement, chosen)
+        chosen.pop("tensorflow", None)
+        for name, line in chosen.items():
+            imports.setdefault(name, line)
+        return
     if isinstance(node, ast.Import):
         for alias in node.names:
             imports.setdefault(alias.name.partition(".")[0], node.lineno)
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
         imports.setdefault(node.module.partition(".")[0], node.lineno)
     for child in ast.iter_child_nodes(node):
-        _collect(child, imports)
+        if isinstance(child, _STATEMENTS):  # an expression, which may nest a thousand deep, imports nothing
+            _collect(child, imports)
+
+
+_STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+
+
+def _asks_for_backend(test: ast.expr) -> bool:
+    return any(
+        "backend" in str(getattr(node, field, "")).lower()
+        for node in ast.walk(test)
+        for field in ("id", "attr", "value")
+        if isinstance(getattr(node, field, None), str)
+    )

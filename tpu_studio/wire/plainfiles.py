@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from tpu_studio.wire.runfolder import create_once, write_atomically
+
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)  # Windows has none
 
 
@@ -41,6 +43,19 @@ def open_plain(path: Path, flags: int, mode: int = 0o644) -> int:
     return fd
 
 
+def open_to_read(path: Path) -> BinaryIO:
+    """The plain file at *path*; a pipe in its place is not waited for.
+
+    Raises:
+        OSError: It is no plain file, besides what opening raises.
+    """
+    fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _refused(path)
+    return os.fdopen(fd, "rb")
+
+
 def open_to_append(path: Path) -> BinaryIO:
     """The plain file at *path*, made where it is not there, for bytes at its end. Raises OSError as `open_plain`."""
     return os.fdopen(open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND), "ab")
@@ -50,6 +65,30 @@ def make_folder(path: Path) -> None:
     """Make the folder *path* in one that is there. Raises OSError: ``ELOOP`` where a link is in its place."""
     path.mkdir(exist_ok=True)
     check_folder(path)
+
+
+def write_inside(root: Path, path: Path, data: bytes) -> None:
+    """`write_atomically` below the folder *root*, in folders that are made where they are missing.
+
+    Raises:
+        OSError: ``ELOOP`` where a link is in the place of one of them.
+    """
+    make_folders(root, path.parent)
+    write_atomically(path, data)
+
+
+def create_inside(root: Path, path: Path, data: bytes) -> bool:
+    """`create_once`, as `write_inside`."""
+    make_folders(root, path.parent)
+    return create_once(path, data)
+
+
+def make_folders(root: Path, folder: Path) -> None:
+    """Make *folder* and those between it and *root*, which is there. Raises OSError as `make_folder`."""
+    at = root
+    for part in folder.relative_to(root).parts:
+        at = at / part
+        make_folder(at)
 
 
 def check_folder(path: Path) -> None:

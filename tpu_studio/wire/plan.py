@@ -12,10 +12,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire import frameworks, models, places, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import read_extras
 from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
@@ -23,9 +25,23 @@ from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
 FORMAT = 1
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
 _PLAIN = (
-    "run", "created", "app", "place", "accelerator", "framework", "devices", "task", "steps", "steps_per_epoch",
-    "reasons", "data", "memory", "price", "limits", "consent",
-)  # fmt: skip
+    "run",
+    "created",
+    "app",
+    "place",
+    "accelerator",
+    "framework",
+    "devices",
+    "task",
+    "steps",
+    "steps_per_epoch",
+    "reasons",
+    "data",
+    "memory",
+    "price",
+    "limits",
+    "consent",
+)
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,8 @@ class Plan:
             older versions.
         extras: What a rented machine costs besides its chips, and what is reserved of the cap for it from the start
             (``wire.extras``); empty on places that charge nothing, and in plans of older versions.
+        model_options: All options of the model, so that a default of a later version changes no run; of the user's own
+            file those that were given. Plans of older versions are read with what the defaults were then.
     """
 
     job: Job
@@ -97,6 +115,7 @@ class Plan:
     alternatives: tuple[Mapping[str, Any], ...] = ()
     basis: Mapping[str, Any] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
+    model_options: Mapping[str, Any] = field(default_factory=dict)
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -105,6 +124,16 @@ class Plan:
     @property
     def fits(self) -> bool:
         return bool(self.memory.get("fits", True))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the model is built with: `model_options`, or the job's with today's defaults where a plan has none.
+
+        Raises:
+            JobError: As ``wire.models.options``.
+        """
+        given = self.model_options or self.job.options
+        return dict(given) if self.job.has_own_model else models.options(self.job.model, given)
 
     @property
     def blocking(self) -> tuple[Check, ...]:
@@ -118,7 +147,7 @@ class Plan:
         tree |= {name: value.to_json() if (value := getattr(self, name)) else None for name in _RANGES}
         tree["checks"] = [asdict(check) for check in self.checks]
         tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
-        tree["extras"] = self.extras
+        tree |= {"extras": self.extras, "model_options": dict(self.model_options)}
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -136,32 +165,65 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
     if version != FORMAT:
         raise RunError("plan-unreadable", raw=f"format is {version!r}")
     try:
-        job = parse(tree["job"], base=tree.get("base", ""))
+        base = tree.get("base", "")
+        if not isinstance(base, str):
+            raise RunError("plan-unreadable", raw=f"base is {base!r}"[:200])
+        job = parse(tree["job"], base=base)
         plain: dict[str, Any] = {name: tree[name] for name in _PLAIN}
         for name, kinds in _KINDS.items():
             if not isinstance(plain[name], kinds) or isinstance(plain[name], bool):
                 raise RunError("plan-unreadable", raw=f"{name} is {plain[name]!r}"[:200])
+        for name, known in _IDS.items():
+            if plain[name] not in known:
+                raise RunError(
+                    "plan-unreadable", raw=f"{name} is {plain[name]!r}, which this version does not know"[:200]
+                )
         if not is_time(plain["created"]) or not all(fits(plain[name], int) for name in ("devices", "steps")):
             raise RunError("plan-unreadable", raw="a time or a number of steps that cannot be")
         ranges: dict[str, Any] = {name: Range(**tree[name]) if tree.get(name) else None for name in _RANGES}
         checks = tuple(Check(**check) for check in tree["checks"])
         verdict, others = dict(tree.get("verdict") or {}), tuple(tree.get("alternatives") or ())
         basis, extras = dict(tree.get("basis") or {}), read_extras(tree.get("extras"))
+        options = tree.get("model_options")
         return Plan(
-            job=job, checks=checks, verdict=verdict, alternatives=others, basis=basis, extras=extras, **plain, **ranges
-        )  # fmt: skip
+            job=job,
+            checks=checks,
+            verdict=verdict,
+            alternatives=others,
+            basis=basis,
+            extras=extras,
+            model_options={**models.OLDER_OPTIONS.get(job.model, {}), **job.options}
+            if options is None
+            else dict(options),
+            **plain,
+            **ranges,
+        )
     except RunError:
         raise
     except Exception as error:  # any shape of damage is one answer: this file is not a plan
         raise RunError("plan-unreadable", raw=str(error)) from error
 
 
+_IDS = {"task": tasks.IDS, "framework": frameworks.IDS, "place": places.IDS}
 _NUMBER = (int, float)
 _KINDS: dict[str, tuple[type, ...]] = {
-    "run": (str,), "created": _NUMBER, "app": (str,), "place": (str,), "accelerator": (str,), "framework": (str,),
-    "devices": (int,), "task": (str,), "steps": (int,), "steps_per_epoch": _NUMBER, "reasons": (dict,), "data": (dict,),
-    "memory": (dict,), "price": (dict, type(None)), "limits": (dict,), "consent": (str,),
-}  # fmt: skip
+    "run": (str,),
+    "created": _NUMBER,
+    "app": (str,),
+    "place": (str,),
+    "accelerator": (str,),
+    "framework": (str,),
+    "devices": (int,),
+    "task": (str,),
+    "steps": (int,),
+    "steps_per_epoch": _NUMBER,
+    "reasons": (dict,),
+    "data": (dict,),
+    "memory": (dict,),
+    "price": (dict, type(None)),
+    "limits": (dict,),
+    "consent": (str,),
+}
 
 
 def dumps(plan: Plan) -> bytes:
@@ -196,8 +258,8 @@ def read(folder: Path) -> Plan:
 
 def loads(data: bytes) -> Plan:
     try:
-        tree = json.loads(data)
-    except (ValueError, RecursionError) as error:
+        tree = parse_json(data, PLAN)
+    except NotJson as error:
         raise RunError("plan-unreadable", raw=str(error)) from error
     if not isinstance(tree, dict):
         raise RunError("plan-unreadable", raw=f"it holds {type(tree).__name__}")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tpu_studio.wire.events import decode
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
 SLACK_S = 0.1  # two clocks are never read at the same instant
@@ -55,7 +56,7 @@ def latest_event_s(run: Path) -> float:
     latest = 0.0
     for path in events_names(run):
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
                 lines = file.read().splitlines()
         except OSError:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import threading
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from tpu_studio.wire.jsonfile import read_json
 
 PLAN = "plan.json"
 OWNER = "owner.json"
@@ -16,9 +17,15 @@ LIMITS_ASKED = "limits-asked.jsonl"  # what was asked for on one computer: never
 COMMITTED = "COMMITTED"
 _FILES = frozenset({PLAN, OWNER, WATCHING, "guardian.log"})
 FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have; none: any
-    "events": frozenset({".jsonl"}), "heartbeat": frozenset({".json"}), "claims": frozenset({".json"}),
-    "ledger": frozenset({".json"}), "control": frozenset({".json"}), "checkpoints": frozenset(), "result": frozenset(),
-}  # fmt: skip
+    "events": frozenset({".jsonl"}),
+    "heartbeat": frozenset({".json"}),
+    "claims": frozenset({".json"}),
+    "ledger": frozenset({".json"}),
+    "control": frozenset({".json"}),
+    "checkpoints": frozenset(),
+    "result": frozenset(),
+}
+_CLAIM = re.compile(r"a([0-9]{4,9})\.json")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 
@@ -35,6 +42,8 @@ def belongs(name: PurePosixPath) -> bool:
     top, *inner = name.parts
     if not inner:
         return top in _FILES
+    if top == "claims" and not (len(inner) == 1 and _CLAIM.fullmatch(inner[0])):
+        return False
     endings = FOLDERS.get(top)
     return endings is not None and (not endings or name.suffix in endings)
 
@@ -80,6 +89,17 @@ def claim_file(run: Path, attempt: int) -> Path:
     return run / "claims" / f"a{attempt:04d}.json"
 
 
+def is_number(stem: str) -> bool:
+    """Whether a file's name is one of the numbers that the program writes: "²" is a digit, and no number."""
+    return stem.isascii() and stem.isdigit() and len(stem) <= 18
+
+
+def latest_attempt(run: Path) -> int:
+    """Of the claims that are there; 0 without one. Files of other names are nobody's claim."""
+    found = (_CLAIM.fullmatch(path.name) for path in (run / "claims").glob("a*.json"))
+    return max((int(match[1]) for match in found if match), default=0)
+
+
 def ledger_file(run: Path, attempt: int) -> Path:
     return run / "ledger" / f"a{attempt:04d}.json"
 
@@ -102,8 +122,8 @@ def model_from_before(run: Path) -> dict[str, Any]:
     try:
         if not (result / "model.keras").is_file():
             return {}
-        return {"kept_step": int(json.loads((result / "model.json").read_bytes())["trained"]["steps"])}
-    except (OSError, ValueError, KeyError, TypeError):  # no readable card: then nothing is promised
+        return {"kept_step": int(read_json(result / "model.json")["trained"]["steps"])}
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):  # no readable card: then nothing is promised
         return {}
 
 

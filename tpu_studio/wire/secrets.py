@@ -41,28 +41,42 @@ _SHAPES = [  # each of them looks ahead a bounded way: a line may be a megabyte
     (
         re.compile(
             r"(?i)((?:password|passwd|passphrase|access_token|refresh_token|id_token|client_secret|x-goog-signature)"
-            + _FOLLOWS + r")(?![\"'\s…]|None\b|null\b|str\b|os\.|getpass|input\()[^\s\"'&,;)}\\]{4,}"
+            + _FOLLOWS
+            + r")(?![\"'\s…]|None\b|null\b|str\b|os\.|getpass|input\()[^\s\"'&,;)}\\]{4,}"
         ),
         r"\1" + CUT,
     ),
     (  # what a name may hold that is no key: a number, a word, a path
         re.compile(
             r"(?i)((?:token|secret|credentials?|(?:api|access|secret|private|account|auth|kaggle|signing|storage)[_-]?key)"
-            + _FOLLOWS + r")(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']{0,60}[A-Za-z])(?=[^\s\"']{0,60}\d)"
+            + _FOLLOWS
+            + r")(?![-+.\d]+(?:e[-+]?\d+)?(?![\w/+=-]))(?=[^\s\"']{0,60}[A-Za-z])(?=[^\s\"']{0,60}\d)"
             r"[\w+=~%.-][\w+/=~%.-]{11,}"
         ),
         r"\1" + CUT,
     ),
-]  # fmt: skip
+]
 _HINT = re.compile(  # one of these is in whatever one of the shapes is in: most words are done after this
     r"-----|://|hf_|api_org_|KGAT_|sk-|AKIA|ASIA|AIza|ya29|1//|GOCSPX|gh[a-z]_|github_|glpat|xox|pypi-|npm_|nvapi|r8_|gsk_"
     r"|dckr_|eyJ|[Aa]uth|AUTH|[Bb]earer|[Ll]ogin|[Ww]andb|WANDB|[Kk]ey|KEY|[Pp]ass|PASS|[Tt]oken|TOKEN|[Ss]ecret|SECRET"
     r"|[Cc]redential|CREDENTIAL|[Ss]ignature"
 )
 _NAMED = (
-    "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "API_KEY", "APIKEY", "ACCESS_KEY", "SECRET_KEY",
-    "PRIVATE_KEY", "AUTH_KEY", "ACCOUNT_KEY", "KAGGLE_KEY", "CREDENTIALS",
-)  # fmt: skip
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "SECRET_KEY",
+    "PRIVATE_KEY",
+    "AUTH_KEY",
+    "ACCOUNT_KEY",
+    "KAGGLE_KEY",
+    "CREDENTIALS",
+)
 
 
 @functools.cache

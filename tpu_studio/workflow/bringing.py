@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire.controls import extensions, send
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import loads
 from tpu_studio.wire.runfolder import FOLDERS, PLAN, belongs, has_plan, is_known, is_run_id, result_folder
@@ -23,7 +24,8 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
 _CHUNK = 1 << 20
-_NOT_BROUGHT = frozenset({"control"})  # what somebody asked for there, limits too, is not asked for here
+_NOT_BROUGHT = frozenset({"control"})  # what somebody asked for there is not asked for here, but for its extensions
+_EXTENSIONS = 1000
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         if need > free - (64 << 20):
             raise RunError("disk-full", folder=str(runs), need_bytes=need, free_bytes=free)
         _copy(path, temporary, files, progress)
+        for epochs in _extensions(path, found):
+            send(temporary, {"verb": "extend", "epochs": epochs})
         desk.write_owner(temporary, install, t=now, imported=True)
         os.rename(temporary, target)
     except OSError as error:
@@ -89,11 +93,18 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
     return Imported(run, left_out=left_out)
 
 
+def _extensions(path: Path, found: list[tuple[Path, int]]) -> list[float]:
+    """Epochs of each time that the run at *path* was trained longer: they are part of what it has learnt. Nothing else
+    that was asked for there is."""
+    if not any(relative.parts[0] == "control" for relative, _ in found):
+        return []
+    told = extensions(path)
+    return [told[number] for number in sorted(told)][:_EXTENSIONS]
+
+
 def tops_of(names: Iterable[str]) -> tuple[str, ...]:
     """The files at the top of a run's folder, the folders there that are none of a run's, and odd files in its own."""
-    return tuple(sorted({
-        name if name.split("/")[0] in FOLDERS else name.split("/")[0] for name in names
-    }))  # fmt: skip
+    return tuple(sorted({name if name.split("/")[0] in FOLDERS else name.split("/")[0] for name in names}))
 
 
 def export(folder: Path, destination: Path, progress: Progress | None = None) -> Path:

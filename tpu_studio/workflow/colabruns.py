@@ -26,9 +26,13 @@ class NotebookRuns:
     """
 
     def __init__(
-        self, root: Path, index: RunIndex, say: Callable[..., None], install: Callable[[], str],
+        self,
+        root: Path,
+        index: RunIndex,
+        say: Callable[..., None],
+        install: Callable[[], str],
         now: Callable[[], float],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._root, self._index, self._say, self._install, self._now = root, index, say, install, now
 
     def is_one(self, folder: Path) -> bool:
@@ -36,7 +40,7 @@ class NotebookRuns:
 
     def import_zip(self, path: Path, progress: Progress | None, expected: str) -> bringing.Imported:
         """Args:
-            expected: Id of the run that it must be; "" takes any.
+        expected: Id of the run that it must be; "" takes any.
         """
         try:
             with zips.unzipped(path, self._root, progress) as brought:
@@ -85,6 +89,12 @@ class NotebookRuns:
         row = self._index.summary(folder)
         reason = Reason.STOPPED_BY_USER if keep and row.step else Reason.DISCARDED
         self._say(
-            folder, "end", attempt=row.attempt, status=reason.status.value, reason=reason.value, steps=row.step,
-            final={}, facts={},
-        )  # fmt: skip
+            folder,
+            "end",
+            attempt=row.attempt,
+            status=reason.status.value,
+            reason=reason.value,
+            steps=row.step,
+            final={},
+            facts={},
+        )

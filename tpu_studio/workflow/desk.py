@@ -20,6 +20,7 @@ from typing import Any
 from tpu_studio.wire.claims import this_machine, try_lock
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import encode, event, is_time
+from tpu_studio.wire.jsonfile import parse_json
 from tpu_studio.wire.plainfiles import make_folder, open_plain
 from tpu_studio.wire.runfolder import OWNER, PLAN, create_once, desk_events_file, write_atomically
 from tpu_studio.wire.shapes import fits
@@ -98,7 +99,7 @@ def driving(folder: Path, wait_s: float = 0.0) -> Iterator[bool]:
 def _alone_in(path: Path) -> int | None:
     """A descriptor that holds the lock of the file that is at *path* now; None when another holds it."""
     while True:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             alone = try_lock(fd)
             current = os.path.samestat(os.fstat(fd), os.stat(path))  # not moved away, nor replaced, before it was ours
@@ -145,8 +146,8 @@ def read_owner(folder: Path) -> Mapping[str, Any]:
 def owner_of(data: bytes) -> Mapping[str, Any]:
     """What *data* says of who drives a run; empty where it says nothing that can be understood."""
     try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
+        record = parse_json(data, OWNER)
+    except ValueError:
         return {}
     if not isinstance(record, dict):
         return {}

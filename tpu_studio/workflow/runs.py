@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tpu_studio import __version__
 from tpu_studio.planner.colab import PLACE as COLAB
-from tpu_studio.wire import controls
+from tpu_studio.wire import controls, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.limits import limits_of, used_before
@@ -22,9 +22,8 @@ from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import latest_event_s
-from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_run_id, is_torn
+from tpu_studio.wire.runfolder import COMMITTED, PLAN, create_once, has_plan, is_run_id, is_torn, latest_attempt
 from tpu_studio.workflow import bringing, consent, decide, desk, forgetting, trash
-from tpu_studio.workflow.cloudruns.driver import PLACES as RENTED
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Words
 from tpu_studio.workflow.cloudruns.plans import any_plan, is_damaged
@@ -96,7 +95,7 @@ class Runs:
             NotReady: the place is not ready.
             RunError: ``folder-unwritable`` or ``disk-full``; in each case nothing was left behind.
         """
-        rents = plan.place in RENTED and self._cloud is not None
+        rents = places.by_id(plan.place).rents and self._cloud is not None
         waits = plan.place == COLAB
         if waits and not notebook:
             raise BadInput("colab-needs-notebook")
@@ -340,11 +339,12 @@ class Runs:
         return folder
 
     def _refuse_imported(self, folder: Path) -> None:
-        known = self._journal.plan_of(folder.name) is not None
+        driver = self.driver
+        known = driver.launched_here(folder) if driver else self._journal.plan_of(folder.name) is not None
         consent.check_rented_here(folder, self.runs_folder, launched_here=known)
 
     def _rents(self, folder: Path) -> bool:
-        return plans.read(folder).place in RENTED
+        return places.by_id(plans.read(folder).place).rents
 
     def _rents_or_refuse(self, folder: Path) -> CloudVerbs:
         if self._cloud is None:
@@ -356,7 +356,7 @@ class Runs:
         if self._rents(folder):
             known = self._index.summary(folder)
             return self._rents_or_refuse(folder).seen(folder, not known.problem and self._is_copied(folder), known.usd)
-        attempt = max((int(path.stem[1:]) for path in (folder / "claims").glob("a[0-9]*.json")), default=0)
+        attempt = latest_attempt(folder)
         owner = desk.read_owner(folder)
         plan = plans.read(folder)
         alive = bool(attempt) and plan.place != COLAB and self._place(plan.place).is_alive(folder, attempt)
@@ -412,7 +412,7 @@ class Runs:
     def _new_attempt(self, folder: Path, action: NewAttempt, verb: str) -> None:
         plan = plans.read(folder)
         consent.check_model_file(plan, self._agreed)
-        if plan.place in RENTED:
+        if places.by_id(plan.place).rents:
             self._rents_or_refuse(folder).again(folder, action)
             return
         place = self._place(plan.place)

@@ -36,9 +36,17 @@ _SPARE = 64 << 20
 _CHUNK = 1 << 20
 
 _UNREADABLE = (
-    zipfile.BadZipFile, zlib.error, struct.error, OSError, EOFError, ValueError, NotImplementedError, RuntimeError,
-    OverflowError, MemoryError,
-)  # fmt: skip
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    OSError,
+    EOFError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+)
 
 Relation = Literal["nothing-new", "newer", "other"]
 
@@ -147,9 +155,13 @@ def _plan(archive: zipfile.ZipFile, root: str, path: Path) -> bytes:
 
 
 def _unpack(
-    archive: zipfile.ZipFile, entries: list[zipfile.ZipInfo], root: str, folder: Path, path: Path,
+    archive: zipfile.ZipFile,
+    entries: list[zipfile.ZipInfo],
+    root: str,
+    folder: Path,
+    path: Path,
     progress: Progress | None,
-) -> None:  # fmt: skip
+) -> None:
     total, done = max(1, sum(entry.file_size for entry in entries)), 0
     for entry in entries:
         name = entry.filename[len(root) :]

@@ -86,32 +86,59 @@ class Http(Base):
 
     METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "BREW")
     PATHS = (
-        "/practice/ready", "/practice/faults", "/token", "/o/oauth2/v2/auth?client_id=x&redirect_uri=http://127.0.0.1:1/",
+        "/practice/ready",
+        "/practice/faults",
+        "/token",
+        "/o/oauth2/v2/auth?client_id=x&redirect_uri=http://127.0.0.1:1/",
         "/v2/projects/practice-project/locations/us-west4-a/queuedResources?queuedResourceId=a",
-        "/v2/projects/practice-project/locations/us-west4-a/nodes", "/v2/projects/practice-project/locations",
+        "/v2/projects/practice-project/locations/us-west4-a/nodes",
+        "/v2/projects/practice-project/locations",
         "/cloudtasks/v2/projects/practice-project/locations/us-west4/queues?pageSize=2",
         "/compute/v1/projects/practice-project/zones/us-west4-a/instances?filter=((((a",
-        "/storage/v1/b?project=practice-project", "/storage/v1/b/tpu-studio-0123456789ab/o?prefix=&matchGlob=**",
+        "/storage/v1/b?project=practice-project",
+        "/storage/v1/b/tpu-studio-0123456789ab/o?prefix=&matchGlob=**",
         "/storage/v1/b/tpu-studio-0123456789ab/o/a%00b?alt=media",
         "/upload/storage/v1/b/tpu-studio-0123456789ab/o?uploadType=media&name=x",
-        "/upload/storage/v1/b/tpu-studio-0123456789ab/o?uploadType=resumable&name=x", "/v1/projects/practice-project",
-        "/v3/projects/practice-project:getIamPolicy", "/",
-    )  # fmt: skip
+        "/upload/storage/v1/b/tpu-studio-0123456789ab/o?uploadType=resumable&name=x",
+        "/v1/projects/practice-project",
+        "/v3/projects/practice-project:getIamPolicy",
+        "/",
+    )
     BODIES = (
-        b"", b"{}", b"[" * 100_000, b'{"a":' * 50_000, b'{"name":"slow-replies","times":' + b"9" * 6000 + b"}",
+        b"",
+        b"{}",
+        b"[" * 100_000,
+        b'{"a":' * 50_000,
+        b'{"name":"slow-replies","times":' + b"9" * 6000 + b"}",
         b"\xff\xfe",
-        b'{"name":"\\ud800"}', b'{"acceleratorType":"v5litepod-8","tpu":{"nodeSpec":[{}]}}', b"null", b"NaN",
+        b'{"name":"\\ud800"}',
+        b'{"acceleratorType":"v5litepod-8","tpu":{"nodeSpec":[{}]}}',
+        b"null",
+        b"NaN",
         b'{"seconds":NaN}',
-        b"grant_type=authorization_code&code=x", b"{}" * 3000,
-    )  # fmt: skip
+        b"grant_type=authorization_code&code=x",
+        b"{}" * 3000,
+    )
     HEADERS = (
-        "Host: evil.example", "Origin: null", "Content-Length: +4", "Content-Length: -1", "Content-Length: 99999999999",
-        "Transfer-Encoding: chunked", "Transfer-Encoding: xchunked", "Range: bytes=0-,0-", "Expect: 100-continue",
+        "Host: evil.example",
+        "Origin: null",
+        "Content-Length: +4",
+        "Content-Length: -1",
+        "Content-Length: 99999999999",
+        "Transfer-Encoding: chunked",
+        "Transfer-Encoding: xchunked",
+        "Range: bytes=0-,0-",
+        "Expect: 100-continue",
         "X: " + "y" * 9000,
-        "Content-Type: application/json", "Content-Type: multipart/related; boundary=x", "If-Match: *",
+        "Content-Type: application/json",
+        "Content-Type: multipart/related; boundary=x",
+        "If-Match: *",
         "Connection: keep-alive",
-        "X-Goog-If-Generation-Match: 9e9", "Content-Range: bytes 0-9/*", " folded: x", "\x00: x",
-    )  # fmt: skip
+        "X-Goog-If-Generation-Match: 9e9",
+        "Content-Range: bytes 0-9/*",
+        " folded: x",
+        "\x00: x",
+    )
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

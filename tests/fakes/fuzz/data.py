@@ -65,6 +65,8 @@ TOKENS = (
     b"NULL",
     b"N/A",
     b"?",
+    b"1e40",
+    b"-1e40",
     b"1e308",
     b"-1e308",
     b"1" + b"0" * 310,
@@ -239,6 +241,8 @@ class Pictures(Base):
 class Shards(Base):
     """Converted data sets: `dataset.json` and shards."""
 
+    ENDLESS = (b"[" * 100_000, b'{"a":' * 100_000, b'{"format":1,"x":' + b"[" * 500 + b"]" * 500 + b"}")
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.whole: list[dict[str, bytes]] = []
@@ -272,7 +276,9 @@ class Shards(Base):
 
     def one(self, chance: random.Random) -> None:
         damage, files = Damage(chance), dict(chance.choice(self.whole))
-        if chance.random() < 0.65:
+        if chance.random() < 0.04:
+            files["dataset.json"] = chance.choice(self.ENDLESS)
+        elif chance.random() < 0.65:
             tree = json.loads(files["dataset.json"])
             for _ in range(chance.randint(1, 2)):
                 tree = damage.mutated_value(tree)

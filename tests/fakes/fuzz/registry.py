@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from tests.fakes.fuzz.archives import Archives
 from tests.fakes.fuzz.cloud import Bucket, Http
 from tests.fakes.fuzz.data import Jobs, Pictures, Shards, Tables
 from tests.fakes.fuzz.runs import Databases, Events, Folders
 from tests.fakes.fuzz.selftests import Crashes, Eats, Hangs
 from tests.fakes.fuzz.target import Base
+from tests.fakes.fuzz.verbs import Verbs
 from tests.fakes.fuzz.words import Words
 from tests.fakes.fuzz.zips import Zips
 
 TARGETS: dict[str, type[Base]] = {
-    "jobs": Jobs, "tables": Tables, "pictures": Pictures, "shards": Shards, "events": Events, "folders": Folders,
-    "zips": Zips, "databases": Databases, "bucket": Bucket, "http": Http, "words": Words,
-}  # fmt: skip
+    "jobs": Jobs,
+    "tables": Tables,
+    "pictures": Pictures,
+    "shards": Shards,
+    "events": Events,
+    "folders": Folders,
+    "verbs": Verbs,
+    "zips": Zips,
+    "archives": Archives,
+    "databases": Databases,
+    "bucket": Bucket,
+    "http": Http,
+    "words": Words,
+}
 SELF_TESTS: dict[str, type[Base]] = {"crashes": Crashes, "hangs": Hangs, "eats": Eats}
 """By which `make fuzz` itself is tried: never part of a run that does not name them."""

@@ -149,10 +149,16 @@ class Folders(Base):
         runs = self.studio.runs
         assert runs.driver is not None
         return (
-            runs.driver.turn, lambda run: runs.follow(run).close(), runs.settle, runs.plan, runs.stop, runs.resume,
-            lambda run: runs.extend(run, 1.0), lambda run: runs.import_folder(runs.runs_folder / run),
+            runs.driver.turn,
+            lambda run: runs.follow(run).close(),
+            runs.settle,
+            runs.plan,
+            runs.stop,
+            runs.resume,
+            lambda run: runs.extend(run, 1.0),
+            lambda run: runs.import_folder(runs.runs_folder / run),
             lambda run: _receipt(runs.runs_folder / run),
-        )  # fmt: skip
+        )
 
     def close(self) -> None:
         self.studio.close()

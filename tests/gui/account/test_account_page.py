@@ -62,9 +62,14 @@ class Signing:
         return self.accounts[-1]
 
     def sign_in(
-        self, client: Any, open_browser: Callable[[str], bool], *, cancelled: Callable[[], bool], hint: str = "",
+        self,
+        client: Any,
+        open_browser: Callable[[str], bool],
+        *,
+        cancelled: Callable[[], bool],
+        hint: str = "",
         told: Callable[[str, bool], None] | None = None,
-    ) -> One:  # fmt: skip
+    ) -> One:
         self.clients.append(client)
         if told is not None:
             told("https://accounts.example/sign-in", open_browser("https://accounts.example/sign-in"))
@@ -341,11 +346,24 @@ def test_signing_in_then_a_project_then_the_repair_and_taking_it_back(qtbot: QtB
     sheet(page).close()
     press(qtbot, row(page, "No place for results yet").button)
     assert world.fixed == ["make-bucket"] and world.kept.bucket == "tpu-studio-1"
-    assert page.heading.text() == "Everything is ready"
+    assert page.heading.text() == "Everything is ready" and page.plan.isVisible()
     assert page.undo.isVisible()
     press(qtbot, page.undo.button)
     assert world.fixed[-1] == "undo make-bucket"
     assert row(page, "No place for results yet").button is not None
+
+
+def test_from_a_ready_account_one_button_leads_to_a_plan_there(qtbot: QtBot, page: AccountPage, world: World):
+    signed_in(qtbot, page)
+    assert not page.plan.isVisible()
+    page.model.choose_project("flowers-lab")
+    assert not page.plan.isVisible()
+    world.kept = replace(world.kept, bucket="tpu-studio-1")
+    page.model.look()
+    assert page.plan.text() == "Plan a run on Google Cloud" and page.next.text() == "Next: Plan a run on Google Cloud."
+    press(qtbot, page.plan)
+    shell = page._shell.state.value
+    assert shell.page == "plan" and shell.request is not None and shell.request.place == "cloud"
 
 
 def test_a_project_is_found_by_typing_and_chosen(qtbot: QtBot, page: AccountPage, world: World):

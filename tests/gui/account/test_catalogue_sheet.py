@@ -17,9 +17,13 @@ from tpu_studio.places.pricing import Priced
 from tpu_studio.places.renewing import Renewed
 from tpu_studio.viewmodels.catalogue import CatalogueViewModel
 
-DAY = date.today().isoformat()
-OFFERS = Offers("my-project", DAY, {"us-east5-a": Area(DAY, {"v9x-16": "2x2x4", "v6e-1": "1x1"}, None)},
-                unread=(Unread("us-east1-d", "timed-out"),))  # fmt: skip
+TODAY = date(2026, 9, 1)
+OFFERS = Offers(
+    "my-project",
+    TODAY.isoformat(),
+    {"us-east5-a": Area(TODAY.isoformat(), {"v9x-16": "2x2x4", "v6e-1": "1x1"}, None)},
+    unread=(Unread("us-east1-d", "timed-out"),),
+)
 
 
 class Lists:
@@ -29,12 +33,10 @@ class Lists:
     def kept(self, place: str) -> Renewed:
         return Renewed(place, None, Priced())
 
-    def refresh(
-        self, place: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-    ) -> Renewed:
+    def refresh(self, place: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]) -> Renewed:
         told(1, 4, "us-east5-a")
         self.asked_to_end = cancelled()
-        return Renewed(place, OFFERS, Priced(date.today()))
+        return Renewed(place, OFFERS, Priced(TODAY))
 
 
 def button(sheet: Sheet, words: str) -> Button:
@@ -47,7 +49,7 @@ def words(widget: QWidget) -> str:
 
 def test_a_refresh_shows_its_progress_can_be_ended_and_tells_what_it_found(window: QWidget) -> None:
     lists, tasks = Lists(), LaterTasks()
-    model = CatalogueViewModel(tasks, lambda: lists)
+    model = CatalogueViewModel(tasks, lambda: lists, lambda: TODAY)
     sheet = open_catalogue(window, model, "practice")
     tasks.finish_all()
     panel = sheet.findChildren(CataloguePanel)[0]

@@ -20,10 +20,19 @@ from tpu_studio.workflow.ports import RunSummary
 def over(settled: bool, ended: float) -> RunRow:
     return row_of(
         RunSummary(
-            "digits-k3f7", "digits", Path("/r"), ended - 600, place="cloud", status="finished", over=True, usd=1.0,
-            ended=ended, settled=settled, usd_per_hour=1.2,
+            "digits-k3f7",
+            "digits",
+            Path("/r"),
+            ended - 600,
+            place="cloud",
+            status="finished",
+            over=True,
+            usd=1.0,
+            ended=ended,
+            settled=settled,
+            usd_per_hour=1.2,
         )
-    )  # fmt: skip
+    )
 
 
 def notices(studio: Any) -> list[str]:

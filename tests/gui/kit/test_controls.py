@@ -136,7 +136,7 @@ def test_setting_a_value_from_outside_is_silent(qtbot):
 
 
 def test_a_switch_is_a_checkbox_to_a_screen_reader_and_turns_with_space(qtbot):
-    switch = Switch("Use spare capacity")
+    switch = Switch("Rent it as spot")
     page(qtbot, switch)
     assert role_of(switch) == QAccessible.Role.CheckBox
     switch.setFocus()
@@ -249,9 +249,15 @@ def test_the_wheel_over_a_field_scrolls_the_page_and_changes_no_number(qtbot):
     for box in boxes:
         box.setFocus()
         event = QWheelEvent(
-            QPointF(5, 5), QPointF(5, 5), QPoint(0, -120), QPoint(0, -120), Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
+            QPointF(5, 5),
+            QPointF(5, 5),
+            QPoint(0, -120),
+            QPoint(0, -120),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
         QApplication.sendEvent(box, event)
         assert not event.isAccepted()
     assert (boxes[0].value(), boxes[1].value, boxes[2].amount) == (5, "a", 5)

@@ -119,8 +119,11 @@ def test_the_word_beside_the_memory_bar_lies_neither_on_the_bar_nor_on_its_legen
     grid.addWidget(fits, 0, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignBottom)
     qtbot.kept = held(qtbot, both, width=420)
     assert fits.y() - bar.y() > Height.bar_memory
-    ends = [x + 14 + paint.text_width(fonts.font("caption-medium"), name)
-            for line in bar._legend_lines(bar.width()) for _, name, x in line]  # fmt: skip
+    ends = [
+        x + 14 + paint.text_width(fonts.font("caption-medium"), name)
+        for line in bar._legend_lines(bar.width())
+        for _, name, x in line
+    ]
     assert len(bar._legend_lines(bar.width())) > 1 and bar.x() + max(ends) < fits.x()
     assert bar.height() >= bar.heightForWidth(bar.width())
 

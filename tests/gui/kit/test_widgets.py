@@ -380,8 +380,10 @@ def test_more_actions_than_a_line_holds_wrap_and_none_is_lost(qtbot):
     boxes = [QRect(button.mapTo(header, QPoint(0, 0)), button.size()) for button in buttons]
     middles = sorted(box.center().y() for box in boxes)
     assert sum(lower - upper > 1 for upper, lower in pairwise(middles)) == 1  # two lines, each on its middle
-    assert all(header.rect().contains(box) and box.size() == button.sizeHint()
-               for box, button in zip(boxes, buttons, strict=True))  # fmt: skip
+    assert all(
+        header.rect().contains(box) and box.size() == button.sizeHint()
+        for box, button in zip(boxes, buttons, strict=True)
+    )
     assert boxes[0].y() >= header.sentence.geometry().bottom()
 
 

@@ -31,12 +31,18 @@ from tpu_studio.wire.plan import Plan
 
 TOO_MUCH = {
     "traced": {"programs": 2, "problems": [], "operations": []},
-    "compiled": {"fits": False, "device_bytes": 30 << 30, "limit_bytes": 16_911_433_728, "parts": {},
-                 "words": "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.", "seconds": 12.0},
+    "compiled": {
+        "fits": False,
+        "device_bytes": 30 << 30,
+        "limit_bytes": 16_911_433_728,
+        "parts": {},
+        "words": "RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm.",
+        "seconds": 12.0,
+    },
     "largest_batch": {"largest_batch": 16},
     "compiler": "ready",
     "versions": {"libtpu": "0.0.42"},
-}  # fmt: skip
+}
 
 
 class Compiler:
@@ -142,7 +148,7 @@ def test_another_way_is_chosen_from_the_plot_or_with_the_keys(qtbot: QtBot):
     assert world.view.verdict is not None
     way = next(one for one in world.view.verdict.ways if one.key == "cloud/v6e-1/spot")
     card.select(way.key)
-    assert card.choose.text() == "Plan it for v6e · 1 chip, spare capacity"
+    assert card.choose.text() == "Plan it for v6e · 1 chip, spot"
     card.choose.click()
     assert world.view.plan is not None
     assert (world.view.plan.accelerator, world.view.plan.job["where.tier"]) == ("v6e-1", "spot")
@@ -329,8 +335,9 @@ def test_nothing_is_wider_than_its_place_with_everything_unfolded(qtbot: QtBot, 
         assert page._sheet.minimumSizeHint().width() <= page.scroller.viewport().width()
 
 
-def test_free_colab_from_the_plan_to_the_run_that_waits(studio: OpenStudio, monkeypatch: pytest.MonkeyPatch,
-                                                        tmp_path: Path):  # fmt: skip
+def test_free_colab_from_the_plan_to_the_run_that_waits(
+    studio: OpenStudio, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     """A real notebook is written in the real window; the run waits, and the browser is opened."""
     opened: list[str] = []
     monkeypatch.setattr(colab_sheet, "browse", lambda url: not opened.append(url))  # type: ignore[func-returns-value]

@@ -254,10 +254,13 @@ def test_every_control_has_a_name_for_screen_readers(page: PlanPage, world: Worl
     world.model.choose_data("table", Path("/d.csv"))
     page.settings_section.more.unfold(True)
     nameless = [
-        widget for widget in page.findChildren(QWidget)
-        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.isVisible()
-        and not widget.accessibleName() and not (getattr(widget, "text", None) and widget.text())
-    ]  # fmt: skip
+        widget
+        for widget in page.findChildren(QWidget)
+        if widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and widget.isVisible()
+        and not widget.accessibleName()
+        and not (getattr(widget, "text", None) and widget.text())
+    ]
     assert nameless == []
 
 

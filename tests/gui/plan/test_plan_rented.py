@@ -13,9 +13,11 @@ from tests.fakes.planning import World
 from tests.gui.plan.pages import as_wide_as, press, rented, sheet_of, shown_notes, words_in
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
+from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.choose import CheckBox
 from tpu_studio.gui.plan.notes import TallNote
 from tpu_studio.gui.plan.page import PlanPage
+from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.planstart import waived
@@ -154,22 +156,87 @@ def test_a_new_practice_account_is_led_to_before_the_rehearsal_and_not_after_it(
     assert asked == ["account"] and world.launched == []
 
 
-ROW = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
-       "usd_per_chip_hour": 0.9, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
+ROW = {
+    "generation": "v5e",
+    "region": "us-west4",
+    "tier": "on-demand",
+    "min_chips": 1,
+    "max_chips": 256,
+    "note": "",
+    "usd_per_chip_hour": 0.9,
+    "as_of": "2026-11-22",
+    "source": "live",
+    "confidence": "high",
+}
 
 
-def test_what_the_review_shows_is_launched_whatever_prices_come_meanwhile(
+def button_in(sheet: Sheet, words: str) -> Button | None:
+    return next((one for one in sheet.findChildren(Button) if one.text() == words and one.isVisible()), None)
+
+
+def test_a_price_that_comes_while_the_review_is_open_is_read_before_anything_is_rented(
     qtbot: QtBot, page: PlanPage, world: World, monkeypatch: pytest.MonkeyPatch
 ):
     rented(page, world, "cloud")
     world.model.start()
     QApplication.processEvents()
-    shown = world.view.plan
+    sheet, shown = sheet_of(page), world.view.plan
+    assert button_in(sheet, "Rent 1 chip & train") and "changed while you read" not in words_in(sheet)
     monkeypatch.setitem(catalogues._priced, "cloud", with_rows([ROW], date(2026, 11, 22)))
+    world.model.prices_changed("")
+    QApplication.processEvents()
+    assert "Price: $1.20 an hour → $0.90 an hour" in words_in(sheet) and "Worst case: " in words_in(sheet)
+    assert button_in(sheet, "Rent 1 chip & train") is None
+    world.model.start_reviewed()
+    assert world.launched == [], "the older price is not launched by any way"
+    press(qtbot, sheet, "Show the new figures")
+    QApplication.processEvents()
+    told = words_in(sheet_of(page))
+    assert sheet_of(page) is not sheet and "$0.90 an hour" in told and "$1.20" not in told
+    press(qtbot, sheet_of(page), "Rent 1 chip & train")
+    assert [plan for plan, _ in world.launched] == [world.view.plan] != [shown]
+
+
+def test_a_price_list_that_fails_changes_no_figure_and_what_was_shown_is_launched(
+    qtbot: QtBot, page: PlanPage, world: World
+):
+    rented(page, world, "cloud")
+    world.model.start()
+    QApplication.processEvents()
+    shown = world.view.plan
     world.model.prices_changed("Google's price list could not be read today: Google cannot be reached.")
-    assert world.view.plan != shown and "could not be read today" not in words_in(sheet_of(page))
+    assert "could not be read today" not in words_in(sheet_of(page))
     press(qtbot, sheet_of(page), "Rent 1 chip & train")
     assert [plan for plan, _ in world.launched] == [shown]
+
+
+def test_steps_that_are_timed_while_the_review_is_open_are_told_in_it(qtbot: QtBot, page: PlanPage, world: World):
+    rented(page, world, "practice")
+    world.model.start()
+    QApplication.processEvents()
+    sheet, before = sheet_of(page), world.view.plan
+    world.pause()
+    QApplication.processEvents()
+    assert world.timed and world.view.plan is not None and world.view.plan.cost_usd != before.cost_usd  # type: ignore[union-attr]
+    assert "Would cost: " in words_in(sheet) and "Time: " in words_in(sheet)
+    assert button_in(sheet, "Start the rehearsal") is None
+    press(qtbot, sheet, "Show the new figures")
+    QApplication.processEvents()
+    press(qtbot, sheet_of(page), "Start the rehearsal")
+    assert [plan for plan, _ in world.launched] == [world.view.plan]
+
+
+def test_a_plan_that_cannot_start_any_more_leads_from_its_review_to_what_is_amiss(
+    qtbot: QtBot, page: PlanPage, world: World
+):
+    rented(page, world, "cloud")
+    world.model.start()
+    QApplication.processEvents()
+    world.model.set("training.framework", "tensorflow")
+    QApplication.processEvents()
+    assert "On a rented TPU, TPU Studio trains with JAX. Nothing was rented." in words_in(sheet_of(page))
+    press(qtbot, sheet_of(page), "Back to the plan")
+    assert page.review is None and world.launched == [] and world.view.attention[0] == "where"
 
 
 def test_practice_says_that_nothing_is_real_and_what_would_be(qtbot: QtBot, page: PlanPage, world: World):
@@ -256,3 +323,20 @@ def test_a_smaller_worst_case_is_one_press_in_the_review(qtbot: QtBot, page: Pla
     assert "Worst case" in words and "instead of 4 h" in words
     press(qtbot, sheet_of(page), "Wait 30 min")
     assert page.review is None and world.view.job["limits.wait_hours"] == 0.5 and world.launched == []
+
+
+@pytest.mark.parametrize("place", ["practice", "cloud"])
+def test_what_a_bucket_keeps_of_deleted_things_is_in_the_review_of_either_place(
+    page: PlanPage, world: World, place: str
+):
+    rented(page, world, place)
+    world.model.start()
+    assert "7 days more" not in words_in(sheet_of(page))
+    sheet_of(page).close()
+    world.model.account_changed("", "us-central1", kept_days={place: 7})
+    assert world.view.plan is not None and world.view.plan.extras["kept_days"] == 7
+    world.model.start()
+    assert "keep what is deleted 7 days more" in words_in(sheet_of(page))
+    other = "cloud" if place == "practice" else "practice"
+    world.model.account_changed("", "us-central1", kept_days={other: 7})
+    assert "kept_days" not in world.view.plan.extras

@@ -1,6 +1,5 @@
 """Plots in a window, for tests."""
 
-
 import numpy as np
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 

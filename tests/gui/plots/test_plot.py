@@ -1,6 +1,5 @@
 """A plot as a person uses it: mouse, keyboard, screen reader."""
 
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt

@@ -28,9 +28,15 @@ def shown(tmp_path: Path, qapp: Any, qtbot: Any) -> Iterator[Any]:
         made = make_plan(job("mlp", "digits", training={"epochs": 400}), DIGITS, now=NOW, computer=LAPTOP)
         folder = person.runs(f"digits-{len(pages)}", made, times * step_range(made)[1], over=False)
         model = RunViewModel(
-            folder.name, folder, made, lambda: person.index.follow(folder), None, InlineTasks(), lambda: None,  # type: ignore[arg-type]
+            folder.name,
+            folder,
+            made,
+            lambda: person.index.follow(folder),
+            None,
+            InlineTasks(),
+            lambda: None,  # type: ignore[arg-type]
             clock=lambda: NOW + 60,
-        )  # fmt: skip
+        )
         window = QWidget()
         page = RunPage(model, window)
         window.resize(1200, 900)

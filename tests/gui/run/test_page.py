@@ -344,7 +344,7 @@ def test_pictures_that_were_kept_aside_are_offered_and_say_what_they_are(
     qtbot.addWidget(panel)
     assert any("never seen them" in text.text() for text in panel.findChildren(Text))
     offered = next(one for one in panel.findChildren(Picture) if one.isEnabled())
-    assert offered.readable
+    qtbot.waitUntil(lambda: offered.readable)
     qtbot.mouseClick(offered, Qt.MouseButton.LeftButton)
     assert oracle.asked == [{"image": str(seven)}]
     assert panel.name.text() == f"{seven.name}, in the data: 7"

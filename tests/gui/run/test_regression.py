@@ -30,9 +30,15 @@ def shown(qapp: Any, qtbot: Any) -> Iterator[Callable[..., RunPage]]:
         watched.tell(*training(), event("metric", t=191, step=[40], val_r2=[r2], val_mae=[400.25]))
         watched.tell(event("end", t=195, status="finished", reason="completed", steps=100, final=final))
         model = RunViewModel(
-            "diamonds-ab12", Path("/nowhere"), watched.plan, lambda: watched, Verbs(), InlineTasks(), Oracle,
+            "diamonds-ab12",
+            Path("/nowhere"),
+            watched.plan,
+            lambda: watched,
+            Verbs(),
+            InlineTasks(),
+            Oracle,
             clock=lambda: 200.0,
-        )  # fmt: skip
+        )
         pages.append(RunPage(model))
         qtbot.addWidget(pages[-1])
         pages[-1].resize(1200, 900)

@@ -214,10 +214,17 @@ def test_the_receipt_is_read_out_in_the_window(qtbot: QtBot, show: Any, tmp_path
 
 
 RECEIPT = {
-    "place": "practice", "usd": 0.02, "usd_at_most": 0.02, "usd_per_hour": 1.2, "stops_left": [], "asked_in_vain": [],
+    "place": "practice",
+    "usd": 0.02,
+    "usd_at_most": 0.02,
+    "usd_per_hour": 1.2,
+    "stops_left": [],
+    "asked_in_vain": [],
     "made": [{"name": NAME, "zone": "us-west4-a", "created": T + 9, "deleted": T + 70, "billed_s": 61, "usd": 0.02}],
-    "kept": "gs://b/runs/digits-k3f7/", "kept_bytes": 4_245_913, "kept_usd_per_month": 9.1e-05,
-}  # fmt: skip
+    "kept": "gs://b/runs/digits-k3f7/",
+    "kept_bytes": 4_245_913,
+    "kept_usd_per_month": 9.1e-05,
+}
 
 
 def words_in(widget: QWidget) -> str:
@@ -276,6 +283,8 @@ def test_a_copy_is_marked_and_nothing_of_it_is_green(show: Any, tmp_path: Path):
     copy = show("cloud", view_of(*THERE, END, *GONE), T + 90).page
     assert copy.copy.isVisible()
     assert copy.removal.note._kind == copy.ending._kind == "neutral"
+    assert copy.pill.text() == "Copy: finished" and copy.pill._kind == "neutral"
+    assert "said to be done, it says: proved at" in copy.timeline.words() and "done, proved" in own.timeline.words()
 
 
 def test_what_stands_below_the_removal_begins_where_its_words_do(qtbot: QtBot, show: Any):

@@ -45,11 +45,12 @@ def test_runs_are_shown_nothing_is_begun_and_the_top_says_why(finished, home, qt
                 begin()
         studio.runs.delete([finished])
         told = studio.shell.state
-        qtbot.waitUntil(lambda: bool(told.value.notices))
-        assert told.value.notices[-1].title == "The notebook of TPU Studio cannot be read"
+        refused = "The notebook of TPU Studio cannot be read"  # other news may come beside it
+        qtbot.waitUntil(lambda: any(one.title == refused for one in told.value.notices))
         assert [path.name for path in (home / "runs").iterdir()] == [finished]
         studio.runs.export(finished, tmp_path / "out")
-        qtbot.waitUntil(lambda: (tmp_path / "out").is_dir() and told.value.notices[-1].tone == "ok", timeout=10_000)
+        qtbot.waitUntil(lambda: any("is exported" in one.title for one in told.value.notices))
+        assert (tmp_path / "out").is_dir()
 
 
 def test_a_full_disk_is_where_runs_can_be_deleted_to_make_room(finished, home, qtbot, monkeypatch):

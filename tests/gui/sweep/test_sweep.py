@@ -86,8 +86,10 @@ def test_only_what_is_ours_and_needed_by_no_run_is_deleted_and_only_after_a_ques
 
 def test_the_stops_of_a_run_are_one_row_with_their_number_and_time_and_go_together(qtbot: QtBot, window: QWidget):
     base = "projects/p/locations/us-west4/queues/tpu-studio/tasks/"
-    stops = [Item("task", f"{base}ts-old-aaaa-a1-t1-b-{n}-{n}", "us-west4", True, 0.0, "set", "old-aaaa", at=3600.0 * n)
-             for n in range(480_000, 480_027)]  # fmt: skip
+    stops = [
+        Item("task", f"{base}ts-old-aaaa-a1-t1-b-{n}-{n}", "us-west4", True, 0.0, "set", "old-aaaa", at=3600.0 * n)
+        for n in range(480_000, 480_027)
+    ]
     cloud = Cloud(LEFT, *stops)
     sheet, panel = opened(window, cloud)
     assert panel.table.model().rowCount() == 2

@@ -20,9 +20,11 @@ SMALL = {"layers": 2, "width": 32, "heads": 4}
 
 
 def main() -> None:
-    big = build(plan("gpt-124m", {**TEXT, "outputs": 50_257}), {**TEXT, "outputs": 50_257})
-    found: dict[str, Any] = {"params_124m": count_params(big), "output_124m": list(big.output.shape[1:])}
-    del big
+    found: dict[str, Any] = {}
+    for vocabulary in ({}, {"vocabulary": 50_257}):
+        big = build(plan("gpt-124m", TEXT, options=vocabulary), TEXT)
+        found[f"gpt-124m {vocabulary.get('vocabulary', '')}"] = [count_params(big), *big.output.shape[1:]]
+        del big
     model = build(plan("gpt-nano", TEXT, options=SMALL), TEXT)
     x = np.random.default_rng(0).integers(0, 256, (8, 64)).astype("int32")
     changed = x.copy()

@@ -27,6 +27,24 @@ def build_model(job):
     x = keras.layers.LSTM(4, stateful=True, name="memory")(keras.layers.Reshape((8, 8))(inputs))
     return keras.Model(inputs, keras.layers.Dense(job.outputs)(x))
 """,
+    "two inputs": """import keras
+def build_model(job):
+    one, two = keras.Input(job.input_shape), keras.Input((3,))
+    both = keras.layers.Concatenate()([keras.layers.Flatten()(one), two])
+    return keras.Model([one, two], keras.layers.Dense(job.outputs)(both))
+""",
+    "two outputs": """import keras
+def build_model(job):
+    inputs = keras.Input(job.input_shape)
+    x = keras.layers.Flatten()(inputs)
+    return keras.Model(inputs, [keras.layers.Dense(job.outputs)(x), keras.layers.Dense(3)(x)])
+""",
+    "named outputs": """import keras
+def build_model(job):
+    inputs = keras.Input(job.input_shape)
+    x = keras.layers.Flatten()(inputs)
+    return keras.Model(inputs, {name: keras.layers.Dense(job.outputs)(x) for name in ("main", "side")})
+""",
     "raises": """import keras
 def helper():
     raise RuntimeError('no such thing')
@@ -46,6 +64,7 @@ def build_model(job):
     "not keras": "def build_model(job):\n    return 'a model'\n",
     "wrong output": GOOD.replace("job.outputs", "7"),
     "wrong input": GOOD.replace("keras.Input(job.input_shape)", "keras.Input((3, 3, 1))"),
+    "utf-7 behind a CR": "\r# coding: utf-7\n# +AAo-raise SystemError('unseen')\nraise ValueError('seen')\n",
     "utf-7": "# coding: utf-7\n# +AAo-raise SystemError('a comment on screen, a line for Python')\n" + GOOD,
     "sleeps": "import time\ndef build_model(job):\n    time.sleep(3600)\n",
     "loops": "def build_model(job):\n    while True:\n        pass\n",
@@ -104,6 +123,7 @@ def test_other_bytes_than_those_agreed_to_do_not_run(found: Any, name: str) -> N
         ("exits", "model-raises", 3),
         ("syntax", "model-syntax", 1),
         ("utf-7", "model-syntax", None),
+        ("utf-7 behind a CR", "model-raises", 4),
         ("sleeps", "model-stuck", 3),
     ],
 )
@@ -136,6 +156,9 @@ def test_a_wrong_shape_is_told_with_the_wanted_one(found: Any) -> None:
         ("no function", "model-no-function"),
         ("not keras", "model-not-keras"),
         ("stateful", "model-stateful"),
+        ("two inputs", "model-many-inputs"),
+        ("two outputs", "model-many-outputs"),
+        ("named outputs", "model-many-outputs"),
         ("binary", "model-syntax"),
         ("missing", "model-file-missing"),
     ],

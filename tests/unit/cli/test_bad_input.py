@@ -94,7 +94,7 @@ WRONG: dict[str, tuple[str | bytes, Callable[[Path], object], tuple[str, ...]]] 
     "pictures: one kind": (job("images"), lambda data: pictures(data, "a"), ("of one kind: a",)),
     "pictures: one picture": (job("images"), lambda data: pictures(data, "a", 1), ("of one kind: a",)),
     "pictures: a folder in itself": (job("images"), endless, ("of one kind: a",)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WRONG)

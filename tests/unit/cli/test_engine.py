@@ -28,8 +28,9 @@ def test_the_compilers_are_listed_beside_the_engine(ask: Any, tmp_path: Path) ->
     code, told, _ = ask()
     assert code == 4
     assert {name: one["status"] for name, one in told["extras"].items()} == {
-        "tpu-compiler": "missing", "tf-tpu-compiler": "missing",
-    }  # fmt: skip
+        "tpu-compiler": "missing",
+        "tf-tpu-compiler": "missing",
+    }
     assert told["extras"]["tf-tpu-compiler"]["path"] == str(tmp_path / "engine" / "tf-tpu-compiler")
 
 

@@ -57,9 +57,7 @@ def test_a_plan_says_that_own_runs_stand_behind_it_until_they_are_forgotten(
 def test_an_estimate_sees_own_runs_only_when_it_is_asked_to(
     person: Person, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    rented = make_plan(
-        job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-8"}), DIGITS, now=NOW
-    )
+    rented = make_plan(job("mlp", "digits", where={"place": "cloud", "accelerator": "v5litepod-8"}), DIGITS, now=NOW)
     person.runs("digits-aaaa", rented, 3 * step_range(rented)[1])
     workload = tmp_path / "workload.json"
     workload.write_text(json.dumps(rented.basis["workload"]))

@@ -44,10 +44,15 @@ def tpu_studio(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.parametrize(("arguments", "name"), [
-    (("doctor", "--on", "practice"), "."), (("doctor",), "not-there-yet"), (("sweep", "--on", "practice"), "."),
-    (("stop", "digits"), "not-there-yet"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("doctor", "--on", "practice"), "."),
+        (("doctor",), "not-there-yet"),
+        (("sweep", "--on", "practice"), "."),
+        (("stop", "digits"), "not-there-yet"),
+    ],
+)
 def test_what_would_begin_something_says_which_folder_and_begins_nothing(
     closed: Path, arguments: tuple[str, ...], name: str
 ):

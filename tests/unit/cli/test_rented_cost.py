@@ -15,6 +15,7 @@ from tpu_studio.cli.keeping import _as_text, _part_lines, _parts
 from tpu_studio.cli.main import main
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.running import _tell_end
+from tpu_studio.places.known import bucket_known
 from tpu_studio.places.reaching import PRACTICE_OWNER
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.settings import Settings
@@ -72,7 +73,9 @@ def test_the_worst_case_stands_there_with_what_lowers_it(home: Path, capsys: pyt
     digits = str(resource_path("examples/digits.tpujob"))
     assert main(["plan", digits, "--on", "cloud", "--no-measure"]) == 0
     told = capsys.readouterr().out
-    assert "At worst" in told and "--set limits.wait_hours=0.5" in told
+    row = next(line for line in told.splitlines() if line.startswith("At worst"))
+    assert " at its limits, and up to 4 h 40 of rent beyond, should it hang" in row
+    assert "--set limits.wait_hours=0.5" in told and ": --set limits.hours=…" in told
     assert main(["plan", digits, "--on", "cloud", "--no-measure", "--set", "limits.wait_hours=0.5"]) == 0
     assert "--set limits.wait_hours" not in capsys.readouterr().out
 
@@ -98,3 +101,22 @@ def test_a_plan_for_a_new_practice_account_says_that_it_is_to_be_set_up_first(
     ChoicesFile(folder).keep(PRACTICE_OWNER, Choices("my-first-tpu", "us-west4", "some-bucket"))
     assert main(plan) == 0
     assert "Next:" not in capsys.readouterr().err
+
+
+def test_a_bucket_that_keeps_what_was_deleted_is_priced_on_practice_as_on_google(
+    home: Path, capsys: pytest.CaptureFixture[str]
+):
+    """An organisation's soft delete of 7 days: practice bills it, and the plan reserved nothing for it."""
+    folder = home / "practice" / "account"
+    folder.mkdir(parents=True)
+    plan = ["plan", str(resource_path("examples/digits.tpujob")), "--no-measure", "--on", "practice", "--json"]
+    kept = Choices("my-first-tpu", "us-west4", "some-bucket")
+    told = []
+    for days in (0, 7):
+        ChoicesFile(folder).keep(PRACTICE_OWNER, replace(kept, kept_days=days))
+        assert bucket_known("practice", home) == ("", days)
+        assert main(plan) == 0
+        extras = json.loads(capsys.readouterr().out)["extras"]
+        told.append((extras.get("kept_days", 0), next(one for one in extras["parts"] if one["id"] == "storage")))
+    assert [days for days, _ in told] == [0, 7]
+    assert told[1][1]["usd"] > told[0][1]["usd"] and "7 days more" in told[1][1]["note"]

@@ -43,8 +43,10 @@ def test_nothing_found_is_not_nothing_there(
 def test_the_stops_of_a_run_are_one_line_and_stay_singly_in_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stops = [Item("task", f"q/tasks/ts-digits-k3f7-a1-t1-b-{n}-{n}", "us-west4", True, 0.0, "set", "digits-k3f7", at=at)
-             for n, at in enumerate((1.8e9, 1.8e9 + 86400.0, 1.8e9 + 600.0))]  # fmt: skip
+    stops = [
+        Item("task", f"q/tasks/ts-digits-k3f7-a1-t1-b-{n}-{n}", "us-west4", True, 0.0, "set", "digits-k3f7", at=at)
+        for n, at in enumerate((1.8e9, 1.8e9 + 86400.0, 1.8e9 + 600.0))
+    ]
     other = Item("task", "q/tasks/ts-proof-1-0", "us-west4", True, 0.0, "set", "", at=1.8e9)
     finds(monkeypatch, Swept([*stops, other]))
     assert main(["sweep", "--on", "practice"]) == 0

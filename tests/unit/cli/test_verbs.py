@@ -131,8 +131,8 @@ def test_show_and_watch_tell_how_busy_the_chips_are(terminal: Terminal) -> None:
     chips = {"worker": 0, "duty_cycle": 0.71, "hbm_used_bytes": 9.1e9, "hbm_total_bytes": 1.6e10}
     _, told = terminal.json("show", run)
     assert (told["duty_cycle"], told["devices"]) == (0.71, [chips])
-    assert running._line(run, RunView(devices={0: chips}))["devices"] == [chips]
-    assert "devices" not in running._line(run, RunView())
+    assert running._line(run, RunView(devices={0: chips}), 0.0)["devices"] == [chips]
+    assert "devices" not in running._line(run, RunView(), 0.0)
     said = " ".join(terminal.run("show", run).stdout.split())
     assert "Chips TPU busy 71% on average, memory up to 9.1 of 16.0 GB" in said
 
@@ -145,21 +145,24 @@ def test_plan_answers_with_the_promised_keys_and_starts_nothing(terminal: Termin
     assert terminal.json("runs")[1] == {"runs": []}
 
 
-@pytest.mark.parametrize(("arguments", "id"), [
-    (("plan", "nowhere.tpujob"), "job-file-missing"),
-    (("plan", JOB, "--set", "training.epoch=2"), "job-unknown-key"),
-    (("run", JOB, "--set", "training.epochs=-2"), "job-out-of-range"),
-    (("run", JOB, "--set", "nonsense"), "job-setting"),
-    (("run", JOB, "--open"), "colab-only"),
-    (("run", JOB, "--without-outside-stop"), "waiver-not-rented"),
-    (("run", JOB, "--on", "cloud", "--without-outside-stop"), "needs-yes"),
-    (("run", JOB, "--on", "cloud"), "needs-yes"),
-    (("run", JOB, "--on", "cloud", "--yes", "--set", "training.framework=tensorflow"), "plan-has-errors"),
-    (("plan", JOB, "--on", "mars"), "command-line"),
-    (("convert", "nowhere", "out"), "data-missing"),
-    (("frobnicate",), "command-line"),
-    (("predict", "digits"), "command-line"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "id"),
+    [
+        (("plan", "nowhere.tpujob"), "job-file-missing"),
+        (("plan", JOB, "--set", "training.epoch=2"), "job-unknown-key"),
+        (("run", JOB, "--set", "training.epochs=-2"), "job-out-of-range"),
+        (("run", JOB, "--set", "nonsense"), "job-setting"),
+        (("run", JOB, "--open"), "colab-only"),
+        (("run", JOB, "--without-outside-stop"), "waiver-not-rented"),
+        (("run", JOB, "--on", "cloud", "--without-outside-stop"), "needs-yes"),
+        (("run", JOB, "--on", "cloud"), "needs-yes"),
+        (("run", JOB, "--on", "cloud", "--yes", "--set", "training.framework=tensorflow"), "plan-has-errors"),
+        (("plan", JOB, "--on", "mars"), "command-line"),
+        (("convert", "nowhere", "out"), "data-missing"),
+        (("frobnicate",), "command-line"),
+        (("predict", "digits"), "command-line"),
+    ],
+)
 def test_bad_input_is_exit_2_with_its_id_and_words(
     terminal: Terminal, arguments: tuple[str | Path, ...], id: str
 ) -> None:
@@ -419,8 +422,15 @@ def test_an_answer_that_cannot_be_written_is_told_without_a_traceback(
     terminal: Terminal, verb: tuple[str, ...], code: int, more: tuple[str, ...]
 ) -> None:
     with open("/dev/full", "w") as full:
-        done = subprocess.run(terminal.argv(*verb, *more), cwd=ROOT, env=terminal.environment, stdout=full,
-                              stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S)  # fmt: skip
+        done = subprocess.run(
+            terminal.argv(*verb, *more),
+            cwd=ROOT,
+            env=terminal.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE_S,
+        )
     assert "Traceback" not in done.stderr
     assert "went wrong" not in done.stderr
     assert done.returncode == code
@@ -441,13 +451,16 @@ def test_ctrl_c_while_a_run_is_being_started_tells_which_run_goes_on(terminal: T
     assert f"{run} goes on without this window" in words
 
 
-@pytest.mark.parametrize(("arguments", "id"), [
-    (("--prompt", "hello"), "predict-wrong-kind"),
-    (("--row", "a=1"), "predict-wrong-kind"),
-    (("x.png", "--length", "0"), "predict-bad-question"),
-    (("x.png", "--temperature", "nan"), "predict-bad-question"),
-    (("x.png", "--seed=-1"), "predict-bad-question"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "id"),
+    [
+        (("--prompt", "hello"), "predict-wrong-kind"),
+        (("--row", "a=1"), "predict-wrong-kind"),
+        (("x.png", "--length", "0"), "predict-bad-question"),
+        (("x.png", "--temperature", "nan"), "predict-bad-question"),
+        (("x.png", "--seed=-1"), "predict-bad-question"),
+    ],
+)
 def test_a_question_that_the_model_cannot_take_is_refused_before_it_is_woken(
     terminal: Terminal, arguments: tuple[str, ...], id: str
 ) -> None:

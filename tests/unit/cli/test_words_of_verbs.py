@@ -21,9 +21,7 @@ from tpu_studio.wire.errors import BadInput, RunError, SignedOut
 
 
 def services(folder: Path, place: str, *told: Any) -> Any:
-    following = SimpleNamespace(
-        poll=lambda: None, close=lambda: None, plan=plan_at(place), view=view_of(*THERE, *told)
-    )
+    following = SimpleNamespace(poll=lambda: None, close=lambda: None, plan=plan_at(place), view=view_of(*THERE, *told))
     return SimpleNamespace(runs=SimpleNamespace(folder=lambda _: folder, follow=lambda _: following))
 
 

@@ -52,8 +52,12 @@ def test_the_bundle_holds_the_trainer_and_the_plan_and_nothing_else() -> None:
     held = names_in(bundle(made))
     assert plans.loads(held["plan.json"]) == plans.loads(plans.dumps(made))
     assert {name.split("/")[1] for name in held if name.startswith("tpu_studio/")} == {
-        "__init__.py", "wire", "data", "trainer", "resources",
-    }  # fmt: skip
+        "__init__.py",
+        "wire",
+        "data",
+        "trainer",
+        "resources",
+    }
     assert "tpu_studio/trainer/__main__.py" in held and "tpu_studio/resources/samples/digits/digits.csv.gz" in held
     assert all(name.endswith((".py", ".json", ".csv.gz", ".lock.txt")) for name in held)
     assert "model/model.py" not in held
@@ -134,8 +138,10 @@ def test_texts_of_a_folder_keep_their_tree(tmp_path: Path) -> None:
     job = job_of("text", tmp_path / "texts")
     arrived = carried(job, tmp_path / "vm", piece_bytes=300)
     assert sorted(one.relative_to(arrived).as_posix() for one in arrived.rglob("*") if one.is_file()) == [
-        "a.txt", "deep/b.md", "deep/er/c.txt",
-    ]  # fmt: skip
+        "a.txt",
+        "deep/b.md",
+        "deep/er/c.txt",
+    ]
 
 
 @pytest.mark.parametrize("given", ["", "dataset.json", "renamed.json"])
@@ -254,16 +260,32 @@ def test_what_progress_raises_cancels(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------- metadata
 
 CONFIG: dict[str, Any] = {
-    "format": 1, "run": "digits-k3f7", "attempt": 1, "try": 1, "name": "ts-digits-k3f7-a1-t1", "install": "i",
-    "backend": "tpu", "resource": "v2/projects/P/locations/Z/queuedResources/ts-digits-k3f7-a1-t1?force=true",
-    "node": "v2/projects/P/locations/Z/nodes/ts-digits-k3f7-a1-t1", "project": "P", "zone": "Z", "region": "R",
-    "workers": 1, "chips": 1, "bucket": "tpu-studio-0123456789ab", "prefix": "runs/digits-k3f7/",
-    "endpoints": dict.fromkeys(
-        ("storage", "tpu", "compute", "tasks", "resourcemanager"), "https://x.googleapis.com"
-    ),
-    "outside_stops": None, "lease_s": 3600, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0,
-    "idle_minutes": 15, "silence_s": 900, "trust_code": False,
-}  # fmt: skip
+    "format": 1,
+    "run": "digits-k3f7",
+    "attempt": 1,
+    "try": 1,
+    "name": "ts-digits-k3f7-a1-t1",
+    "install": "i",
+    "backend": "tpu",
+    "resource": "v2/projects/P/locations/Z/queuedResources/ts-digits-k3f7-a1-t1?force=true",
+    "node": "v2/projects/P/locations/Z/nodes/ts-digits-k3f7-a1-t1",
+    "project": "P",
+    "zone": "Z",
+    "region": "R",
+    "workers": 1,
+    "chips": 1,
+    "bucket": "tpu-studio-0123456789ab",
+    "prefix": "runs/digits-k3f7/",
+    "endpoints": dict.fromkeys(("storage", "tpu", "compute", "tasks", "resourcemanager"), "https://x.googleapis.com"),
+    "outside_stops": None,
+    "lease_s": 3600,
+    "usd_per_hour": 1.2,
+    "spent_usd": 0.0,
+    "money_usd": 5.0,
+    "idle_minutes": 15,
+    "silence_s": 900,
+    "trust_code": False,
+}
 
 
 def finished(**more: Any) -> dict[str, Any]:

@@ -13,9 +13,11 @@ from tpu_studio.wire.errors import RunError
 
 WHEEL = b"the installer" * 100
 WANTED = {
-    "name": "uv", "version": "0.13.9", "platform": "manylinux_2_17_x86_64",
+    "name": "uv",
+    "version": "0.13.9",
+    "platform": "manylinux_2_17_x86_64",
     "sha256": hashlib.sha256(WHEEL).hexdigest(),
-}  # fmt: skip
+}
 PYTHON = """#!/bin/sh
 echo "$@" >>"{log}"
 while [ $# -gt 0 ]; do [ "$1" = --dest ] && folder="$2"; shift; done

@@ -375,8 +375,14 @@ OPERATIONS: list[tuple[dict[str, Any], str]] = [
     ({"code": 8, "message": "IN_USE_ADDRESSES limit: 8.0"}, "region-limit"),
     ({"code": 8, "message": "You have reached INSTANCES limit"}, "region-limit"),
     (
-        {"errors": [{"code": "QUOTA_EXCEEDED",
-                     "message": "Quota 'IN_USE_ADDRESSES' exceeded.  Limit: 8.0 in region europe-west3."}]},
+        {
+            "errors": [
+                {
+                    "code": "QUOTA_EXCEEDED",
+                    "message": "Quota 'IN_USE_ADDRESSES' exceeded.  Limit: 8.0 in region europe-west3.",
+                }
+            ]
+        },
         "region-limit",
     ),
 ]
@@ -397,8 +403,10 @@ EXCEPTIONS: list[tuple[Exception, str]] = [
     (requests.exceptions.ConnectTimeout("connect timed out"), "timed-out"),
     (requests.exceptions.ConnectionError("refused"), "network-down"),
     (requests.exceptions.ProxyError("dead proxy"), "proxy-down"),
-    (requests.exceptions.ProxyError("OSError('Tunnel connection failed: 407 Proxy Authentication Required')"),
-     "proxy-refused"),
+    (
+        requests.exceptions.ProxyError("OSError('Tunnel connection failed: 407 Proxy Authentication Required')"),
+        "proxy-refused",
+    ),
     (auth.TransportError(requests.exceptions.ProxyError("Tunnel connection failed: 403 Forbidden")), "proxy-refused"),
     (requests.exceptions.InvalidProxyURL("malformed"), "proxy-down"),
     (requests.exceptions.SSLError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate"), "certificate-unknown"),
@@ -407,8 +415,10 @@ EXCEPTIONS: list[tuple[Exception, str]] = [
     (requests.exceptions.JSONDecodeError("no", "", 0), "unreadable-reply"),
     (ParseError("Can not find message descriptor by type_url"), "unreadable-reply"),
     (auth.TransportError(requests.exceptions.ConnectionError("refused")), "network-down"),
-    (auth.RefreshError("x", {"error": "invalid_grant", "error_description": "Token has been expired or revoked."}),
-     "signed-out"),
+    (
+        auth.RefreshError("x", {"error": "invalid_grant", "error_description": "Token has been expired or revoked."}),
+        "signed-out",
+    ),
     (auth.RefreshError("x", {"error": "invalid_grant", "error_subtype": "invalid_rapt"}), "reauth-needed"),
     (auth.RefreshError("x", {"error": "invalid_client"}), "client-gone"),
     (auth.RefreshError("x", {"error": "deleted_client"}), "client-gone"),
@@ -420,7 +430,7 @@ EXCEPTIONS: list[tuple[Exception, str]] = [
     (core.Forbidden("Permission 'tpu.nodes.get' denied"), "permission-missing"),
     (core.ServiceUnavailable("Internal error. Please try again"), "server-error"),
     (core.RetryError("gave up", core.ServiceUnavailable("x")), "server-error"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("error", "id"), EXCEPTIONS)
@@ -459,11 +469,18 @@ def test_what_cannot_be_read_at_all_is_still_judged_by_its_code() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"[1]", b"null", b"Not Found", b"404 page not found", b'{"error": {"code": 404, "mess',
-        b'{"message": "no Route matched with those values"}', b'{"detail": "Not Found"}', b'{"error": {}}',
+        b"",
+        b"[1]",
+        b"null",
+        b"Not Found",
+        b"404 page not found",
+        b'{"error": {"code": 404, "mess',
+        b'{"message": "no Route matched with those values"}',
+        b'{"detail": "Not Found"}',
+        b'{"error": {}}',
         b"<!DOCTYPE html><title>Hotel WiFi</title>",
     ],
-)  # fmt: skip
+)
 def test_a_refusal_that_is_not_googles_proves_nothing(status: int, body: bytes) -> None:
     """Taken for a 404 of Google's it would close a bill and take the stops away while the machine goes on."""
     told = errors.of_reply(status, body)

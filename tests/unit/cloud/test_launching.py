@@ -60,9 +60,18 @@ def test_the_script_of_a_run_names_the_machine_it_has_and_no_secret() -> None:
     sent = f"runs/{RUN}/job/bundle-0123.tar.gz"
     told = [
         event("prepared", t=1.0, pieces={"bundle": {"object": sent, "sha256": "01", "bytes": 1}, "data": []}),
-        event("intent", t=2.0, id="create/x", action="create", name="ts-digits-k3f7-a2-t3", zone="us-east5-b",
-              backend="tpu", attempt=2, **{"try": 3}),
-    ]  # fmt: skip
+        event(
+            "intent",
+            t=2.0,
+            id="create/x",
+            action="create",
+            name="ts-digits-k3f7-a2-t3",
+            zone="us-east5-b",
+            backend="tpu",
+            attempt=2,
+            **{"try": 3},
+        ),
+    ]
     text = run_script(plan, RUN, fold(one for record in told if (one := from_record(record))), side, "install1")
     subprocess.run(["sh", "-n"], input=text, text=True, check=True)
     assert "queued-resources create ts-digits-k3f7-a2-t3" in text and "--zone=us-east5-b" in text

@@ -23,9 +23,17 @@ from tpu_studio.workflow.cloudruns.ports import Ref, Wanted
 
 REF = Ref("ts-a-a1-t1", "us-west4-a")
 WANTED = Wanted(
-    REF, "id", "v6e-1", "v2-alpha-tpuv6e", "on-demand", 7200.0, None, {"startup-script": "#!/bin/sh\n"},
-    {"tpu-studio": "run", "run-id": "a"}, "r@p.iam.gserviceaccount.com",
-)  # fmt: skip
+    REF,
+    "id",
+    "v6e-1",
+    "v2-alpha-tpuv6e",
+    "on-demand",
+    7200.0,
+    None,
+    {"startup-script": "#!/bin/sh\n"},
+    {"tpu-studio": "run", "run-id": "a"},
+    "r@p.iam.gserviceaccount.com",
+)
 
 
 def request(state: Any, **more: Any) -> dict[str, Any]:
@@ -92,15 +100,21 @@ def test_a_request_carries_its_tier_and_an_address_but_no_scheduling() -> None:
 def test_an_instance_ends_itself_where_it_has_a_run_time() -> None:
     body = compute.insert_body(replace(WANTED, tier="flex-start", run_s=14400.0), catalogue())
     assert body["scheduling"] == {
-        "provisioningModel": "FLEX_START", "instanceTerminationAction": "DELETE", "onHostMaintenance": "TERMINATE",
-        "automaticRestart": False, "maxRunDuration": {"seconds": "14400"},
-    }  # fmt: skip
+        "provisioningModel": "FLEX_START",
+        "instanceTerminationAction": "DELETE",
+        "onHostMaintenance": "TERMINATE",
+        "automaticRestart": False,
+        "maxRunDuration": {"seconds": "14400"},
+    }
     assert body["params"] == {"requestValidForDuration": {"seconds": "7200"}}
     for waits_s, asked_s in ((14_400.0, "7200"), (60.0, "90"), (600.0, "600")):
         body = compute.insert_body(replace(WANTED, tier="flex-start", run_s=14400.0, valid_for_s=waits_s), catalogue())
         assert body["params"] == {"requestValidForDuration": {"seconds": asked_s}}
     assert body["machineType"].endswith("/ct6e-standard-1t")
-    assert body["disks"][0]["initializeParams"]["diskType"].endswith("/hyperdisk-balanced")
+    disk = body["disks"][0]["initializeParams"]
+    assert disk["diskType"].endswith("/hyperdisk-balanced")
+    # What the price of a Hyperdisk Balanced includes; int64 are strings in JSON.
+    assert (disk["provisionedIops"], disk["provisionedThroughput"]) == ("3000", "140")
     assert "instanceTerminationAction" not in compute.insert_body(WANTED, catalogue())["scheduling"]
 
 
@@ -258,8 +272,13 @@ def test_connecting_without_a_network_is_unclear_and_names_no_secret() -> None:
     make: Any = Credentials
     with pytest.raises(CloudUnclear) as raised:
         connect(
-            make(token=secret, refresh_token=secret, client_id="i", client_secret=secret, token_uri="http://127.0.0.1:9/"),
-            "p", "b", endpoints=Endpoints.at("http://127.0.0.1:9"), place="practice",
+            make(
+                token=secret, refresh_token=secret, client_id="i", client_secret=secret, token_uri="http://127.0.0.1:9/"
+            ),
+            "p",
+            "b",
+            endpoints=Endpoints.at("http://127.0.0.1:9"),
+            place="practice",
             patience=Patience(tries=1),
-        )  # fmt: skip
+        )
     assert raised.value.id == "network-down" and secret not in repr(raised.value)

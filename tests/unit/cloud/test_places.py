@@ -81,6 +81,7 @@ def test_a_run_that_was_begun_in_another_project_is_reached_there_with_the_accou
     place.connect(plan)
 
     assert asked == [
-        ("the first", "a-project", "its-first-bucket", ""), ("the first", "a-project", "a-bucket", ""),
+        ("the first", "a-project", "its-first-bucket", ""),
+        ("the first", "a-project", "a-bucket", ""),
         ("the first", "another-project", "another-bucket", "r@another"),
-    ]  # fmt: skip
+    ]

@@ -12,9 +12,16 @@ TODAY = date(2026, 11, 22)
 
 
 def sku(
-    text: str, units: str = "1", nanos: int = 200_000_000, *, usage: str = "OnDemand", region: str = "us-west4",
-    group: str = "TPU", unit: str = "h", **more: Any,
-) -> dict[str, Any]:  # fmt: skip
+    text: str,
+    units: str = "1",
+    nanos: int = 200_000_000,
+    *,
+    usage: str = "OnDemand",
+    region: str = "us-west4",
+    group: str = "TPU",
+    unit: str = "h",
+    **more: Any,
+) -> dict[str, Any]:
     rate = {"startUsageAmount": 0, "unitPrice": {"currencyCode": "USD", "units": units, "nanos": nanos}}
     return {
         "description": text,
@@ -42,12 +49,16 @@ def test_each_family_is_read_as_it_is_worded() -> None:
     told = {
         (generation, chips, tier): known.price(generation, chips, region, tier).usd_per_chip_hour
         for generation, chips, region, tier in (
-            ("v5e", 8, "us-west4-a", "on-demand"), ("v5e", 1, "us-west4", "spot"), ("v5e", 4, "us-west4", "flex-start"),
-            ("v3", 4, "us-central1", "on-demand"), ("v3", 4, "us-central1", "spot"),
+            ("v5e", 8, "us-west4-a", "on-demand"),
+            ("v5e", 1, "us-west4", "spot"),
+            ("v5e", 4, "us-west4", "flex-start"),
+            ("v3", 4, "us-central1", "on-demand"),
+            ("v3", 4, "us-central1", "spot"),
             ("v3", 16, "us-central1", "on-demand"),
-            ("v4", 4, "us-central2", "on-demand"), ("tpu7x", 4, "us-east5", "on-demand"),
+            ("v4", 4, "us-central2", "on-demand"),
+            ("tpu7x", 4, "us-east5", "on-demand"),
         )
-    }  # fmt: skip
+    }
     assert list(told.values()) == [1.2, 0.5779, 0.6, 2.0, 0.6, 8.0, 3.22, 12.0]
     assert known.price("v5e", 1, "us-west4").as_of == "2026-11-22"
 

@@ -36,10 +36,19 @@ class List:
         if self.down:
             raise CloudUnclear("network-down")
         return [
-            {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256,
-             "usd_per_chip_hour": self.usd, "as_of": today.isoformat(), "source": "live", "confidence": "high",
-             "note": ""}
-        ]  # fmt: skip
+            {
+                "generation": "v5e",
+                "region": "us-west4",
+                "tier": "on-demand",
+                "min_chips": 1,
+                "max_chips": 256,
+                "usd_per_chip_hour": self.usd,
+                "as_of": today.isoformat(),
+                "source": "live",
+                "confidence": "high",
+                "note": "",
+            }
+        ]
 
 
 def price_at(place: str) -> float | None:

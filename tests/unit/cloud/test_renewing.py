@@ -16,15 +16,29 @@ from tpu_studio.domain.offers import Area, Offers
 from tpu_studio.places import pricing, renewing
 
 TODAY = date(2026, 12, 24)
-OFFERS = Offers("my-project", "2026-12-24", {"us-east5-a": Area("2026-12-24", {"v6e-1": "1x1"}, None)},
-                machines={"us-east5-a": {"ct6e-standard-1t": {"vcpu": 44, "ram_gb": 176.0, "chips": 1}}},
-                machines_date="2026-12-24")  # fmt: skip
+OFFERS = Offers(
+    "my-project",
+    "2026-12-24",
+    {"us-east5-a": Area("2026-12-24", {"v6e-1": "1x1"}, None)},
+    machines={"us-east5-a": {"ct6e-standard-1t": {"vcpu": 44, "ram_gb": 176.0, "chips": 1}}},
+    machines_date="2026-12-24",
+)
 KEPT = json.dumps(OFFERS.to_json())
 BROKEN = (
-    b"", b"\xff\xfe\0", b"{", b"[" * 200_000, b"[]", b"7", b"NaN", b"{}", KEPT.replace('"format": 1', '"format": 9'),
-    KEPT.replace("44", "1e999"), KEPT.replace('{"us-east5-a": {"date"', '[{"us-east5-a": {"date"'),
-    KEPT.replace('"types": {"v6e-1": "1x1"}', '"types": 5'), KEPT.replace('"my-project"', "[" * 5000),
-)  # fmt: skip
+    b"",
+    b"\xff\xfe\0",
+    b"{",
+    b"[" * 200_000,
+    b"[]",
+    b"7",
+    b"NaN",
+    b"{}",
+    KEPT.replace('"format": 1', '"format": 9'),
+    KEPT.replace("44", "1e999"),
+    KEPT.replace('{"us-east5-a": {"date"', '[{"us-east5-a": {"date"'),
+    KEPT.replace('"types": {"v6e-1": "1x1"}', '"types": 5'),
+    KEPT.replace('"my-project"', "[" * 5000),
+)
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tpu_studio.data.augment import augment, may_mirror
+from tpu_studio.data.opened import Share
 
 
 @pytest.fixture
@@ -75,3 +76,12 @@ def test_digits_letters_and_hands_are_not_mirror_safe():
 
 def test_an_empty_batch_is_an_empty_batch():
     assert augment(np.zeros((0, 8, 8, 3), dtype=np.uint8), np.random.default_rng(0)).shape == (0, 8, 8, 3)
+
+
+@pytest.mark.parametrize("mirror", [False, True])
+def test_a_share_of_a_batch_is_varied_as_in_the_whole_one(pictures, mirror):
+    whole = augment(pictures, np.random.default_rng(1), mirror=mirror)
+    for places in (range(16), [2, 3, 6, 7, 30]):
+        share = Share(np.array(places), 32)
+        mine = augment(pictures[places], np.random.default_rng(1), mirror=mirror, share=share)
+        np.testing.assert_array_equal(mine, whole[places])

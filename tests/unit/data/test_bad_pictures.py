@@ -83,7 +83,9 @@ def test_empty_and_truncated_and_foreign_files_are_counted_named_and_left_out(jo
     (good_folder / "dogs" / "words.png").write_text("I am no picture")
 
     assert left_out(job_of("images", good_folder)) == {
-        "cats/empty.jpg": "empty-file", "dogs/cut.jpg": "truncated", "dogs/words.png": "not-an-image",
+        "cats/empty.jpg": "empty-file",
+        "dogs/cut.jpg": "truncated",
+        "dogs/words.png": "not-an-image",
     }
 
 
@@ -211,7 +213,8 @@ def test_a_link_that_leads_in_a_circle_is_told_and_passed_by(job_of, good_folder
 
     assert seen.examples == 60
     assert {(item.item, item.why) for item in seen.broken} == {
-        ("cats/again", "link-loop"), ("cats/self.png", "link-loop"),
+        ("cats/again", "link-loop"),
+        ("cats/self.png", "link-loop"),
     }
 
 
@@ -246,6 +249,7 @@ def test_an_unreadable_folder_is_told_and_an_unreadable_root_refused(job_of, goo
             if not isinstance(path, int) and Path(path).name == name:
                 raise PermissionError(13, "Permission denied", str(path))
             return scandir(path)
+
         monkeypatch.setattr(os, "scandir", guarded)
 
     (good_folder / "birds").mkdir()

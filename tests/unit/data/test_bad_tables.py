@@ -7,9 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tpu_studio.data import csvfile
+from tpu_studio.data import table_encoding as encoding
 from tpu_studio.data.look import Look, look
 from tpu_studio.data.sources import open_data
-from tpu_studio.domain.sentences import say_finding
+from tpu_studio.domain.sentences import say, say_finding
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
 
@@ -169,7 +171,9 @@ def test_344_rows_with_dates_and_comment_lines(table_job):
 
     assert (seen.examples, seen.broken_count, seen.numbers["comments"]) == (344, 0, 2)
     assert [(item.name, item.kind) for item in seen.columns] == [
-        ("day", "date"), ("length", "number"), ("species", "category"),
+        ("day", "date"),
+        ("length", "number"),
+        ("species", "category"),
     ]
 
 
@@ -216,7 +220,7 @@ def test_a_number_column_with_a_few_words_in_it_stays_one_and_the_words_count_as
     assert [finding.facts["count"] for finding in seen.findings if finding.id == "unreadable-cells"] == [1]
 
 
-@pytest.mark.parametrize("cell", ["inf", "-Infinity", "1e308", "-1e400"])
+@pytest.mark.parametrize("cell", ["inf", "-Infinity", "nan%"])
 def test_a_number_that_no_mean_can_be_made_of_is_named_with_its_row_and_counts_as_missing(table_job, cell):
     """It used to be found by the loss, after minutes of training, which then blamed the learning rate."""
     rows = "".join(f"{cell if number == 50 else number * 3 % 101},{'ab'[number % 2]}\n" for number in range(100))
@@ -230,12 +234,56 @@ def test_a_number_that_no_mean_can_be_made_of_is_named_with_its_row_and_counts_a
 
 
 def test_an_answer_that_is_no_number_is_named_and_its_row_left_out(table_job):
-    rows = "".join(f"{number * 7 % 13},{'1e308' if number == 50 else number * 1.5}\n" for number in range(100))
+    rows = "".join(f"{number * 7 % 13},{'much' if number == 50 else number * 1.5}\n" for number in range(100))
     seen = both(table_job("x1,price\n" + rows))
     finding = next(one for one in seen.findings if one.id == "unreadable-cells")
 
     assert (seen.task, seen.examples) == ("regression", 99)
     assert (finding.facts["column"], finding.facts["row"], finding.facts["answer"]) == ("price", 51, True)
+
+
+@pytest.mark.parametrize("cell", ["1e40", "-3.5e38", "1e308", "-1e400", "1" + "0" * 39])
+@pytest.mark.parametrize("column", ["x1", "price"])
+def test_a_number_that_training_cannot_count_with_is_refused_with_its_file_line_and_column(table_job, cell, column):
+    """As an answer kept aside it became an infinite loss; as an input it pressed all others of its column together."""
+
+    def row(number: int) -> str:
+        odd = {column: cell} if number == 50 else {}
+        return f"{odd.get('x1', number * 7 % 13)},{odd.get('price', number * 1.5)}\n"
+
+    error = refused(table_job('note,x1,price\n"two\nlines",1,2\n' + "".join("ok," + row(n) for n in range(100))))
+    assert (error.id, error.facts["line"], error.facts["column"]) == ("data-number-too-large", 54, column)
+    said = say(error)
+    assert "table.csv" in said.title and said.meaning.startswith(f"Line 54, column “{column}”, holds “{cell}”; ")
+
+
+def test_a_number_beyond_the_rows_that_are_looked_at_is_refused_when_the_file_is_opened(table_job, monkeypatch):
+    monkeypatch.setattr(csvfile, "SMALL", 1000)
+    monkeypatch.setattr(csvfile, "_STRETCH", 200)
+    rows = "".join(f"{n * 7 % 13},{'1e40' if n == 311 else n * 1.5}\n" for n in range(2000))
+    job = table_job("x1,price\n" + rows)
+    assert look(job).sampled
+    with pytest.raises(DataError, match="data-number-too-large") as caught:
+        open_data(job)
+    assert (caught.value.facts["line"], caught.value.facts["cell"]) == (313, "1e40")
+
+
+def test_answers_of_hundreds_of_digits_are_refused_as_numbers_and_are_no_kinds(table_job):
+    rows = "".join(f"{n * 7 % 13},{n}{'0' * 400}\n" for n in range(1, 100))
+    assert refused(table_job("x1,price\n" + rows)).id == "data-number-too-large"
+    assert refused(table_job("x1,price\n" + rows, task="classification")).id == "data-target-empty"
+
+
+def test_a_number_of_forty_digits_that_nothing_counts_with_is_let_be(table_job):
+    """A column that only names its row, and one that is ignored."""
+    rows = "".join(f"{10**39 + n},{n * 7 % 13},1e40,{'ab'[n % 2]}\n" for n in range(100))
+    seen = both(table_job("id,x1,old,label\n" + rows, columns={"old": "ignore"}))
+    assert [column.kind for column in seen.columns] == ["ignore", "number", "ignore", "category"]
+
+
+def test_an_answer_kept_aside_far_from_a_narrow_spread_stays_a_number():
+    scaled = encoding.transform(np.array([1e38]), {"log": False, "mean": 0.0, "std": 1e-11})
+    assert np.isfinite(scaled).all()
 
 
 def test_lines_that_end_as_on_an_old_mac_are_lines(table_job):

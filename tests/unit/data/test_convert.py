@@ -159,7 +159,8 @@ def test_broken_pictures_are_left_out_and_named(job_of, picture_folder, picture,
     report = convert(job, tmp_path / "out")
 
     assert sorted((item.item, item.why) for item in report.broken) == [
-        ("cats/cut.jpg", "truncated"), ("dogs/empty.png", "empty-file"),
+        ("cats/cut.jpg", "truncated"),
+        ("dogs/empty.png", "empty-file"),
     ]
     same(open_data(job), open_data(job_of("tfrecord", tmp_path / "out")))
 
@@ -200,8 +201,14 @@ def test_a_cancelled_conversion_goes_on_where_it_was(source, job_of, tmp_path, m
         shards_done = progress.shards_done
 
     with pytest.raises(Cancelled):
-        convert(source, tmp_path / "out", workers=workers, shard_bytes=8000, progress=follow,
-                cancelled=lambda: shards_done >= 2)
+        convert(
+            source,
+            tmp_path / "out",
+            workers=workers,
+            shard_bytes=8000,
+            progress=follow,
+            cancelled=lambda: shards_done >= 2,
+        )
     assert not (tmp_path / "out" / "dataset.json").exists()
     assert not list((tmp_path / "out").glob("*.part"))
 
@@ -372,13 +379,13 @@ for folder in sys.argv[1:]:
 
 
 @pytest.mark.engine
-def test_tensorflow_reads_it_with_the_features_that_dataset_json_tells(
-    job_of, picture_folder, tmp_path, engine_python
-):
+def test_tensorflow_reads_it_with_the_features_that_dataset_json_tells(job_of, picture_folder, tmp_path, engine_python):
     rows = "".join(f"{number},{'xyz'[number % 3]},{number * 7 % 31}\n" for number in range(5, 200))
     (tmp_path / "table.csv").write_text("a,b,points\n" + rows)
-    jobs = {"pictures": job_of("images", picture_folder({"cats": 20, "dogs": 15})),
-            "rows": job_of("table", tmp_path / "table.csv", target="b")}
+    jobs = {
+        "pictures": job_of("images", picture_folder({"cats": 20, "dogs": 15})),
+        "rows": job_of("table", tmp_path / "table.csv", target="b"),
+    }
     for name, job in jobs.items():
         convert(job, tmp_path / name)
 

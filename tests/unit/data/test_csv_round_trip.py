@@ -17,8 +17,13 @@ TABLES = st.integers(2, 5).flatmap(
 )
 
 
-@given(rows=TABLES, delimiter=st.sampled_from(csvfile.DELIMITERS), mark=st.booleans(),
-       encoding=st.sampled_from(["utf-8", "utf-16"]), line_end=st.sampled_from(["\n", "\r\n"]))
+@given(
+    rows=TABLES,
+    delimiter=st.sampled_from(csvfile.DELIMITERS),
+    mark=st.booleans(),
+    encoding=st.sampled_from(["utf-8", "utf-16"]),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+)
 @settings(max_examples=150)
 def test_what_was_written_is_what_is_read(tmp_path: Path, rows, delimiter, mark, encoding, line_end):
     assume(not any(row[0].startswith("#") for row in rows))
@@ -47,7 +52,8 @@ def test_the_dialect_of_a_table_with_numbers_is_found(tmp_path: Path, numbers, d
     path = tmp_path / "table.csv"
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows(
-            [*([["first", "second", "words"]] if header else []), *rows])
+            [*([["first", "second", "words"]] if header else []), *rows]
+        )
 
     dialect = csvfile.sniff(path)
 

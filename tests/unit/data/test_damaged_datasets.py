@@ -41,11 +41,13 @@ EDITS: dict[str, tuple[int, Edit]] = {
     "a shape of one side": (PICTURES, lambda tree: tree["look"].update(input_shape=[8])),
     "a sum that is a list": (PICTURES, lambda tree: tree["splits"]["train"]["shards"][0].update(sha256=[1])),
     "fewer classes than the shards hold": (
-        PICTURES, lambda tree: tree["description"].update(outputs=1, classes=["a"]),
+        PICTURES,
+        lambda tree: tree["description"].update(outputs=1, classes=["a"]),
     ),
     "columns of another width": (KINDS, lambda tree: tree["description"]["columns"][0].update(width=7)),
     "a category that is a number": (
-        KINDS, lambda tree: tree["description"]["columns"][-1].update(kind="category", categories=[1]),
+        KINDS,
+        lambda tree: tree["description"]["columns"][-1].update(kind="category", categories=[1]),
     ),
     "a scale of nothing": (NUMBERS, lambda tree: tree["description"]["target_transform"].update(std=0)),
     "no target": (NUMBERS, lambda tree: tree["description"].pop("target_transform")),
@@ -55,7 +57,7 @@ EDITS: dict[str, tuple[int, Edit]] = {
     "no text to train on": (TEXT, lambda tree: tree["splits"]["train"].update(bytes_of_text=0)),
     "a look without a task": (TEXT, lambda tree: tree["look"].pop("task")),
     "findings that are no findings": (TEXT, lambda tree: tree["look"].update(findings=[{"id": 1}])),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDITS)

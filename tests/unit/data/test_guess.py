@@ -27,8 +27,12 @@ def test_a_csv_file_is_a_table_with_its_target_and_task(tmp_path):
     path = tmp_path / "flowers.csv"
     path.write_text("x1,x2,label\n" + ROWS)
 
-    assert guess(path) == {"data.kind": "table", "data.path": str(path), "data.target": "label",
-                           "data.task": "classification"}
+    assert guess(path) == {
+        "data.kind": "table",
+        "data.path": str(path),
+        "data.target": "label",
+        "data.task": "classification",
+    }
     assert (guess_job(path).name, guess_job(path).model) == ("flowers", "mlp")
 
 

@@ -33,13 +33,21 @@ def noise(mode: str, size: tuple[int, int] = (130, 90)) -> Image.Image:
     return Image.fromarray(numbers).convert(mode)
 
 
-@pytest.mark.parametrize(("mode", "format"), [
-    ("RGB", "PNG"), ("RGBA", "PNG"), ("LA", "PNG"), ("L", "PNG"), ("P", "PNG"), ("1", "PNG"), ("I;16", "PNG"),
-    ("F", "TIFF"), ("CMYK", "TIFF"),
-])  # fmt: skip
-def test_a_large_picture_comes_out_as_a_small_one_does(
-    monkeypatch: pytest.MonkeyPatch, mode: str, format: str
-) -> None:
+@pytest.mark.parametrize(
+    ("mode", "format"),
+    [
+        ("RGB", "PNG"),
+        ("RGBA", "PNG"),
+        ("LA", "PNG"),
+        ("L", "PNG"),
+        ("P", "PNG"),
+        ("1", "PNG"),
+        ("I;16", "PNG"),
+        ("F", "TIFF"),
+        ("CMYK", "TIFF"),
+    ],
+)
+def test_a_large_picture_comes_out_as_a_small_one_does(monkeypatch: pytest.MonkeyPatch, mode: str, format: str) -> None:
     data = stored(noise(mode), format)
     whole = decode(data, 10, 3).astype(int)
     monkeypatch.setattr(imaging, "_LARGE_PIXELS", 100)
@@ -48,15 +56,22 @@ def test_a_large_picture_comes_out_as_a_small_one_does(
     assert np.abs(whole - in_strips).mean() < 3
 
 
-@pytest.mark.parametrize(("mode", "format", "how", "bytes_a_pixel"), [
-    ("RGB", "PNG", {}, 4), ("L", "PNG", {}, 1), ("I;16", "PNG", {}, 2), ("RGB", "WEBP", {}, 16),
-    ("RGBA", "WEBP", {}, 16), ("RGB", "JPEG", {"progressive": True, "subsampling": 0}, 10),
-    ("RGB", "JPEG", {"progressive": True, "subsampling": 2}, 7),
-    ("RGB", "JPEG", {}, 4), ("L", "JPEG", {"progressive": True}, 3), ("RGB", "TIFF", {"tiffinfo": {278: 90}}, 8),
-])  # fmt: skip
-def test_memory_is_told_from_the_header(
-    mode: str, format: str, how: dict[str, object], bytes_a_pixel: int
-) -> None:
+@pytest.mark.parametrize(
+    ("mode", "format", "how", "bytes_a_pixel"),
+    [
+        ("RGB", "PNG", {}, 4),
+        ("L", "PNG", {}, 1),
+        ("I;16", "PNG", {}, 2),
+        ("RGB", "WEBP", {}, 16),
+        ("RGBA", "WEBP", {}, 16),
+        ("RGB", "JPEG", {"progressive": True, "subsampling": 0}, 10),
+        ("RGB", "JPEG", {"progressive": True, "subsampling": 2}, 7),
+        ("RGB", "JPEG", {}, 4),
+        ("L", "JPEG", {"progressive": True}, 3),
+        ("RGB", "TIFF", {"tiffinfo": {278: 90}}, 8),
+    ],
+)
+def test_memory_is_told_from_the_header(mode: str, format: str, how: dict[str, object], bytes_a_pixel: int) -> None:
     """As measured with Pillow: docs/limits."""
     with open_image(stored(noise(mode), format, **how)) as image:
         assert (loaded_bytes(image) + decoder_bytes(image)) / (130 * 90) == pytest.approx(bytes_a_pixel, rel=0.02)

@@ -52,7 +52,9 @@ def test_columns_are_told_apart_and_the_target_is_proposed(job_of, houses):
 
     assert (seen.task, seen.target, seen.outputs) == ("regression", "price", 1)
     assert [(item.name, item.kind) for item in seen.columns] == [
-        ("area", "number"), ("kind", "category"), ("price", "number"),
+        ("area", "number"),
+        ("kind", "category"),
+        ("price", "number"),
     ]
     assert column(seen, "kind").top[0] == ("flat", 20)
     assert (column(seen, "area").minimum, column(seen, "area").distinct) == (30.0, ROWS)
@@ -111,8 +113,9 @@ def test_the_logarithm_is_taken_of_a_positive_number_with_a_long_tail_only(job_o
 
 def test_missing_values_are_filled_and_marked(job_of, table):
     missing = ["", "NA", "N/A", "null", "?", "-"]
-    rows = [[missing[number // 10 % 6] if number % 10 == 0 else number, number % 7, number % 2]
-            for number in range(120)]
+    rows = [
+        [missing[number // 10 % 6] if number % 10 == 0 else number, number % 7, number % 2] for number in range(120)
+    ]
     job = job_of("table", table(["a", "b", "label"], rows))
 
     seen, opened = look(job), open_data(job)
@@ -129,8 +132,10 @@ def test_missing_values_are_filled_and_marked(job_of, table):
 def test_dates_become_year_month_weekday_and_days(job_of, table):
     days = np.arange("2023-01-01", "2023-04-01", dtype="datetime64[D]")
     forms: dict[str, Callable[[str, str, str], str]] = {
-        "iso": lambda y, m, d: f"{y}-{m}-{d}", "dots": lambda y, m, d: f"{d}.{m}.{y}",
-        "slashes": lambda y, m, d: f"{int(m)}/{int(d)}/{y}", "european": lambda y, m, d: f"{d}/{m}/{y}",
+        "iso": lambda y, m, d: f"{y}-{m}-{d}",
+        "dots": lambda y, m, d: f"{d}.{m}.{y}",
+        "slashes": lambda y, m, d: f"{int(m)}/{int(d)}/{y}",
+        "european": lambda y, m, d: f"{d}/{m}/{y}",
         "timed": lambda y, m, d: f"{y}-{m}-{d}T12:30:00Z",
     }
     vectors = {}
@@ -148,8 +153,9 @@ def test_dates_become_year_month_weekday_and_days(job_of, table):
 
 
 def test_decimal_commas_thousands_and_currency_are_numbers(job_of, table):
-    rows = [[f"{number},{number % 10}5", f"1.{number:03d},50", f"${number},000.25", number % 2]
-            for number in range(1, 60)]
+    rows = [
+        [f"{number},{number % 10}5", f"1.{number:03d},50", f"${number},000.25", number % 2] for number in range(1, 60)
+    ]
     seen = look(job_of("table", table(["comma", "german", "dollars", "label"], rows)))
 
     assert [item.kind for item in seen.columns[:3]] == ["number"] * 3
@@ -165,7 +171,9 @@ def test_the_job_says_what_a_column_is(job_of, table):
     seen = look(job_of("table", path, columns={"zip": "category", "b": "ignore"}))
 
     assert [(item.kind, item.proposed) for item in seen.columns] == [
-        ("category", False), ("ignore", False), ("category" if seen.columns[2].kind == "category" else "number", True),
+        ("category", False),
+        ("ignore", False),
+        ("category" if seen.columns[2].kind == "category" else "number", True),
     ]
     assert seen.input_shape == (6,)
 
@@ -179,13 +187,25 @@ def test_a_rare_category_shares_a_place_with_what_was_never_seen(job_of, table):
 
 
 def test_ids_row_numbers_copies_constants_and_free_text_are_left_out_and_told(job_of, table):
-    rows = [[number, f"u{number * 7919 % 10007}", 5, number % 3 * 1.5, f"some long words about {number} and more of it",
-             "abc"[number % 3], number % 11] for number in range(100)]
+    rows = [
+        [
+            number,
+            f"u{number * 7919 % 10007}",
+            5,
+            number % 3 * 1.5,
+            f"some long words about {number} and more of it",
+            "abc"[number % 3],
+            number % 11,
+        ]
+        for number in range(100)
+    ]
     names = ["row", "user_id", "always", "same_thing", "comment", "label", "honest"]
     seen = look(job_of("table", table(names, rows)))
 
     assert {item.name: item.leak for item in seen.columns if item.leak} == {
-        "row": "row-number", "user_id": "id", "same_thing": "copy",
+        "row": "row-number",
+        "user_id": "id",
+        "same_thing": "copy",
     }
     assert column(seen, "comment").kind == "text"
     assert seen.target == "label"

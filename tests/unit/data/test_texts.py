@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tpu_studio.data.look import Look, look
+from tpu_studio.data.opened import Share
 from tpu_studio.data.sources import open_data
 from tpu_studio.wire.errors import DataError
 
@@ -159,3 +160,14 @@ def test_the_plays_have_65_different_characters(job_of, samples):
     seen = look(job_of("text", samples / "tinyshakespeare.txt"))
 
     assert (seen.numbers["tokens"], seen.numbers["distinct"]) == (1_115_394, 65)
+
+
+def test_a_share_of_a_batch_of_windows_is_what_stands_there_in_the_whole_one(job_of, text):
+    opened = open_data(job_of("text", text, sequence_length=16))
+    indices, share = np.array([5, 1, 3, 2, 8, 0]), Share(np.array([1, 2, 5]), 6)
+
+    for source in (opened.train, opened.validation):
+        whole = source.batch(indices, rng=np.random.default_rng(4))
+        mine = source.batch(indices, rng=np.random.default_rng(4), share=share)
+        for name, array in mine.items():
+            np.testing.assert_array_equal(array, whole[name][share.places])

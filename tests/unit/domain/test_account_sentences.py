@@ -44,3 +44,8 @@ def test_every_repair_has_a_verb_and_every_check_a_name():
 )
 def test_what_cannot_be_told_says_why(why: str, says: str):
     assert says in say_account("billing", "unknown", {"why": why}).meaning
+
+
+def test_no_quota_is_usual_for_on_demand_and_a_new_project_often_has_some_for_spot():
+    said = say_account("quota", "fail", {"region": "us-west4"})
+    assert "For on-demand that is usual for a new project; for spot it often has some." in said.meaning

@@ -45,16 +45,40 @@ def test_practice_asks_for_exactly_the_doubts_that_the_table_says_it_can_play():
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("id", "Not A Slug"), ("others", []), ("others", ["other-than-in-ways"]), ("playable", "perhaps"),
-        ("playable", "no: "), ("used_in", ""), ("unheard", 1),
+        ("id", "Not A Slug"),
+        ("others", []),
+        ("others", ["other-than-in-ways"]),
+        ("playable", "perhaps"),
+        ("playable", "no: "),
+        ("used_in", ""),
+        ("unheard", 1),
     ],
-)  # fmt: skip
+)
 def test_an_entry_that_is_not_whole_is_refused(raw: dict[str, Any], key: str, value: object):
     wrong = copy.deepcopy(raw)
     played = next(one for one in wrong["doubts"] if one["playable"] == "practice")
     played[key] = value
     with pytest.raises(ValueError, match="doubt"):
         read_table(wrong)
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "flex-end",
+        "suspended-means-gone",
+        "suspended-holds-quota",
+        "tasks-far-ahead",
+        "compute-max-run-tiers",
+        "flex-serving-zone",
+        "lifecycle-lag",
+        "queue-tombstone",
+        "host-maintenance",
+        "billing-off-machine",
+    ],
+)
+def test_what_google_or_others_wrote_of_a_doubt_is_named(id: str):
+    assert doubts()[id].source
 
 
 def test_an_id_stands_there_once(raw: dict[str, Any]):

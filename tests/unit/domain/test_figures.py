@@ -58,3 +58,21 @@ def test_shares_money_and_sizes():
     assert [figures.share(x) for x in (0.5, 0.986, 1.0, None)] == ["50%", "98.6%", "100%", "–"]
     assert figures.money(1234.5) == "$1,234.50"
     assert [figures.size(x) for x in (12, 1500, 2.1e9, 999_600)] == ["12 bytes", "1.5 kB", "2.1 GB", "1.0 MB"]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "text"),
+    [
+        (0.0, 0.0, "$0.00"),
+        (0.0, 0.00004, "under $0.01"),
+        (0.00004, 0.00004, "under $0.01"),
+        (0.0, 0.006, "$0.00–$0.01"),
+        (0.05, 0.05, "$0.05"),
+        (0.0512, 0.0538, "$0.05"),
+        (0.046, 0.094, "$0.04–$0.10"),
+        (0.29, 0.57, "$0.29–$0.57"),
+        (1.0, 2.0, "$1.00–$2.00"),
+    ],
+)
+def test_a_range_of_money_holds_both_its_ends_and_is_never_nothing_of_something(least: float, most: float, text: str):
+    assert figures.money_between(least, most) == text

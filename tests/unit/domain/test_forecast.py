@@ -43,10 +43,17 @@ def run(*step_s: float, each: int = 5, rate: float = 0.0) -> RunView:
         t, step = t + each * one, step + each
         records.append(
             event(
-                "speed", t=t, step=step, steps=each, examples=each * 32, seconds=each * one,
-                waiting_for_data_s=0.1 * each * one, device_s=0.8 * each * one, compiles=1,
+                "speed",
+                t=t,
+                step=step,
+                steps=each,
+                examples=each * 32,
+                seconds=each * one,
+                waiting_for_data_s=0.1 * each * one,
+                device_s=0.8 * each * one,
+                compiles=1,
             )
-        )  # fmt: skip
+        )
     if rate:
         records.append(event("money", t=t, usd=rate * (t - 100) / 3600, usd_per_hour=rate))
     view = RunView()

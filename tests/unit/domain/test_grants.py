@@ -11,20 +11,31 @@ EXPRESSION = OWN_MACHINES["expression"]
 
 @pytest.mark.parametrize(
     "expression",
-    [EXPRESSION.replace(" ", ""), EXPRESSION.replace(" && ", " &&\n    "), EXPRESSION.replace('"', "'"),
-     f"  {EXPRESSION}\n", EXPRESSION.replace("(", "( ")],
+    [
+        EXPRESSION.replace(" ", ""),
+        EXPRESSION.replace(" && ", " &&\n    "),
+        EXPRESSION.replace('"', "'"),
+        f"  {EXPRESSION}\n",
+        EXPRESSION.replace("(", "( "),
+    ],
     ids=["no space", "lines", "other quotes", "ends", "brackets"],
-)  # fmt: skip
+)
 def test_the_layout_says_nothing(expression: str) -> None:
     assert is_same({**OWN_MACHINES, "expression": expression}, OWN_MACHINES)
 
 
 @pytest.mark.parametrize(
     "expression",
-    ["", EXPRESSION.replace("ts-", " ts-"), EXPRESSION.replace("ts-", "TS-"), EXPRESSION.replace("&&", "||"),
-     f"{EXPRESSION} || true", EXPRESSION.replace("resource.name", "resource. na me")],
+    [
+        "",
+        EXPRESSION.replace("ts-", " ts-"),
+        EXPRESSION.replace("ts-", "TS-"),
+        EXPRESSION.replace("&&", "||"),
+        f"{EXPRESSION} || true",
+        EXPRESSION.replace("resource.name", "resource. na me"),
+    ],
     ids=["none", "space in a string", "letters", "operator", "more", "a name torn"],
-)  # fmt: skip
+)
 def test_another_condition_is_not_ours(expression: str) -> None:
     assert not is_same({**OWN_MACHINES, "expression": expression}, OWN_MACHINES)
 

@@ -81,8 +81,12 @@ def test_a_size_that_no_area_lends_is_named_only_when_every_area_was_asked() -> 
 
 
 def test_machines_of_the_account_count_with_their_processors() -> None:
-    machines = {"us-central1-c": {"tpu7x-standard-4t": {"vcpu": 240, "ram_gb": 960.0, "chips": 4},
-                                  "ct9-standard-8t": {"vcpu": 1, "ram_gb": 2.0, "chips": 8}}}  # fmt: skip
+    machines = {
+        "us-central1-c": {
+            "tpu7x-standard-4t": {"vcpu": 240, "ram_gb": 960.0, "chips": 4},
+            "ct9-standard-8t": {"vcpu": 1, "ram_gb": 2.0, "chips": 8},
+        }
+    }
     offers = Offers("my-project", DAY, machines=machines, machines_date=DAY)
     known = with_offers(offers).generation("tpu7x")
     assert [zone.zone for zone in known.zones] == ["us-central1-c"]
@@ -103,8 +107,15 @@ def test_the_newest_tensorflow_image_is_the_highest_number() -> None:
 
 
 def test_what_was_not_read_is_said_with_what_counts_instead() -> None:
-    offers = Offers("p", DAY, {"us-a1-a": Area("2026-12-20", {}, None)}, None, None, "",
-                    (Unread("us-a1-a", "timed-out"), Unread("us-b1-b", "timed-out")))  # fmt: skip
+    offers = Offers(
+        "p",
+        DAY,
+        {"us-a1-a": Area("2026-12-20", {}, None)},
+        None,
+        None,
+        "",
+        (Unread("us-a1-a", "timed-out"), Unread("us-b1-b", "timed-out")),
+    )
     first, second = offered.unread_lines(offers)
     assert "us-a1-a" in first and "2026-12-20 counts" in first
     assert "us-b1-b" in second and "the built-in figures count" in second

@@ -1,6 +1,5 @@
 """The pyramid behind every plot: what a reduced curve must still tell."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

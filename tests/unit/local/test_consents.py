@@ -23,8 +23,11 @@ def test_an_agreement_for_this_computer_holds_for_practice_and_not_for_a_rented_
     consents = Consents(tmp_path)
     consents.agree("a" * 64, "/m.py", "practice")
     assert [consents.agreed("a" * 64, place) for place in ("computer", "practice", "cloud", "colab")] == [
-        True, True, False, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+        False,
+    ]
     consents.agree("a" * 64, "/m.py", "cloud")
     assert consents.agreed("a" * 64, "cloud") and not consents.agreed("a" * 64, "colab")
 

@@ -51,8 +51,13 @@ def preflight(home: Path, program: str, *, compiler: Any = "ready", **bounds: An
 
 def own_plan() -> Plan:
     """Of a person's own model."""
-    tree = {"format": 1, "name": "own", "model": {"file": "/me/model.py"}, "data": {"kind": "digits"},
-            "training": {"epochs": 1}}  # fmt: skip
+    tree = {
+        "format": 1,
+        "name": "own",
+        "model": {"file": "/me/model.py"},
+        "data": {"kind": "digits"},
+        "training": {"epochs": 1},
+    }
     return replace(plan(), job=parse(tree))
 
 
@@ -83,7 +88,7 @@ def test_a_damaged_answer_is_asked_again(tmp_path: Path) -> None:
 
 
 def test_without_a_compiler_the_engine_answers_and_nothing_is_compiled(tmp_path: Path) -> None:
-    program = 'import pathlib\nasked = json.loads(pathlib.Path(sys.argv[2]).read_text())\n' + (
+    program = "import pathlib\nasked = json.loads(pathlib.Path(sys.argv[2]).read_text())\n" + (
         'tell(answer="traced", problems=[], operations=[], target=asked["target"])\n'
     )
     told = preflight(tmp_path, program, compiler="missing").ask(plan(), ONE_CHIP)
@@ -92,7 +97,7 @@ def test_without_a_compiler_the_engine_answers_and_nothing_is_compiled(tmp_path:
 
 
 def test_tensorflow_is_lowered_in_one_environment_and_compiled_in_another(tmp_path: Path) -> None:
-    program = 'import pathlib\nasked = json.loads(pathlib.Path(sys.argv[2]).read_text())\n' + (
+    program = "import pathlib\nasked = json.loads(pathlib.Path(sys.argv[2]).read_text())\n" + (
         'tell(answer="traced", problems=[], operations=[], target=asked["target"], by=asked.get("compiler_python"))\n'
     )
     tensorflow = replace(plan(), framework="tensorflow")
@@ -100,7 +105,7 @@ def test_tensorflow_is_lowered_in_one_environment_and_compiled_in_another(tmp_pa
     def told(lowers: Any, compiles: Any) -> Any:
         return Preflight(
             tmp_path, Here(), Here(compiles), tf_compiler=Here(lowers), command=("-c", TELL + program)
-        ).ask(tensorflow, ONE_CHIP)  # fmt: skip
+        ).ask(tensorflow, ONE_CHIP)
 
     both = told("ready", "ready")
     assert both["traced"]["target"]["accelerator"] == "v6e-1"
@@ -182,9 +187,9 @@ def test_a_compiler_that_never_returns_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_search_that_takes_too_long_leaves_the_answer_and_its_guess(tmp_path: Path) -> None:
-    program = TRACED + COMPILED + (
-        'tell(stage="largest-batch")\ntell(answer="largest-batch", guess=8)\ntime.sleep(600)\n'
-    )  # fmt: skip
+    program = (
+        TRACED + COMPILED + ('tell(stage="largest-batch")\ntell(answer="largest-batch", guess=8)\ntime.sleep(600)\n')
+    )
     asked = preflight(tmp_path, program, search_s=0.3)
     told = asked.ask(plan(), ONE_CHIP)
     assert told["compiled"]["fits"]

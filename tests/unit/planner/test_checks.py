@@ -9,6 +9,7 @@ import pytest
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job, with_finding
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain.sentences import say_check
+from tpu_studio.planner.checks import nearest_batches
 from tpu_studio.planner.computer import Computer
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
@@ -57,6 +58,28 @@ def test_a_batch_that_its_parts_do_not_divide_is_refused():
         planned(job("mlp", "table", training={"global_batch": 50, "accumulate": 4}), DIAMONDS), "batch-not-divisible"
     )
     assert found.fix == {"training.global_batch": 48}
+    assert found.facts["nearest"] == [48, 52]
+    assert "Take 48 or 52 examples" in say_check(found.id, "", found.facts).action
+
+
+@pytest.mark.parametrize(
+    ("batch", "more", "near"),
+    [(509, {}, [504, 512]), (3, {}, [8, 16]), (100, {"accumulate": 2}, [96, 112])],  # 509 is prime
+)
+def test_a_batch_that_the_chips_do_not_divide_is_refused_with_the_two_next_to_it(batch, more, near):
+    where = {"place": "cloud", "accelerator": "v5litepod-8"}
+    wanted = job("gpt-nano", "text", where=where, training={"global_batch": batch, **more})
+    found = check(planned(wanted, PLAYS), "batch-not-divisible")
+    assert (found.level, found.facts["nearest"]) == ("error", near)
+    assert "8 chips" in found.title
+    for one in near:
+        repaired = planned(set_values(wanted, {"training.global_batch": one}), PLAYS)
+        assert "batch-not-divisible" not in {found.id for found in repaired.checks}
+
+
+def test_of_little_data_the_nearest_batches_are_no_larger_than_it():
+    assert nearest_batches(30, 8, 31) == (16, 24)
+    assert nearest_batches(10, 8, 15) == (8,)
 
 
 def test_jax_with_pictures_on_a_processor_suggests_tensorflow():
@@ -82,9 +105,11 @@ def test_a_model_too_large_for_the_memory_does_not_fit():
 def test_one_press_makes_a_batch_that_is_far_too_large_fit():
     for accelerator in ("v5e-1", "v6e-8"):
         wanted = job(
-            "gpt-124m", "text", training={"global_batch": 512, "rematerialize": False},
+            "gpt-124m",
+            "text",
+            training={"global_batch": 512, "rematerialize": False},
             where={"place": "cloud", "accelerator": accelerator},
-        )  # fmt: skip
+        )
         too_big = planned(wanted, PLAYS)
         assert not too_big.fits
         fix = check(too_big, "memory-does-not-fit").fix
@@ -143,9 +168,13 @@ def build_model(job):
 @pytest.mark.parametrize(
     ("first", "inside", "place", "found"),
     [
-        ("import tensorflow as tf", "pass", "cloud", {"model-imports-tensorflow": ("warning", 4)}),
-        ("import tensorflow as tf", "pass", "colab", {"model-imports-tensorflow": ("warning", 4)}),
+        ("import tensorflow as tf", "pass", "cloud", {"model-imports-tensorflow": ("error", 4)}),
+        ("import tensorflow as tf", "pass", "colab", {"model-imports-tensorflow": ("error", 4)}),
         ("import tensorflow as tf", "pass", "computer", {}),
+        ('if keras.backend.backend() == "tensorflow": import tensorflow as tf', "pass", "cloud", {}),
+        ("", "m.fit(x, y, class_weight={0: 9.0})", "computer", {"model-weighs-examples": ("error", 7)}),
+        ("", "m.compile('adam', loss='mse')", "cloud", {"model-compiles": ("warning", 7)}),
+        ("import re", "re.compile('a')", "cloud", {}),
         ("", "from keras_hub.models import Backbone", "cloud", {"model-imports-missing": ("error", 7)}),
         ("try: import sklearn\nexcept ImportError: sklearn = None", "pass", "cloud", {}),
         ("import os", 'os.environ["KERAS_BACKEND"] = "torch"', "computer", {"model-sets-backend": ("info", 7)}),
@@ -158,7 +187,7 @@ def test_what_an_own_model_imports_is_told_before_anything_is_rented(first, insi
     checks = {
         one.id: (one.level, one.facts["line"])
         for one in planned(own, HANDS, model_facts=facts, consent="aa").checks
-        if one.id.startswith(("model-imports", "model-sets"))
+        if one.id.startswith(("model-imports", "model-sets", "model-weighs", "model-compiles"))
     }
     assert checks == found
 

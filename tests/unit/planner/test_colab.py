@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from tests.fakes.looks import DIGITS, NOW
+from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.job import parse, set_values
 
 
 def _plan(**where: str):  # type: ignore[no-untyped-def]
@@ -34,3 +35,13 @@ def test_more_than_a_session_is_said() -> None:
     found = {check.id: check for check in long.checks}["colab-session"]
     assert (found.level, found.facts["low_hours"], found.facts["high_hours"]) == ("warning", 1.5, 3.5)
     assert "colab-session" not in {check.id for check in _plan().checks}
+
+
+def test_tensorflow_is_refused_there_too_and_one_press_makes_it_jax() -> None:
+    tree = {"model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": "colab"}}
+    chosen = parse({"format": 1, "name": "digits", **tree, "training": {"epochs": 2, "framework": "tensorflow"}})
+    (refused,) = make_plan(chosen, DIGITS, now=NOW).blocking
+    assert (refused.id, refused.fix) == ("place-needs-jax", {"training.framework": "jax"})
+    assert "Colab" in say_check(refused.id, refused.title, refused.facts).title
+    pressed = make_plan(set_values(chosen, dict(refused.fix or {})), DIGITS, now=NOW)
+    assert (pressed.framework, pressed.blocking) == ("jax", ())

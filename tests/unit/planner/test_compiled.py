@@ -14,8 +14,14 @@ from tpu_studio.viewmodels.plancheck import own_words
 from tpu_studio.wire.plan import Check, Plan, Range
 
 GIB = 2**30
-REFUSED = {"fits": False, "batch": 64, "device_bytes": 62 * GIB, "limit_bytes": 16 * GIB, "parts": {},
-           "words": "Ran out of memory on HBM"}  # fmt: skip
+REFUSED = {
+    "fits": False,
+    "batch": 64,
+    "device_bytes": 62 * GIB,
+    "limit_bytes": 16 * GIB,
+    "parts": {},
+    "words": "Ran out of memory on HBM",
+}
 ACCEPTED = {"fits": True, "batch": 8, "device_bytes": 5 * GIB, "limit_bytes": 16 * GIB, "parts": {"weights": 1 * GIB}}
 TRACED = {"problems": [], "operations": [], "programs": 2}
 
@@ -23,19 +29,28 @@ TRACED = {"problems": [], "operations": [], "programs": 2}
 def rented(**values: Any) -> Plan:
     made = plan()
     job = {
-        "training.global_batch": 64, "training.accumulate": 1, "training.precision": "float32",
-        "training.rematerialize": False, "model.name": "gpt-nano", **values,
-    }  # fmt: skip
+        "training.global_batch": 64,
+        "training.accumulate": 1,
+        "training.precision": "float32",
+        "training.rematerialize": False,
+        "model.name": "gpt-nano",
+        **values,
+    }
     return replace(
         made,
         job=replace(made.job, values={**made.job.values, **job}),
         place="cloud",
         framework="jax",
         accelerator="v5litepod-1",
-        memory={"device_bytes": 20 * GIB, "limit_bytes": 14 * GIB, "by": "estimate", "fits": False,
-                "parts": {"weights": GIB, "optimizer": GIB}},
+        memory={
+            "device_bytes": 20 * GIB,
+            "limit_bytes": 14 * GIB,
+            "by": "estimate",
+            "fits": False,
+            "parts": {"weights": GIB, "optimizer": GIB},
+        },
         checks=(Check("memory-does-not-fit", "warning", "estimated"),),
-    )  # fmt: skip
+    )
 
 
 def ids(made: Plan) -> list[str]:
@@ -149,8 +164,12 @@ def test_all_the_words_stay_in_the_answer_and_few_in_the_plan() -> None:
 
 
 def test_a_damaged_compiler_leaves_the_estimate_and_names_the_repair() -> None:
-    compiled = {"problem": "compiler-damaged", "raw": "libtpu.so: cannot open", "status": "broken",
-                "missing": ["tpu-compiler"]}  # fmt: skip
+    compiled = {
+        "problem": "compiler-damaged",
+        "raw": "libtpu.so: cannot open",
+        "status": "broken",
+        "missing": ["tpu-compiler"],
+    }
     made = with_compiler(rented(), {"compiler": "ready", "traced": TRACED, "compiled": compiled})
     told = next(one for one in made.checks if one.id == "compiler-damaged")
     assert "engine --repair --with tpu-compiler" in say_finding(told.id, told.facts).action

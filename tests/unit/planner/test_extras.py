@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
 from tpu_studio.data.looked import Look
+from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.regions import with_cloud_tasks
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.extras import Loan, Moved, extras_of
 from tpu_studio.planner.make import make_plan
@@ -55,10 +58,10 @@ def test_disks_and_addresses_are_charged_by_the_hour_for_each_worker():
 def test_compute_engine_has_a_larger_disk_that_is_certainly_charged():
     loan = Loan(("us-east5-a",), "on-demand", 1, compute=True)
     told = extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7)
-    guessed = part_of(told, "disk")  # nobody published a disk's price in us-east5: Tokyo's, the dearest, is counted
-    assert guessed["usd"] == guessed["usd_expected"] == pytest.approx(200 * 0.13 / 730, abs=1e-6)
-    assert told["machine_usd_per_hour"] == pytest.approx(200 * 0.13 / 730 + 0.005, abs=1e-6)
-    assert "us-east5" in guessed["note"] and "dearest" in guessed["note"]
+    guessed = part_of(told, "disk")  # we have no disk's price in us-east5: above Tokyo's 0.13 is counted
+    assert guessed["usd"] == guessed["usd_expected"] == pytest.approx(200 * 0.18 / 730, abs=1e-6)
+    assert told["machine_usd_per_hour"] == pytest.approx(200 * 0.18 / 730 + 0.005, abs=1e-6)
+    assert "We have no price for us-east5" in guessed["note"] and "dearest" in guessed["note"]
     loan = Loan(("us-central1-a",), "on-demand", 1, compute=True)
     disk = part_of(extras_of(loan, SMALL, hours=1.0, money_usd=None, usd_per_hour=2.7), "disk")
     assert disk["usd"] == disk["usd_expected"] == pytest.approx(200 * 0.10 / 730, abs=1e-6)
@@ -103,8 +106,13 @@ def test_a_plan_freezes_them_and_its_limits_hold_them_back():
     plan = planned(job("mlp", "digits", where={"place": "cloud"}), DIGITS)
     again = plans.loads(plans.dumps(plan))
     assert again.extras == plan.extras and {part["id"] for part in plan.extras["parts"]} == {
-        "disk", "address", "operations", "storage", "traffic", "tasks",
-    }  # fmt: skip
+        "disk",
+        "address",
+        "operations",
+        "storage",
+        "traffic",
+        "tasks",
+    }
     limits = limits_of(again)
     assert limits.reserved_usd == pytest.approx(plan.extras["reserved_usd"], abs=1e-5)
     assert limits.usd(0.0) == limits.reserved_usd > 0.0
@@ -169,7 +177,7 @@ def test_the_words_name_each_part_its_amounts_and_what_is_in_no_figure():
     guessed = replace(plan, extras=extras_of(here, SMALL, hours=1.0, money_usd=None, usd_per_hour=3.0))
     told = besides.besides(guessed)
     notes = " ".join(one.how for one in told)
-    assert "price unknown" not in [one.cost for one in told] and notes.count("for us-central2: the dearest") == 2
+    assert "price unknown" not in [one.cost for one in told] and notes.count("no price for us-central2: more than") == 2
     assert "no known price" not in besides.total(guessed)
     assert plan_to_public_json(plan)["extras"] == plan.extras
 
@@ -189,3 +197,13 @@ def test_the_worst_case_holds_the_reserve_once_and_disks_as_long_as_the_machine_
     assert worst is not None and worst.usd is not None
     cap = plan.extras["reserved_usd"] + 2.0 * rate
     assert worst.usd == pytest.approx(cap + rate * beyond_s / 3600.0, abs=0.011)
+
+
+def test_a_region_without_a_price_of_ours_counts_more_than_any_listed_one():
+    """Mexico's buckets are listed at 0.026 (cloud.google.com/storage/pricing)."""
+    disk = partial(rates.disk_usd_per_hour, 730.0)
+    for name, rate in ((rates.STORAGE, rates.storage_usd_per_gb_month), (rates.DISK, disk)):
+        known = [region for region in with_cloud_tasks() if rates.published(name, region)]
+        assert known and rate("northamerica-south1") > 1.1 * max(rate(region) for region in known)
+        assert not rates.published(name, "southamerica-west1")
+    assert rates.storage_usd_per_gb_month("northamerica-south1") > 0.026

@@ -9,6 +9,7 @@ import pytest
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
 from tpu_studio.planner import work
 from tpu_studio.planner.compiled import with_compiler
+from tpu_studio.planner.floor import mfu_bounds
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.plan import Plan
@@ -25,7 +26,7 @@ def planned(**training: object) -> Plan:
 
 def test_the_floor_of_a_large_batch_is_the_models_work_at_the_chips_peak() -> None:
     plan = planned(global_batch=64)
-    gpt = work.gpt({"layers": 12, "width": 768, "heads": 12, "vocabulary": 50_257}, tokens=1024)
+    gpt = work.gpt({"layers": 12, "width": 768, "heads": 12, "vocabulary": 256}, tokens=1024)
     told = plan_to_public_json(plan)["estimate"]
     assert told["floor_s"] == pytest.approx(gpt.flops * 64 / 8 / V5E_FLOPS)
     assert plan.examples_per_s is not None
@@ -66,3 +67,18 @@ def test_what_the_compiler_counted_raises_the_floor_and_the_time_with_it() -> No
 def test_a_processor_has_no_floor() -> None:
     plan = make_plan(job("gpt-nano", "text"), PLAYS, now=NOW, computer=LAPTOP)
     assert "estimate" not in plan_to_public_json(plan)
+
+
+def test_a_program_bounds_the_utilisation_by_its_own_work_and_traffic() -> None:
+    plan = planned(global_batch=64)
+    model = work.gpt({"layers": 12, "width": 768, "heads": 12, "vocabulary": 256}, tokens=1024).flops * 64 / 8
+    seconds = (
+        model / V5E_FLOPS
+    )  # of the model alone; the program works 1.25 times as much, and moves as long as it works
+    program = {"batch": 64, "flops": 1.25 * model, "bytes_accessed": 1.25 * seconds * V5E_BYTES}
+    forward = {"batch": 128, "flops": model, "bytes_accessed": model / V5E_FLOPS * V5E_BYTES / 2}
+    told = mfu_bounds(plan, {"train": program, "evaluate": forward})
+    assert told["train"]["mfu_bound"] == pytest.approx([0.4, 0.8])
+    assert told["evaluate"]["mfu_bound"] == pytest.approx([2 / 3 / 1.5, 2 / 3])  # 128 examples, forward only
+    refused = mfu_bounds(plan, {"train": {"batch": 64, "flops": None, "bytes_accessed": None}})
+    assert refused["train"]["mfu_bound"] is None

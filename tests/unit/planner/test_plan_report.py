@@ -53,10 +53,14 @@ def tags(text: str) -> list[tuple[str, dict[str, str | None]]]:
     return parser.seen
 
 
-@pytest.mark.parametrize(("model", "kind", "look", "more"), [
-    ("small-cnn", "digits", DIGITS, {}), ("mlp", "table", DIAMONDS, {"where": {"place": "practice"}}),
-    ("gpt-124m", "text", PLAYS, LARGE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "kind", "look", "more"),
+    [
+        ("small-cnn", "digits", DIGITS, {}),
+        ("mlp", "table", DIAMONDS, {"where": {"place": "practice"}}),
+        ("gpt-124m", "text", PLAYS, LARGE),
+    ],
+)
 def test_the_page_holds_everything_and_fetches_nothing(model: str, kind: str, look: Look, more: dict[str, Any]):
     plan = planned(job(model, kind, **more), look)
     text = page(plan)

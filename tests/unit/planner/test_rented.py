@@ -9,10 +9,12 @@ from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
+from tpu_studio.planner.checks import FLEX_MOST_HOURS
+from tpu_studio.planner.estimate import limit_hours
 from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.job import Job, set_values
-from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.plan import Plan, Range
 
 
 def planned(job: Job, look: Look) -> Plan:
@@ -86,6 +88,18 @@ def test_without_a_price_a_cost_limit_must_be_given():
     plan = planned(job("mlp", "digits", where=where), DIGITS)
     assert plan.price is None
     assert "price-unknown" in [check.id for check in plan.blocking]
+
+
+def test_flex_start_beyond_seven_days_is_refused_with_the_longest_that_google_takes():
+    where = {"place": "cloud", "accelerator": "v5litepod-8", "zones": ["us-west4-a"], "tier": "flex-start"}
+    long = job("mlp", "digits", where=where, limits={"hours": 168.0, "money_usd": 3000.0})
+    check = next(one for one in planned(long, DIGITS).blocking if one.id == "flex-start-too-long")
+    assert check.fix == {"limits.hours": 167}  # 7 × 24, less the 20 minutes in which it starts
+    said = say_check(check.id, check.title, check.facts)
+    assert "167 hours" in said.action and said.meaning.endswith(NOTHING_CHARGED)
+    assert planned(set_values(long, check.fix), DIGITS).blocking == ()
+    assert planned(set_values(long, {"where.tier": "spot"}), DIGITS).blocking == ()
+    assert limit_hours(Range(1e6, 1e6, 1e6), 4.0, FLEX_MOST_HOURS) == 167.0
 
 
 def test_tensorflow_is_refused_at_google_and_one_press_makes_it_jax_while_practice_trains_it():

@@ -23,9 +23,14 @@ def planned(job: Job, look: Look, computer: Computer = LAPTOP, **more: Any) -> P
     return make_plan(job, look, now=NOW, computer=computer, **more)
 
 
-@pytest.mark.parametrize(("model", "kind", "look"), [
-    ("small-cnn", "digits", DIGITS), ("small-cnn", "images", HANDS), ("mlp", "table", DIAMONDS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "kind", "look"),
+    [
+        ("small-cnn", "digits", DIGITS),
+        ("small-cnn", "images", HANDS),
+        ("mlp", "table", DIAMONDS),
+    ],
+)
 def test_small_work_belongs_on_this_computer_wherever_it_was_planned(model: str, kind: str, look: Look):
     here = planned(job(model, kind), look).verdict
     assert (here["worth_it"], here["instead"]) == (True, None)

@@ -5,9 +5,19 @@ from __future__ import annotations
 from tpu_studio.planner import work
 from tpu_studio.wire.models import options
 
+GPT2 = options("gpt-124m", {"vocabulary": 50_257})  # as published
 
-def test_gpt_124m_has_the_124_439_808_weights_of_gpt_2_small():
-    assert work.gpt(options("gpt-124m", {}), tokens=1024).params == 124_439_808
+
+def test_gpt_124m_has_the_124_439_808_weights_of_gpt_2_small_with_its_vocabulary():
+    assert work.gpt(GPT2, tokens=1024).params == 124_439_808
+
+
+def test_weights_work_and_memory_follow_the_vocabulary():
+    of_bytes, published = work.gpt(options("gpt-124m", {}), tokens=1024), work.gpt(GPT2, tokens=1024)
+    rows = 50_257 - 256
+    assert published.params - of_bytes.params == rows * 768 == 38_400_768
+    assert published.flops - of_bytes.flops == 1024 * 6 * rows * 768  # each token, forward and twice that backward
+    assert published.activation_bytes - of_bytes.activation_bytes >= 4 * 1024 * rows  # float32 scores, once at least
 
 
 def test_gpt_nano_by_hand():
@@ -56,21 +66,26 @@ def test_memory_counts_weights_gradients_and_moments_in_float32():
 
 
 def test_recomputing_trades_memory_for_a_third_more_work():
-    big = options("gpt-124m", {})
-    plain, recomputed = work.gpt(big, tokens=1024), work.gpt(big, tokens=1024, rematerialize=True)
+    plain, recomputed = work.gpt(GPT2, tokens=1024), work.gpt(GPT2, tokens=1024, rematerialize=True)
     assert recomputed.activation_bytes < plain.activation_bytes / 3
     assert abs(recomputed.flops / plain.flops - 4 / 3) < 1e-9
 
 
 def on_a_chip(counted: work.Work, batch: int) -> work.Memory:
     return work.memory(
-        counted, batch=batch, accumulate=1, optimizer="adamw", precision="float32", data_bytes=0, framework="jax",
+        counted,
+        batch=batch,
+        accumulate=1,
+        optimizer="adamw",
+        precision="float32",
+        data_bytes=0,
+        framework="jax",
         chip=True,
-    )  # fmt: skip
+    )
 
 
 def needs(batch: int, devices: int = 1, limit: int | None = None) -> int:
-    return on_a_chip(work.gpt(options("gpt-124m", {}), tokens=1024), batch).on_device(devices, limit)
+    return on_a_chip(work.gpt(GPT2, tokens=1024), batch).on_device(devices, limit)
 
 
 def test_the_compiler_makes_fit_what_is_a_little_too_large_and_says_how_much_is_too_much():

@@ -8,8 +8,10 @@ from tpu_studio.domain.grants import OWN_MACHINES, is_own_machines, own_words
 from tpu_studio.practice.conditions import NOTHING, NotUnderstood, Target, extracted, holds, of_object, target
 
 NAME = "projects/p/zones/us-east5-a/instances/"
-OURS, OTHER = (Target("compute.googleapis.com", "compute.googleapis.com/Instance", f"{NAME}{one}")
-               for one in ("ts-digits-a1-t1", "database"))  # fmt: skip
+OURS, OTHER = (
+    Target("compute.googleapis.com", "compute.googleapis.com/Instance", f"{NAME}{one}")
+    for one in ("ts-digits-a1-t1", "database")
+)
 
 
 def test_ours_holds_for_our_machines_and_for_nothing_else() -> None:
@@ -63,12 +65,20 @@ def test_terms_are_joined_as_in_cel(expression: str, held: bool) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        "", "true", "request.time.getHours() < 18", "resource.type != 'x'", "!(resource.type == 'x')",
-        "resource.name.contains('ts-')", "resource.name.extract('no place').startsWith('t')",
-        "resource.type == 'x' resource.type == 'y'", "(resource.type == 'x'", "request.time < timestamp('soon')",
-        "resource.matchTag('a', 'b')", "resource.type == 'x' &&",
+        "",
+        "true",
+        "request.time.getHours() < 18",
+        "resource.type != 'x'",
+        "!(resource.type == 'x')",
+        "resource.name.contains('ts-')",
+        "resource.name.extract('no place').startsWith('t')",
+        "resource.type == 'x' resource.type == 'y'",
+        "(resource.type == 'x'",
+        "request.time < timestamp('soon')",
+        "resource.matchTag('a', 'b')",
+        "resource.type == 'x' &&",
     ],
-)  # fmt: skip
+)
 def test_what_is_not_understood_is_refused(expression: str) -> None:
     with pytest.raises(NotUnderstood):
         holds(expression, OURS, 60.0)

@@ -238,8 +238,11 @@ def test_all_that_is_wrong_in_a_body_is_told_at_once_with_its_place():
     with pytest.raises(GoogleError) as refused:
         checked("tpu.v2:QueuedResource", body)
     violations = {one["field"] for one in refused.value.details[0]["fieldViolations"]}
-    assert violations == {"tpu.node_spec[0].node_id", "tpu.node_spec[0].node",
-                          "tpu.node_spec[0].node.accelerator_config.type"}  # fmt: skip
+    assert violations == {
+        "tpu.node_spec[0].node_id",
+        "tpu.node_spec[0].node",
+        "tpu.node_spec[0].node.accelerator_config.type",
+    }
 
 
 def test_what_is_for_output_only_is_dropped_and_int64_and_snake_case_are_understood():

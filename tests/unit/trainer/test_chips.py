@@ -144,8 +144,10 @@ def until_said(capfd: pytest.CaptureFixture[str], *wanted: str) -> None:
 
 
 def test_what_libtpu_tells_is_there_to_be_taken(libtpu: Any, watches: Any) -> None:
-    libtpu("return Metric('40.0', '60.0') if name == 'duty_cycle_pct' else Metric('3', '4') if 'usage' in name "
-           "else Metric('8', '8')")  # fmt: skip
+    libtpu(
+        "return Metric('40.0', '60.0') if name == 'duty_cycle_pct' else Metric('3', '4') if 'usage' in name "
+        "else Metric('8', '8')"
+    )
     watch = watches()
     until(watch.latest)
     assert watch.latest() == {"duty_cycle": 0.5, "hbm_used_bytes": 4.0, "hbm_total_bytes": 8.0}

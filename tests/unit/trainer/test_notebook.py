@@ -52,9 +52,11 @@ def test_what_drive_has_is_brought_back_and_a_half_copied_state_is_not(made: nb.
     other.keep(True, 15)
     brought = sorted(path.relative_to(other.folder).as_posix() for path in other.folder.rglob("*") if path.is_file())
     assert brought == [
-        "checkpoints/00000010/COMMITTED", "checkpoints/00000010/state.safetensors", "events/a0001-w000.jsonl",
+        "checkpoints/00000010/COMMITTED",
+        "checkpoints/00000010/state.safetensors",
+        "events/a0001-w000.jsonl",
         "plan.json",
-    ]  # fmt: skip
+    ]
 
 
 def test_another_plan_in_drive_is_refused(made: nb.Notebook) -> None:
@@ -103,9 +105,13 @@ def _packed(files: dict[str, bytes]) -> bytes:
 def test_data_comes_out_of_the_notebook_or_out_of_drive(made: nb.Notebook) -> None:
     tar = _packed({"cats/1.png": b"cat"})
     record = {
-        "name": "it-data.tar", "sha256": hashlib.sha256(tar).hexdigest(), "bytes": len(tar), "folder": "data",
-        "file": "", "single": False,
-    }  # fmt: skip
+        "name": "it-data.tar",
+        "sha256": hashlib.sha256(tar).hexdigest(),
+        "bytes": len(tar),
+        "folder": "data",
+        "file": "",
+        "single": False,
+    }
     inside = _again(made, data=record)
     inside.get_data(base64.b64encode(gzip.compress(tar)).decode())
     assert inside.data is not None
@@ -133,9 +139,11 @@ def test_the_course_drops_what_a_later_attempt_begins_anew(tmp_path: Path) -> No
         encode(event("target", steps=8)) + encode(event("metric", step=[1, 2, 3], loss=[3.0, 2.0, 9.0])) + b'{"torn'
     )
     (events / "a0002-w000.jsonl").write_bytes(
-        encode(event("resume", step=2, attempt=2)) + encode(event("phase", phase="training"))
-        + encode(event("metric", step=[3, 4], loss=[1.5, 1.0])) + encode(event("checkpoint", step=4))
-    )  # fmt: skip
+        encode(event("resume", step=2, attempt=2))
+        + encode(event("phase", phase="training"))
+        + encode(event("metric", step=[3, 4], loss=[1.5, 1.0]))
+        + encode(event("checkpoint", step=4))
+    )
     course = Course()
     course.read(tmp_path)
     course.read(tmp_path)

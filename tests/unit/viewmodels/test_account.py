@@ -145,8 +145,8 @@ def test_what_was_switched_on_just_now_needs_no_press_and_is_looked_at_again_for
     side.rows = [Result("signed-in", "pass", {}), Result("billing", "pass", {})]
     model.look()
     assert not model.settles and model.state.value.ready
-    assert model.state.value.next_press == "Next: New run; its step Where has Google Cloud."
-    assert replace(model.state.value, place="practice").next_press.endswith("has Practice cloud.")
+    assert model.state.value.next_press == "Next: Plan a run on Google Cloud."
+    assert replace(model.state.value, place="practice").next_press.endswith("on the practice cloud.")
 
 
 def test_a_repair_says_what_it_waits_for_and_can_be_stopped():

@@ -14,8 +14,12 @@ from tpu_studio.viewmodels.catalogue import CatalogueViewModel
 from tpu_studio.wire.errors import SignedOut
 
 TODAY = date(2026, 12, 24)
-OFFERS = Offers("my-project", "2026-12-24", {"us-east5-a": Area("2026-12-24", {"v9x-1": "1x1"}, None)},
-                unread=(Unread("us-east1-d", "timed-out"),))  # fmt: skip
+OFFERS = Offers(
+    "my-project",
+    "2026-12-24",
+    {"us-east5-a": Area("2026-12-24", {"v9x-1": "1x1"}, None)},
+    unread=(Unread("us-east1-d", "timed-out"),),
+)
 
 
 class Lists:
@@ -25,9 +29,7 @@ class Lists:
     def kept(self, place: str) -> Renewed:
         return Renewed(place, None, Priced())
 
-    def refresh(
-        self, place: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-    ) -> Renewed:
+    def refresh(self, place: str, told: Callable[[int, int, str], None], cancelled: Callable[[], bool]) -> Renewed:
         if self.out:
             raise SignedOut("signed-out")
         self.cancelled = cancelled

@@ -39,6 +39,45 @@ def test_a_copy_says_who_says_that_all_was_removed():
     assert page(strangers=True).removal is None
 
 
+def test_pill_timeline_figures_and_lines_of_a_copy_are_what_it_says_and_nothing_is_green():
+    own, copy = page(END, *GONE, strangers=False), page(END, *GONE, strangers=True)
+    assert own.pill == ("Finished", "ok") and copy.pill == ("Copy: finished", "neutral")
+    told = [(mine.state, its.state) for mine, its in zip(own.stages, copy.stages, strict=True)]
+    assert set(told) == {("done", "told"), ("ahead", "ahead")} and told[-1] == ("done", "told")
+    assert own.stages[-1].caption.startswith("proved at ")
+    assert copy.stages[-1].caption == f"it says: {own.stages[-1].caption}"
+    cost = next(number for number in copy.numbers if number.icon == "circle-dollar-sign")
+    assert cost.label == "Cost, it says"
+    proof = next(line for line in copy.happened if line.proof)
+    assert proof.text == "It says: the TPU is deleted, and that is proved"
+    assert any(line.tone == "ok" for line in own.happened)
+    assert {line.tone for line in copy.happened} == {"neutral"}
+    assert [line.more for line in copy.happened if line.more and "on this computer." in line.more] == []
+
+
+def test_an_unfinished_copy_stands_still_and_says_nothing_of_its_machine():
+    own, copy = page(strangers=False), page(strangers=True)
+    later = replace(copy, now=T + 86_400.0)
+    assert own.pill[0].startswith("Training") and copy.pill == ("Copy: unfinished", "neutral")
+    assert later.numbers == copy.numbers and later.stages == copy.stages and not later.stale
+    assert replace(own, now=T + 86_400.0).numbers != own.numbers
+    assert (later.stages[-1].title, later.stages[-1].caption) == ("Cleaned up", "not in the copy")
+    assert "current" not in {stage.state for stage in copy.stages} and later.waiting is None
+
+
+def test_an_unfinished_copy_does_not_go_on_in_the_lists(tmp_path: Path):
+    own = RunSummary("digits-k3f7", "digits", tmp_path, T, "cloud", "mlp", status="training")
+    assert row_of(own).live and row_of(own).tone == "accent"
+    waits = replace(own, status="queued")
+    assert row_of(waits).waiting
+    desk.write_owner(tmp_path, "x", t=T, imported=True)
+    for one in (own, waits):
+        row = row_of(one)
+        assert (row.status, row.tone, row.live, row.waiting) == ("Unfinished copy", "neutral", False, False)
+    over = replace(own, status="finished", reason="completed", over=True)
+    assert row_of(over).tone == "neutral"
+
+
 def test_a_copy_promises_no_model_in_a_bucket_that_nobody_here_has_looked_into():
     own, copy = page(END, *GONE, strangers=False).ending, page(END, *GONE, strangers=True).ending
     assert own is not None and "is in the bucket and on this computer" in own.meaning
@@ -48,9 +87,15 @@ def test_a_copy_promises_no_model_in_a_bucket_that_nobody_here_has_looked_into()
 
 def test_a_copy_is_marked_in_the_lists(tmp_path: Path):
     own = RunSummary(
-        run="digits-k3f7", name="digits", created=T, place="cloud", model="mlp", status="finished", reason="completed",
+        run="digits-k3f7",
+        name="digits",
+        created=T,
+        place="cloud",
+        model="mlp",
+        status="finished",
+        reason="completed",
         folder=tmp_path,
-    )  # fmt: skip
+    )
     assert "imported" not in row_of(own).subtitle and "imported" not in _as_table([own])
     desk.write_owner(tmp_path, "x", t=T, imported=True)
     assert row_of(own).subtitle.startswith("imported, ") and "finished, imported" in _as_table([own])

@@ -15,7 +15,11 @@ def test_a_new_page_says_what_to_choose_first():
     view = World().view
     assert view.missing == ("data", "Choose data first")
     assert [(step.id, step.state) for step in view.steps] == [
-        ("model", "todo"), ("data", "current"), ("settings", "todo"), ("where", "todo")]  # fmt: skip
+        ("model", "todo"),
+        ("data", "current"),
+        ("settings", "todo"),
+        ("where", "todo"),
+    ]
     assert view.is_open("model")
     assert view.is_open("data")
 
@@ -397,8 +401,18 @@ def test_every_key_of_the_schema_is_on_the_page_or_has_its_own_place():
             one.model.apply(set_length)
             seen |= {field.path for field in one.view.main_fields}
             seen |= {field.path for _, fields in one.view.more_fields for field in fields}
-    own_place = {"format", "model.name", "model.file", "model.options", "data.kind", "data.path", "data.target",
-                 "data.columns",                  "training.framework", "where.place"}  # fmt: skip
+    own_place = {
+        "format",
+        "model.name",
+        "model.file",
+        "model.options",
+        "data.kind",
+        "data.path",
+        "data.target",
+        "data.columns",
+        "training.framework",
+        "where.place",
+    }
     of_the_cloud = {"where.accelerator", "where.tier", "where.zones", "where.backend", "where.project"}
     assert {key.path for key in KEYS} - seen - own_place - of_the_cloud == set()
 

@@ -25,9 +25,14 @@ def planned(job: Job, look: Look, **more: Any) -> Plan:
     return make_plan(job, look, now=NOW, computer=LAPTOP, **more)
 
 
-@pytest.mark.parametrize(("model", "kind", "look"), [
-    ("small-cnn", "digits", DIGITS), ("gpt-nano", "text", PLAYS), ("small-cnn", "images", HANDS),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "kind", "look"),
+    [
+        ("small-cnn", "digits", DIGITS),
+        ("gpt-nano", "text", PLAYS),
+        ("small-cnn", "images", HANDS),
+    ],
+)
 @pytest.mark.parametrize("where", [{}, {"place": "cloud"}, {"place": "cloud", "accelerator": "v6e-8"}])
 def test_the_parts_sum_up_to_what_is_shown(model: str, kind: str, look: Look, where: dict[str, str]):
     plan = planned(job(model, kind, where=where), look)

@@ -32,11 +32,13 @@ from tpu_studio.viewmodels import (
 )
 from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.receipt import receipt_of
-from tpu_studio.viewmodels.review import longest_s, review_of
+from tpu_studio.viewmodels.review import Review, longest_s, review_of
 from tpu_studio.viewmodels.runrows import RunRow, row_of
 from tpu_studio.wire.extras import all_in_usd_per_hour
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
+from tpu_studio.workflow.cloudruns.ports import Ref
+from tpu_studio.workflow.cloudruns.state import Machine, State
 from tpu_studio.workflow.ports import RunSummary
 
 NAME = "ts-digits-k3f7-a1-t1"
@@ -73,8 +75,11 @@ def test_a_wait_tells_how_long_who_was_asked_and_the_ways_out():
     assert waiting.title == "14 min, asked us-west4-a and us-east5-b, nothing free"
     assert "supply" in waiting.text and "3 h 46" in waiting.text
     assert [way.title for way in waiting.ways] == [
-        "Keep waiting", "Try spare capacity (spot)", "Use a free TPU in Colab", "Train on this computer",
-    ]  # fmt: skip
+        "Keep waiting",
+        "Try spot",
+        "Use a free TPU in Colab",
+        "Train on this computer",
+    ]
     assert dict(waiting.ways[1].changes)["where.tier"] == "spot"
     assert dict(waiting.ways[2].changes)["where.place"] == "colab"
     assert len(runrented.waiting_of(plan_at("cloud", tier="spot"), view, T + 60).ways) == 3  # type: ignore[union-attr]
@@ -111,9 +116,10 @@ def test_the_deletion_is_going_then_failing_then_proved():
     assert proved is not None and proved.kind == "ok"
     assert "removed and checked at" in proved.title and proved.text.startswith("It cost $0.02.")
     assert len(proved.lines) == 1 and NAME in proved.lines[0] and "not found" in proved.lines[0]
-    assert proved.text.endswith("The results stay in your bucket.")
+    assert proved.text.endswith("The results stay in your bucket for 30 days.")
     practised = runrented.removal_of(plan_at("practice"), view_of(*THERE, END, *gone), T + 80)
-    assert practised is not None and practised.text.endswith("charged. The results stay in the practice bucket.")
+    assert practised is not None
+    assert practised.text.endswith("charged. The results stay in the practice bucket for 30 days.")
 
 
 def test_a_run_that_never_had_a_machine_says_that_nothing_was_rented():
@@ -218,6 +224,7 @@ def test_the_worst_case_is_a_figure_of_its_own_beside_the_cap_with_what_lowers_i
     assert review.cap_words == f"or after {planwords.hours(plan.limits['hours'])}, whichever comes first"
     assert float(review.worst_figure.removeprefix("$")) == pytest.approx(cap_usd + rate * hang_h, abs=0.01)
     assert "before it has begun and this computer be off" in review.worst_words
+    assert review.worst_words.startswith(f"{figures.money(cap_usd)} at its limits, and up to 4 h 40 of rent beyond, ")
     way = review.lower[0]
     assert way.changes == (("limits.wait_hours", 0.5),) and way.button.startswith("Wait ")
     job = draft.edited(plan.job, {"limits.wait_hours": 0.5})
@@ -225,6 +232,25 @@ def test_the_worst_case_is_a_figure_of_its_own_beside_the_cap_with_what_lowers_i
     then = review_of(short, date.fromisoformat(plan.price["as_of"]))
     assert f"{then.worst_figure} at worst" in way.words.replace(" at worst.", " at worst")
     assert [one.button for one in then.lower] == [""]  # waiting adds nothing any more
+
+
+def test_the_limit_that_is_named_is_the_one_that_lowers_the_worst_case():
+    """A lower cost limit changes nothing while the time limit ends the run first, and the other way round."""
+
+    def worst(**limits: float) -> Review:
+        changes = {f"limits.{name}": value for name, value in limits.items()}
+        job = draft.edited(plan_at("cloud").job, changes)
+        return review_of(make_plan(job, DIGITS, now=NOW, computer=LAPTOP), date(2026, 11, 23))
+
+    def usd(review: Review) -> float:
+        return float(review.worst_figure.removeprefix("$"))
+
+    by_time, by_money = worst(hours=1.0, money_usd=9.0), worst(hours=9.0, money_usd=2.0)
+    assert by_time.lower[-1].key == "limits.hours" and by_money.lower[-1].key == "limits.money_usd"
+    an_hour = float(by_time.lower[-1].words.partition("$")[2].partition(" an hour")[0])
+    assert usd(worst(hours=0.5, money_usd=9.0)) == pytest.approx(usd(by_time) - an_hour / 2, abs=0.011)
+    assert usd(worst(hours=1.0, money_usd=8.0)) == usd(by_time)
+    assert usd(worst(hours=9.0, money_usd=1.5)) == pytest.approx(usd(by_money) - 0.5, abs=0.011)
 
 
 def test_a_worst_case_without_an_end_is_told_by_the_day():
@@ -313,6 +339,20 @@ def test_a_cost_that_no_record_tells_is_shown_as_a_range_and_why(place: str, cos
     assert shown.more.startswith("Up to 56 min") and machine.value == "Not seen"
 
 
+def test_a_bill_that_closes_before_the_machine_was_made_or_a_blink_after_is_told_as_under_a_cent():
+    """Asked to go at 99.99, made at 100.00, gone for Google at 100.03: nothing, or 0.03 s at $4.80 an hour."""
+    ref = Ref(NAME, "us-west4-a", "tpu")
+    machine = Machine(ref, 1, 1, asked=99.0, created=100.0, gone=101.0, billed_until=99.99, billed_most=100.03)
+    least, most = State(machines=(machine,)).usd_between(4.8, 102.0)
+    assert (least, most) == (0.0, pytest.approx(0.00004))
+    amounts = {"usd": 0.0, "usd_at_least": round(least, 6), "usd_at_most": round(most, 6)}
+    part = {"id": "chips", **amounts}
+    made = {"name": NAME, "zone": "us-west4-a", "created": T, "deleted": T + 1, "billed_s": 0.0}
+    told = receipt_of({"place": "cloud", "usd_per_hour": 4.8, **amounts, "made": [made], "parts": [part]})
+    assert told[0].value == "under $0.01" and "lies in between" in told[0].more
+    assert next(one.value for one in told if one.label == "Chips") == "Less than a cent"
+
+
 def test_a_wait_that_nobody_saw_is_not_called_a_shortage_and_one_after_a_preemption_not_free():
     asked = {"waited_s": 4800.0, "zones": ["us-west4-a"], "accelerator": "v5litepod-8"}
     unseen = say_reason(Reason.NO_CAPACITY, {**asked, "unseen_usd": 1.15}, place="practice", usd=0.0)
@@ -383,8 +423,18 @@ def test_a_price_says_its_source_and_why_it_is_no_newer():
 
 def test_regions_are_offered_at_the_prices_that_count(monkeypatch: pytest.MonkeyPatch):
     plan = plan_at("cloud")
-    row = {"generation": "v5e", "region": "us-west4", "tier": "on-demand", "min_chips": 1, "max_chips": 256, "note": "",
-           "usd_per_chip_hour": 9.87, "as_of": "2026-11-22", "source": "live", "confidence": "high"}  # fmt: skip
+    row = {
+        "generation": "v5e",
+        "region": "us-west4",
+        "tier": "on-demand",
+        "min_chips": 1,
+        "max_chips": 256,
+        "note": "",
+        "usd_per_chip_hour": 9.87,
+        "as_of": "2026-11-22",
+        "source": "live",
+        "confidence": "high",
+    }
     monkeypatch.setitem(catalogues._priced, "cloud", with_rows([row], date(2026, 11, 22)))
     where = planwhere.where_of(plan.job, plan, date(2026, 11, 22))
     assert "us-west4 · $9.87 an hour" in [one.words for one in where.regions]

@@ -11,7 +11,8 @@ import pytest
 from tests.fakes.skies import cloud_plan
 from tests.fakes.tasks import InlineTasks
 from tests.unit.viewmodels.test_run import Oracle, Verbs, Watched
-from tpu_studio.viewmodels.run import UNTENDED, RunViewModel
+from tpu_studio.domain.sentences.stops import PROJECTS, UNTENDED
+from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.events import event
 
@@ -32,9 +33,15 @@ def page_at(tmp_path: Path, ahead_s: float, error: Exception | None = None) -> R
     plan = replace(cloud_plan(place="cloud").launched("digits-k3f7", T, "test"))
     watched.plan = plan
     page = RunViewModel(
-        "digits-k3f7", tmp_path, plan, lambda: watched, Verbs(), InlineTasks(), Oracle,
+        "digits-k3f7",
+        tmp_path,
+        plan,
+        lambda: watched,
+        Verbs(),
+        InlineTasks(),
+        Oracle,
         clock=lambda: T + 1800 + ahead_s,
-    )  # fmt: skip
+    )
     page.cloud_now = lambda: T + 1800
     page.trouble = lambda: error
     page.open()
@@ -68,3 +75,25 @@ def test_an_account_that_may_not_look_is_not_told_that_nothing_is_charged(tmp_pa
     said = page_at(tmp_path, 0.0, CloudRefused("permission-missing")).state.value.trouble
     assert said is not None and said.title == "Your account may not do that"
     assert said.meaning == UNTENDED
+
+
+def test_a_project_that_is_shut_down_under_a_run_says_what_that_means_for_its_bill_and_how_to_come_back(
+    tmp_path: Path,
+) -> None:
+    error = CloudRefused("project-deleted", raw="Project 1 has been deleted.")
+    said = page_at(tmp_path, 0.0, error).state.value.trouble
+    assert said is not None and said.title == "The project of this run was shut down"
+    assert "stops its machines and all billing at once" in said.meaning and "stays on the bill" in said.meaning
+    assert "is charged until it ends" not in said.meaning and "cannot be looked at" in said.meaning
+    assert "within 30 days" in said.action and PROJECTS in said.action and "billing account" in said.action
+    assert "up to 36 hours" in said.action  # for the services of a project that was restored
+
+
+def test_billing_that_is_off_under_a_run_is_not_told_as_a_machine_that_goes_on(tmp_path: Path) -> None:
+    """`gcloud billing projects unlink`: "Any billable resources and services in use in your project are stopped"."""
+    said = page_at(tmp_path, 0.0, CloudRefused("billing-off", raw="BILLING_DISABLED")).state.value.trouble
+    assert said is not None and said.title == "Nobody pays for the project of this run any more"
+    assert "is charged until it ends" not in said.meaning and "Nothing was charged" not in said.meaning
+    assert "stops what is billed" in said.meaning and "removed for good" in said.meaning
+    assert "when a TPU stops, it does not say" in said.meaning and "stays on the bill" in said.meaning
+    assert "billing account" in said.action and "taken up" in said.action

@@ -66,8 +66,10 @@ def test_a_run_over_the_change_lasts_and_costs_what_passed_and_tells_which_of_tw
 
     plan = make_plan(
         draft.edited(draft.empty(), {"data.kind": "digits", "model.name": "mlp", "where.place": "cloud"}),
-        DIGITS, now=begun, computer=LAPTOP,
-    )  # fmt: skip
+        DIGITS,
+        now=begun,
+        computer=LAPTOP,
+    )
     asked = view_of(
         (begun - T, "phase", {"phase": "queued", "detail": "asked", "attempt": 1}),
         (begun - T, "waiting", {"zones": ["z"], "since": begun, "why": "no-capacity", "tries": 1}),

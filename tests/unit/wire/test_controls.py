@@ -19,11 +19,19 @@ def test_controls_are_read_once_in_order(tmp_path: Path) -> None:
     assert reader.read() == []
 
 
-@pytest.mark.parametrize("data", [
-    b"[" * 100_000, b"garbage", b'{"verb": "extend", "epochs": Infinity}', b'{"verb": "extend", "epochs": 1e300}',
-    b'{"verb": "extend", "epochs": "3"}', b'{"verb": "limits", "hours": NaN}', b'{"verb": "limits", "hours": -1}',
-    b'{"verb": "limits", "money_usd": true}',
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"[" * 100_000,
+        b"garbage",
+        b'{"verb": "extend", "epochs": Infinity}',
+        b'{"verb": "extend", "epochs": 1e300}',
+        b'{"verb": "extend", "epochs": "3"}',
+        b'{"verb": "limits", "hours": NaN}',
+        b'{"verb": "limits", "hours": -1}',
+        b'{"verb": "limits", "money_usd": true}',
+    ],
+)
 def test_what_nobody_can_obey_is_unreadable_and_the_next_one_counts(tmp_path: Path, data: bytes) -> None:
     create_once(control_file(tmp_path, 1), data)
     create_once(control_file(tmp_path, 2), json.dumps({"verb": "extend", "epochs": 1}).encode())

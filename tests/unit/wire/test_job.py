@@ -104,7 +104,8 @@ def test_whatever_is_read_is_a_job_or_a_named_mistake(tree: Any):
 
 
 def test_options_of_a_model_are_checked_against_the_catalogue():
-    assert options("gpt-124m", {})["vocabulary"] == 50_257
+    assert options("gpt-124m", {})["vocabulary"] == 256  # bytes; GPT-2's own can be set
+    assert options("gpt-124m", {"vocabulary": 50_257})["vocabulary"] == 50_257
     for bad in ({"widht": 1}, {"width": 100, "heads": 3}, {"layers": 0}, {"layers": "three"}):
         with pytest.raises(JobError):
             options("gpt-nano", bad)

@@ -23,8 +23,14 @@ def test_each_limit_has_its_reason() -> None:
 
 def test_the_latest_change_of_each_limit_counts() -> None:
     made = plan(limits={"hours": 1.0, "money_usd": 2.0}, usd_per_hour=1.0)
-    changed = limits_of(made, [{"verb": "limits", "hours": 2.0}, {"verb": "extend", "epochs": 1},
-                               {"verb": "limits", "hours": 3.0, "money_usd": 4.0}])  # fmt: skip
+    changed = limits_of(
+        made,
+        [
+            {"verb": "limits", "hours": 2.0},
+            {"verb": "extend", "epochs": 1},
+            {"verb": "limits", "hours": 3.0, "money_usd": 4.0},
+        ],
+    )
     assert (limits_of(made).hours, changed.hours, changed.money_usd, changed.usd_per_hour) == (1.0, 3.0, 4.0, 1.0)
     assert changed.idle_minutes == 15  # the job's own
 
@@ -32,8 +38,11 @@ def test_the_latest_change_of_each_limit_counts() -> None:
 def test_time_of_earlier_attempts_comes_from_the_ledger_or_without_one_from_the_events(tmp_path: Path) -> None:
     write_atomically(ledger_file(tmp_path, 1), json.dumps({"elapsed_s": 100.0}).encode())
     write_atomically(ledger_file(tmp_path, 2), b"torn {")
-    lines = [{"t": 10.0, "kind": "phase", "phase": "queued"}, {"t": 50.0, "kind": "phase", "phase": "training"},
-             {"t": 80.0, "kind": "log", "text": "."}]  # fmt: skip
+    lines = [
+        {"t": 10.0, "kind": "phase", "phase": "queued"},
+        {"t": 50.0, "kind": "phase", "phase": "training"},
+        {"t": 80.0, "kind": "log", "text": "."},
+    ]
     write_atomically(
         events_file(tmp_path, 2), b"".join(json.dumps(line).encode() + b"\n" for line in lines) + b'{"t":9'
     )

@@ -73,9 +73,10 @@ def test_a_mark_before_other_than_three_digits_is_a_decimal_mark(before: int, di
 
 
 @given(
-    st.integers(0, 10**12), st.integers(0, 10**6), st.sampled_from([(",", "."), (".", ","), (" ", ","), ("\u202f", "."),
-    ("'", ","), ("_", ".")]),
-)  # fmt: skip
+    st.integers(0, 10**12),
+    st.integers(0, 10**6),
+    st.sampled_from([(",", "."), (".", ","), (" ", ","), ("\u202f", "."), ("'", ","), ("_", ".")]),
+)
 def test_a_number_grouped_and_with_decimals_is_read_as_it_was_meant(
     whole: int, millionths: int, marks: tuple[str, str]
 ):

@@ -1,0 +1,64 @@
+"""A frozen plan carries its model's options: a later version's default changes no run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
+from tpu_studio.planner.make import make_plan
+from tpu_studio.wire import models
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import dumps, from_json, loads
+
+
+def frozen(**options: Any) -> dict[str, Any]:
+    """The tree of `plan.json` for GPT-2 small with *options*."""
+    given = job("gpt-124m", "text", model={"name": "gpt-124m", "options": options})
+    tree: dict[str, Any] = json.loads(dumps(make_plan(given, PLAYS, now=NOW, computer=LAPTOP)))
+    return tree
+
+
+def test_a_plan_carries_all_options_of_its_model():
+    tree = frozen(layers=6)
+    assert tree["model_options"] == {"layers": 6, "width": 768, "heads": 12, "vocabulary": 256, "dropout": 0.0}
+    assert tree["job"]["model"]["options"] == {"layers": 6}  # the job stays what the person wrote
+
+
+def test_another_default_of_a_later_version_changes_no_frozen_plan(monkeypatch: pytest.MonkeyPatch):
+    tree = frozen()
+    later = models.ModelSpec("gpt-124m", "", "gpt", ("text",), ("language-model",), "", models._gpt(9, 64, 4, 999, 0.5))
+    monkeypatch.setitem(models.BY_NAME, "gpt-124m", later)
+    read = from_json(tree)
+    assert (read.options["layers"], read.options["vocabulary"], read.options["dropout"]) == (12, 256, 0.0)
+    assert loads(dumps(read)).options == read.options
+
+
+def test_a_plan_of_an_older_version_is_read_with_what_the_default_was_then():
+    older = {key: value for key, value in frozen().items() if key != "model_options"}
+    assert from_json(older).options["vocabulary"] == 50_257
+    older = {key: value for key, value in frozen(vocabulary=512).items() if key != "model_options"}
+    assert from_json(older).options["vocabulary"] == 512
+
+
+def test_options_that_are_no_table_are_damage():
+    with pytest.raises(RunError, match="plan-unreadable"):
+        from_json(frozen() | {"model_options": 7})
+
+
+@pytest.mark.parametrize(("name", "value"), [("task", "clairvoyance"), ("framework", "abacus"), ("place", "moon")])
+def test_a_plan_of_a_task_framework_or_place_that_nobody_knows_is_no_plan(name: str, value: str) -> None:
+    tree = json.loads(dumps(make_plan(job("gpt-nano", "text"), PLAYS, now=NOW, computer=LAPTOP))) | {name: value}
+    with pytest.raises(RunError) as refusal:
+        from_json(tree)
+    assert refusal.value.id == "plan-unreadable" and value in str(refusal.value.facts["raw"])
+
+
+@pytest.mark.parametrize("base", [[], ["x"], {"a": 1}, 7, True])
+def test_a_plan_whose_folder_is_no_name_is_unreadable(base: Any) -> None:
+    """`show --job` of such a run ended in an error of the program's own."""
+    tree = make_plan(job("gpt-nano", "text"), PLAYS, computer=LAPTOP, now=NOW).to_json()
+    with pytest.raises(RunError, match="plan-unreadable"):
+        from_json({**tree, "base": base})

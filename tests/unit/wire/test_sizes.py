@@ -20,9 +20,13 @@ from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES, PLAN_BYTES, TooLarge, read_at_most
 
 SHARES = (
-    r"\\host\share\model.py", "//host/share/model.py", r"\\?\UNC\host\share\model.py", r"/\host\share\model.py",
-    "smb://host/share/model.py", "file://host/share/model.py",
-)  # fmt: skip
+    r"\\host\share\model.py",
+    "//host/share/model.py",
+    r"\\?\UNC\host\share\model.py",
+    r"/\host\share\model.py",
+    "smb://host/share/model.py",
+    "file://host/share/model.py",
+)
 
 
 def huge(path: Path) -> Path:

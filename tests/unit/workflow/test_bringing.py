@@ -17,9 +17,13 @@ from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.runfolder import LIMITS_ASKED, OWNER, PLAN
 
 FOREIGN = {
-    "argparse.py": b"raise SystemExit", "tpu_studio/__init__.py": b"", "events/json.py": b"", "notes/readme.txt": b"x",
-    "claims/x.so": b"", "sitecustomize.pyc": b"",
-}  # fmt: skip
+    "argparse.py": b"raise SystemExit",
+    "tpu_studio/__init__.py": b"",
+    "events/json.py": b"",
+    "notes/readme.txt": b"x",
+    "claims/x.so": b"",
+    "sitecustomize.pyc": b"",
+}
 LEFT_OUT = ("argparse.py", "claims/x.so", "events/json.py", "notes", "sitecustomize.pyc", "tpu_studio")
 
 
@@ -112,9 +116,7 @@ def test_a_copy_that_was_saved_and_zipped_is_no_run_and_one_changed_byte_is_seen
     assert studio.runs.list() == []
 
 
-def test_a_run_of_a_newer_version_is_told_and_nothing_is_copied(
-    studio: Studio, trained: Path, tmp_path: Path
-) -> None:
+def test_a_run_of_a_newer_version_is_told_and_nothing_is_copied(studio: Studio, trained: Path, tmp_path: Path) -> None:
     folder = tmp_path / "newer"
     shutil.copytree(trained, folder)
     tree = json.loads((folder / PLAN).read_bytes())

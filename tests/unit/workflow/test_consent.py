@@ -185,11 +185,58 @@ def test_nor_one_that_lies_elsewhere_or_that_names_nobody_who_drives_it(
     assert sky.created_names == []
 
 
-def test_a_rented_run_of_ours_whose_owner_file_is_damaged_is_ours_by_the_journal(
-    rented: RentedDesk, sky: Sky
-) -> None:
+def test_a_rented_run_of_ours_whose_owner_file_is_damaged_is_ours_by_the_journal(rented: RentedDesk, sky: Sky) -> None:
     run = rented.runs.launch(cloud_plan())
     (rented.runs.folder(run) / OWNER).write_bytes(b"{")
     for _ in range(10):
         sky.pass_time(max(5.0, rented.driver.turn(run)))
     assert sky.created_names
+
+
+def waiting_run_of(folder: Path, install: str) -> Path:
+    """A rented run that somebody copied among the runs: it waits to be asked for, and says who drives it."""
+    sent = strangers_rented_run(folder)
+    for path in (sent / "events").iterdir():
+        path.unlink()
+    target = encode(event("target", t=2.0, steps=44))
+    queued = encode(event("phase", t=2.1, phase="queued", detail="submitted", attempt=1))
+    (sent / "events" / f"desk-{install}.jsonl").write_bytes(target + queued)
+    (sent / OWNER).write_text(json.dumps({"install": install, "t": 2.0, "host": "x"}))
+    return sent
+
+
+@pytest.mark.parametrize("name", ["somebody", "ours"])
+def test_a_run_copied_among_the_runs_rents_nothing_whoever_it_says_drives_it(
+    rented: RentedDesk, sky: Sky, name: str
+) -> None:
+    rented.journal.fresh = False  # as at any start but the first, or the one after it was lost
+    ours = desk.install_id(rented.runs.home)
+    waiting_run_of(rented.runs.runs_folder / "friendly-b2b2", ours if name == "ours" else "abcdefgh")
+    for _ in range(5):
+        sky.pass_time(max(5.0, rented.driver.turn("friendly-b2b2")))
+    assert sky.created_names == [] and sky.objects == {}
+    assert rented.driver.problems["friendly-b2b2"].id == "run-imported"
+
+
+def test_a_lost_journal_learns_of_our_own_runs_only(rented: RentedDesk, sky: Sky) -> None:
+    run = rented.runs.launch(cloud_plan())
+    waiting_run_of(rented.runs.runs_folder / "friendly-b2b2", "abcdefgh")
+    for path in rented.runs.home.glob("journal.db*"):
+        path.unlink()
+    again = JournalFile(rented.runs.home / "journal.db")
+    try:
+        assert again.fresh
+        Driver(rented.runs.home, places={"practice": sky.place()}, journal=again).tell_journal()
+        assert again.plan_of(run) is not None and again.plan_of("friendly-b2b2") is None
+    finally:
+        again.disconnect()
+
+
+def test_a_plan_that_was_exchanged_after_the_launch_is_the_launched_one_again(rented: RentedDesk, sky: Sky) -> None:
+    run = rented.runs.launch(cloud_plan())
+    path = rented.runs.folder(run) / PLAN
+    launched, tree = path.read_bytes(), json.loads(path.read_bytes())
+    tree["limits"] = {**tree["limits"], "money_usd": 250_000.0}
+    path.write_text(json.dumps(tree))
+    rented.driver.turn(run)
+    assert json.loads(path.read_bytes()) == json.loads(launched)

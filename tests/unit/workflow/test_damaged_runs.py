@@ -82,9 +82,7 @@ def test_a_reader_that_breaks_leaves_one_damaged_row_and_a_rented_run_driven(
 
 
 @pytest.mark.parametrize("harm", ["gone", "a folder", "of gigabytes", "of a newer version", "no JSON"])
-def test_a_run_without_a_readable_plan_is_listed_exported_and_deleted(
-    studio: Studio, trained: Path, harm: str
-) -> None:
+def test_a_run_without_a_readable_plan_is_listed_exported_and_deleted(studio: Studio, trained: Path, harm: str) -> None:
     """`export` asked for a plan that it does not need."""
     put(studio, trained, "good-aaaa")
     bad = put(studio, trained, "bad-bbbb")

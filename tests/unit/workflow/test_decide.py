@@ -134,8 +134,11 @@ def test_only_a_run_that_nobody_guards_and_that_never_ended_is_lost() -> None:
     "more", [{"hours": -1.0}, {"hours": float("nan")}, {"hours": 1e9}, {"money_usd": float("inf")}]
 )
 def test_limits_that_no_job_could_have_are_refused(more: dict[str, float]) -> None:
-    for call in (lambda: decide.extend(RUNNING, 5, **more), lambda: decide.extend(ENDED, 5, **more),
-                 lambda: decide.resume(replace(ENDED, reason="stopped-by-user"), **more)):  # fmt: skip
+    for call in (
+        lambda: decide.extend(RUNNING, 5, **more),
+        lambda: decide.extend(ENDED, 5, **more),
+        lambda: decide.resume(replace(ENDED, reason="stopped-by-user"), **more),
+    ):
         with pytest.raises(JobError):
             call()
 

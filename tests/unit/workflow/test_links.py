@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,13 +17,14 @@ import pytest
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
-from tpu_studio.wire import claims, controls
+from tpu_studio.wire import claims, controls, limits
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.events import encode, event
-from tpu_studio.wire.plainfiles import open_plain
+from tpu_studio.wire.plainfiles import open_plain, open_to_read
 from tpu_studio.wire.plan import dumps
 from tpu_studio.wire.runfolder import PLAN, events_file
-from tpu_studio.workflow.desk import write_event
+from tpu_studio.workflow.cloudruns.mirror import Words
+from tpu_studio.workflow.desk import _alone_in, write_event
 
 RUN = "friendly-b2b2"
 OWN = b"alias ll='ls -l'\nexport EDITOR=vi"  # no newline at its end: that line was cut off
@@ -201,3 +204,76 @@ def test_limits_that_a_stranger_asked_for_are_not_brought_with_the_run(studio: S
     run = studio.runs.import_folder(folder).run
     assert not (studio.runs.folder(run) / "control").exists()
     assert not events_file(studio.runs.folder(run), 1).exists()
+
+
+def test_a_run_that_was_trained_longer_stays_so_when_it_is_brought_here(studio: Studio, tmp_path: Path) -> None:
+    folder = strangers(tmp_path / "dl")
+    asked: list[object] = [
+        {"verb": "limits", "hours": 9000.0},
+        {"verb": "extend", "epochs": 2, "hours": 5.0, "attempt": 7},
+        {"verb": "stop", "keep": False},
+        {"verb": "extend", "epochs": 1e9},
+        {"verb": "extend", "epochs": True},
+        {"verb": "extend"},
+        "[" * 100_000,
+        {"verb": "extend", "epochs": 0.5},
+    ]
+    (folder / "control").mkdir()
+    for number, one in enumerate(asked, 1):
+        text = one if isinstance(one, str) else json.dumps({**one, "t": 1.0})  # type: ignore[dict-item]
+        (folder / "control" / f"{number:06d}.json").write_text(text)
+    brought = studio.runs.folder(studio.runs.import_folder(folder).run)
+    kept = [json.loads(path.read_text()) for path in sorted((brought / "control").iterdir())]
+    assert [{name: value for name, value in one.items() if name != "t"} for one in kept] == [
+        {"verb": "extend", "epochs": 2.0},
+        {"verb": "extend", "epochs": 0.5},
+    ]
+    assert controls.extensions(brought) == {1: 2.0, 2: 0.5}
+    assert [one["verb"] for one in controls.Controls(brought).read()] == ["extend", "extend"]
+
+
+def test_a_zip_of_an_extended_run_keeps_its_extension(studio: Studio, tmp_path: Path) -> None:
+    folder = strangers(tmp_path / RUN)
+    controls.send(folder, {"verb": "extend", "epochs": 3})
+    packed = shutil.make_archive(str(tmp_path / "sent"), "zip", tmp_path, RUN)
+    run = studio.runs.import_folder(Path(packed)).run
+    assert controls.extensions(studio.runs.folder(run)) == {1: 3.0}
+
+
+@pytest.mark.parametrize("name", ["claims/a0001.json", "events/a0001-w000.jsonl", "events/desk-zzzzzzzz.jsonl"])
+def test_a_pipe_in_a_run_holds_up_neither_it_nor_the_list_of_all(studio: Studio, name: str) -> None:
+    """`runs`, `show` and the window waited for ever for somebody who would write into it."""
+    good = studio.runs.launch(plan())
+    studio.wait(good)
+    folder = strangers(studio.runs.runs_folder / RUN)
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).unlink(missing_ok=True)
+    os.mkfifo(folder / name)
+    rows = {row.run: row for row in studio.runs.list()}
+    assert rows[good].reason == "completed" and RUN in rows
+    studio.runs.reconcile()
+    assert limits.used_before(folder, 2) == 0.0
+    assert not claims.is_guarded(folder / "claims" / "a0001.json")
+    with suppress(OSError):
+        Words(folder).guard(1)
+    with suppress(OSError, RunError):
+        following = studio.runs.follow(RUN)
+        following.poll()
+        following.close()
+
+
+def test_a_folder_or_a_pipe_is_not_opened_to_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe"):
+        with pytest.raises(OSError):
+            open_to_read(path)
+    (tmp_path / "x").write_bytes(b"abc")
+    with open_to_read(tmp_path / "x") as file:
+        assert file.read() == b"abc"
+
+
+def test_the_lock_of_a_plan_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / PLAN)
+    fd = _alone_in(tmp_path / PLAN)
+    assert fd is not None
+    os.close(fd)

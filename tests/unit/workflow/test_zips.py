@@ -156,21 +156,24 @@ def _entry(name: str, data: bytes = b"x", mode: int = 0o100644, **about: int) ->
     return write
 
 
-@pytest.mark.parametrize(("hostile", "id"), [
-    (_entry("../outside"), "zip-unsafe"),
-    (_entry("R/../../outside"), "zip-unsafe"),
-    (_entry("/etc/outside"), "zip-unsafe"),
-    (_entry("R\\..\\outside"), "zip-unsafe"),
-    (_entry("C:/outside"), "zip-unsafe"),
-    (_entry("beside/file"), "zip-unsafe"),
-    (_entry("R/events/link", b"/etc/passwd", stat.S_IFLNK | 0o777), "zip-unsafe"),
-    (_entry("R/pipe", b"", stat.S_IFIFO | 0o600), "zip-unsafe"),
-    (_entry("R/events/A0001-w000.jsonl"), "zip-unsafe"),
-    (_entry("R/events"), "zip-unsafe"),
-    (_entry("R/odd", pack=zipfile.ZIP_LZMA), "zip-unsafe"),
-    (_entry("R/bomb", bytes(65_000_000)), "zip-unsafe"),
-    (_entry("x/plan.json"), "zip-not-a-run"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("hostile", "id"),
+    [
+        (_entry("../outside"), "zip-unsafe"),
+        (_entry("R/../../outside"), "zip-unsafe"),
+        (_entry("/etc/outside"), "zip-unsafe"),
+        (_entry("R\\..\\outside"), "zip-unsafe"),
+        (_entry("C:/outside"), "zip-unsafe"),
+        (_entry("beside/file"), "zip-unsafe"),
+        (_entry("R/events/link", b"/etc/passwd", stat.S_IFLNK | 0o777), "zip-unsafe"),
+        (_entry("R/pipe", b"", stat.S_IFIFO | 0o600), "zip-unsafe"),
+        (_entry("R/events/A0001-w000.jsonl"), "zip-unsafe"),
+        (_entry("R/events"), "zip-unsafe"),
+        (_entry("R/odd", pack=zipfile.ZIP_LZMA), "zip-unsafe"),
+        (_entry("R/bomb", bytes(65_000_000)), "zip-unsafe"),
+        (_entry("x/plan.json"), "zip-not-a-run"),
+    ],
+)
 def test_a_hostile_zip_is_refused_and_nothing_is_written(
     studio: Studio, tmp_path: Path, hostile: Callable[[zipfile.ZipFile], None], id: str
 ) -> None:

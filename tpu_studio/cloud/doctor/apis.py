@@ -52,9 +52,13 @@ class _Early(Api):
         self._bare = Api(endpoint, session(unnamed(credentials)))
 
     def _send(
-        self, method: str, path: str, query: Mapping[str, Any] | None, body: Mapping[str, Any] | None,
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, Any] | None,
+        body: Mapping[str, Any] | None,
         about: dict[str, Any],
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         try:
             return super()._send(method, path, query, body, about)
         except CloudRefused as error:

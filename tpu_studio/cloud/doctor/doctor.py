@@ -48,8 +48,13 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "test-loan": ("permissions", "network", "bucket", "runner", "outside-stop", "quota"),
 }
 ORDER = tuple(_NEEDS)
-_SET_UP_BY = {"services": "enable-services", "network": "make-network", "bucket": "make-bucket",
-              "runner": "make-runner", "outside-stop": "make-queue"}  # fmt: skip
+_SET_UP_BY = {
+    "services": "enable-services",
+    "network": "make-network",
+    "bucket": "make-bucket",
+    "runner": "make-runner",
+    "outside-stop": "make-queue",
+}
 
 
 Keep = Callable[[str, Sequence[Allowance], Mapping[str, tuple[int, int]]], None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tpu_studio.domain.loans import ON_DEMAND, SPOT
 from tpu_studio.domain.quota import SERVING, TRAINING
 
 SERVICES = (
@@ -171,7 +172,7 @@ class QuotaId:
 QUOTAS = (
     QuotaId(
         "v5e",
-        "on-demand",
+        ON_DEMAND,
         "TPUV5sLitepodServingPerProjectPerZoneForTPUAPI",
         "TPUV5sLitepodServingPerProjectPerRegionForTPUAPI",
         use=SERVING,
@@ -179,7 +180,7 @@ QUOTAS = (
     ),
     QuotaId(
         "v5e",
-        "spot",
+        SPOT,
         "TPUV5sPreemptibleLitepodServingPerProjectPerZoneForTPUAPI",
         "TPUV5sPreemptibleLitepodServingPerProjectPerRegionForTPUAPI",
         use=SERVING,
@@ -187,37 +188,37 @@ QUOTAS = (
     ),
     QuotaId(
         "v5e",
-        "on-demand",
+        ON_DEMAND,
         "TPUV5sLitepodPerProjectPerZoneForTPUAPI",
         "TPUV5sLitepodPerProjectPerRegionForTPUAPI",
         use=TRAINING,
     ),
     QuotaId(
         "v5e",
-        "spot",
+        SPOT,
         "TPUV5sPreemptibleLitepodPerProjectPerZoneForTPUAPI",
         "TPUV5sPreemptibleLitepodPerProjectPerRegionForTPUAPI",
         use=TRAINING,
     ),
-    QuotaId("v6e", "on-demand", "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
+    QuotaId("v6e", ON_DEMAND, "TPUV6EPerProjectPerZoneForTPUAPI", "TPUV6EPerProjectPerRegionForTPUAPI"),
     QuotaId(
         "v6e",
-        "spot",
+        SPOT,
         "TPUV6EPreemptiblePerProjectPerZoneForTPUAPI",
         "TPUV6EPreemptiblePerProjectPerRegionForTPUAPI",
     ),
-    QuotaId("v5p", "on-demand", "TPUV5PPerProjectPerZoneForTPUAPI", "TPUV5PPerProjectPerRegionForTPUAPI", "cores"),
-    QuotaId("v5p", "spot", "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "", "cores"),
+    QuotaId("v5p", ON_DEMAND, "TPUV5PPerProjectPerZoneForTPUAPI", "TPUV5PPerProjectPerRegionForTPUAPI", "cores"),
+    QuotaId("v5p", SPOT, "TPUV5PPreemptiblePerProjectPerZoneForTPUAPI", "", "cores"),
     QuotaId(
         "v4",
-        "spot",
+        SPOT,
         "TPUV4sPreemptiblePodPerProjectPerZoneForTPUAPI",
         "TPUV4sPreemptiblePodPerProjectPerRegionForTPUAPI",
         "cores",
     ),
     QuotaId(
         "v2",
-        "spot",
+        SPOT,
         "TPUV2sPreemptiblePodPerProjectPerZoneForTPUAPI",
         "TPUV2sPreemptiblePodPerProjectPerRegionForTPUAPI",
         "cores",

@@ -17,7 +17,7 @@ from tpu_studio.cloud.doctor import alert, names, network
 from tpu_studio.cloud.doctor.apis import Apis
 from tpu_studio.cloud.doctor.policies import Granting
 from tpu_studio.cloud.doctor.waiting import SERVICE_S, Waiting, not_on_yet
-from tpu_studio.cloud.queues import RETRIES, has_retries
+from tpu_studio.cloud.queues import RETRIES, has_retries, make_queue
 from tpu_studio.cloud.session import Api, segment
 from tpu_studio.domain.grants import own_words
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, StudioError
@@ -57,8 +57,9 @@ class Repairs:
         self.finished(resources, operation, "/v3/")
         waiting.until(
             lambda: resources.get(f"/v3/projects/{segment(id)}"),
-            lambda error: error.id in ("not-found", "permission-missing"), "the new project is not shown yet",
-        )  # fmt: skip
+            lambda error: error.id in ("not-found", "permission-missing"),
+            "the new project is not shown yet",
+        )
         return ProjectSeen(id, name)
 
     def link_billing(self, choices: Choices, *, account: str) -> Choices:
@@ -322,14 +323,12 @@ class Repairs:
 
     def _make_queue(self, choices: Choices) -> None:
         name = self._apis.queue(choices)
-        path, body = f"/v2/{name}", {"name": name, "retryConfig": dict(RETRIES)}
-        made = self._made(lambda: self._apis.tasks.post(path.rpartition("/")[0], body))
-        if not made:
-            there = self._apis.tasks.get(path)
-            if not has_retries(there):
-                self._apis.tasks.patch(path, {"retryConfig": dict(RETRIES)}, {"updateMask": "retryConfig"}, again=True)
-            if there.get("state") not in ("RUNNING", 1):
-                self._apis.tasks.post(f"{path}:resume", {}, again=True)
+        path = f"/v2/{name}"
+        there = make_queue(self._apis.tasks, name, path)
+        if not has_retries(there):
+            self._apis.tasks.patch(path, {"retryConfig": dict(RETRIES)}, {"updateMask": "retryConfig"}, again=True)
+        if there.get("state") not in ("RUNNING", 1):
+            self._apis.tasks.post(f"{path}:resume", {}, again=True)
 
     def make_alert(self, choices: Choices, *, account: str) -> Choices:
         """Mail at 50, 90 and 100 % of the month's amount, in the currency of *account*. It stops nothing."""

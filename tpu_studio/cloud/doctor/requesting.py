@@ -119,8 +119,11 @@ def _queue(choices: Choices, absent: str) -> list[str]:
     project = choices.project
     region = absent.split("/")[3] if absent else nearest(choices.region, with_cloud_tasks())
     at = [names.QUEUE, f"--project={project}", f"--location={region}"]
-    retries = [f"--max-attempts={RETRIES['maxAttempts']}", f"--min-backoff={RETRIES['minBackoff']}",
-               f"--max-backoff={RETRIES['maxBackoff']}"]  # fmt: skip
+    retries = [
+        f"--max-attempts={RETRIES['maxAttempts']}",
+        f"--min-backoff={RETRIES['minBackoff']}",
+        f"--max-backoff={RETRIES['maxBackoff']}",
+    ]
     member, role = f"serviceAccount:{runner_address(choices)}", f"projects/{project}/roles/{names.QUEUE_ROLE}"
     granted = ["gcloud", "tasks", "queues", "add-iam-policy-binding", *at, f"--member={member}", f"--role={role}"]
     create = [shlex.join(["gcloud", "tasks", "queues", "create", *at, *retries])] if absent else []

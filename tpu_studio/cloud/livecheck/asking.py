@@ -60,17 +60,22 @@ class Side:
     secret: tuple[str, ...] = field(default=())
 
     def ask(
-        self, method: str, url: str, body: Any = None, query: Mapping[str, Any] | None = None, *,
-        headers: Mapping[str, str] | None = None, plain: bool = False, again: bool = True,
-    ) -> Answer:  # fmt: skip
+        self,
+        method: str,
+        url: str,
+        body: Any = None,
+        query: Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        plain: bool = False,
+        again: bool = True,
+    ) -> Answer:
         """Raises CloudUnclear: nobody answered, or three times with "later"."""
         http = self.plain if plain else self.http
         last: Answer | None = None
         for number in range(_TRIES if again else 1):
             time.sleep(number / self.speed)
-            reply = once(
-                lambda: http.request(method, url, json=body, params=query, headers=headers, timeout=TIMEOUT)
-            )  # fmt: skip
+            reply = once(lambda: http.request(method, url, json=body, params=query, headers=headers, timeout=TIMEOUT))
             last = Answer(reply.status_code, _object(reply.content), reply.headers, reply.text)
             if last.status not in _AGAIN:
                 return last

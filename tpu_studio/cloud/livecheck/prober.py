@@ -41,35 +41,51 @@ class GoogleProber:
         return [
             *read,
             Step(
-                "names of tasks", WRITE, ("tasks-far-ahead", "task-name-reuse"),
+                "names of tasks",
+                WRITE,
+                ("tasks-far-ahead", "task-name-reuse"),
                 ("POST cloudtasks a task 29 days ahead", "DELETE it", "POST one of the same name", "DELETE it"),
                 SMALL_USD,
             ),
             Step(
-                "a task that fires", WRITE, ("task-oauth-delete", "task-404-retried"),
+                "a task that fires",
+                WRITE,
+                ("task-oauth-delete", "task-404-retried"),
                 (
-                    "POST cloudtasks a task for now, that deletes a name never made", "GET it", "DELETE it",
+                    "POST cloudtasks a task for now, that deletes a name never made",
+                    "GET it",
+                    "DELETE it",
                     f"POST iam {NOBODY}, an account without rights, where it is not there (it stays)",
                     "the same task as that account",
                 ),
                 SMALL_USD,
             ),
             Step(
-                "an upload given up", WRITE, ("missing-with-generation", "upload-statuses"),
-                ("GET storage an object that is absent", "POST an upload", "DELETE it", "PUT to it"), SMALL_USD,
+                "an upload given up",
+                WRITE,
+                ("missing-with-generation", "upload-statuses"),
+                ("GET storage an object that is absent", "POST an upload", "DELETE it", "PUT to it"),
+                SMALL_USD,
             ),
             Step("a bucket", WRITE, ("bucket-rules",), ("POST storage a bucket", "DELETE it"), SMALL_USD),
             Step(
-                "a machine", RENT, renting.DOUBTS,
+                "a machine",
+                RENT,
+                renting.DOUBTS,
                 (
                     "POST cloudtasks its stops, 12 minutes to a day ahead",
                     f"POST tpu a {renting.ACCELERATOR} spot, twice with one request id",
-                    "GET it until it is ready, 5 minutes at most", "GET a part of it", "DELETE it without force",
-                    "DELETE it twice", "GET it until it is gone", "GET tpu operations of the zone", "DELETE the stops",
+                    "GET it until it is ready, 5 minutes at most",
+                    "GET a part of it",
+                    "DELETE it without force",
+                    "DELETE it twice",
+                    "GET it until it is gone",
+                    "GET tpu operations of the zone",
+                    "DELETE the stops",
                 ),
                 renting.usd_at_most(self._side.zone),
             ),
-        ]  # fmt: skip
+        ]
 
     def ask(self, step: Step) -> Sequence[Seen]:
         side = self._side

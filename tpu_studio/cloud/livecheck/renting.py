@@ -26,9 +26,13 @@ from tpu_studio.workflow.cloudruns.pyz import startup_script
 from tpu_studio.workflow.livecheck.ports import Seen
 
 DOUBTS = (
-    "request-id-repeated", "tpu-metadata-type", "delete-active-unforced", "second-delete", "operations-list",
+    "request-id-repeated",
+    "tpu-metadata-type",
+    "delete-active-unforced",
+    "second-delete",
+    "operations-list",
     "partial-answers",
-)  # fmt: skip
+)
 ACCELERATOR = "v5litepod-1"
 LABELS = {"tpu-studio": "run", "run-id": "live-check"}
 ENDS_S = 600.0  # the machine's own timer, after its request
@@ -102,12 +106,22 @@ class Renting:
         resource = f"v2/projects/{side.project}/locations/{ref.zone}/queuedResources/{ref.name}?force=true"
         config = {"format": 1, "name": ref.name, "backend": "tpu", "resource": resource, "tpu": side.ends.tpu}
         metadata = {
-            "startup-script": timer_script(), "ts-config": json.dumps(config), "ts-deadline": f"{now + ENDS_S:.0f}",
-        }  # fmt: skip
+            "startup-script": timer_script(),
+            "ts-config": json.dumps(config),
+            "ts-deadline": f"{now + ENDS_S:.0f}",
+        }
         return Wanted(
-            ref=ref, request_id="", accelerator=ACCELERATOR, runtime=startup.runtime("jax", "v5e"), tier="spot",
-            valid_for_s=COMES_S, run_s=None, metadata=metadata, labels=LABELS, service_account=side.runner,
-        )  # fmt: skip
+            ref=ref,
+            request_id="",
+            accelerator=ACCELERATOR,
+            runtime=startup.runtime("jax", "v5e"),
+            tier="spot",
+            valid_for_s=COMES_S,
+            run_s=None,
+            metadata=metadata,
+            labels=LABELS,
+            service_account=side.runner,
+        )
 
     def _comes(self, ref: Ref) -> bool:
         """Whether it is ready in time."""

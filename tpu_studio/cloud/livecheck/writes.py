@@ -121,10 +121,12 @@ def objects(side: Side) -> Sequence[Seen]:
     found = [_settled("missing-with-generation", missing, "precondition", side, (412,), (404,))]
     begun = side.need(
         side.ask(
-            "POST", f"{side.ends.storage}/upload/storage/v1/b/{side.bucket}/o", {"name": name},
+            "POST",
+            f"{side.ends.storage}/upload/storage/v1/b/{side.bucket}/o",
+            {"name": name},
             {"uploadType": "resumable"},
         )
-    )  # fmt: skip
+    )
     session = str(begun.headers.get("Location", ""))
     side.ask("DELETE", session, headers={"Content-Length": "0"}, again=False)
     ended = side.ask("PUT", session, headers={"Content-Range": "bytes */*"}, again=False)
@@ -158,5 +160,3 @@ def _settled(
     as_assumed = answer.status in assumed if assumed else answer.ok
     found = "" if as_assumed else way if answer.status in other else None
     return Seen(doubt, found, side.kept(answer))
-
-

@@ -2,16 +2,19 @@
 
 ``accounts.json`` in the home folder: kind, address, client id, path of a key file; never a token. Removing an account
 revokes what was granted to us, on every computer; nothing else does. Credentials that gcloud or a key file own are
-only forgotten here.
+only forgotten here. Windows and command lines of one home change the file one after another; no lock is held while
+Google is asked.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +23,7 @@ from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.session import once
 from tpu_studio.cloud.signin import browser, gcloud
 from tpu_studio.cloud.signin.secrets import Secrets
+from tpu_studio.wire.claims import wait_for_lock
 from tpu_studio.wire.errors import NotReady, SignedOut, StudioError
 from tpu_studio.wire.runfolder import write_atomically
 
@@ -65,6 +69,7 @@ class Accounts:
         self._endpoints, self._make_secrets = endpoints, secrets
         self._secrets: Secrets | None = None
         self._lock = threading.RLock()
+        self._held = False  # the lock between processes
 
     @property
     def secrets(self) -> Secrets:
@@ -92,7 +97,7 @@ class Accounts:
 
     def use(self, id: str) -> Account:
         """Make it the active one. Raises SignedOut ``signed-out``."""
-        with self._lock:
+        with self._changing():
             accounts, _ = self._read()
             chosen = next((one for one in accounts if one.id == id), None)
             if chosen is None:
@@ -101,7 +106,7 @@ class Accounts:
             return chosen
 
     def remember_project(self, id: str, project: str) -> None:
-        with self._lock:
+        with self._changing():
             accounts, active = self._read()
             self._write([replace(one, project=project) if one.id == id else one for one in accounts], active)
 
@@ -124,11 +129,15 @@ class Accounts:
         granted = browser.sign_in(client, self._endpoints, open_browser, cancelled=cancelled, hint=hint, told=told)
         now = self._now()
         account = Account(
-            f"oauth:{granted.email or client.id}", "oauth", granted.email, client.id,
-            since=now, until=now + granted.lives_s if granted.lives_s else 0.0,
-        )  # fmt: skip
+            f"oauth:{granted.email or client.id}",
+            "oauth",
+            granted.email,
+            client.id,
+            since=now,
+            until=now + granted.lives_s if granted.lives_s else 0.0,
+        )
         before = next((one for one in self.all() if one.id == account.id), None)
-        self._keep(account, client, granted.refresh_token, self.secrets.get(f"refresh:{account.id}"))
+        self._keep(account, client, granted.refresh_token)
         return account if before is None or before.project == "" else replace(account, project=before.project)
 
     def add_gcloud(self, path: Path | None = None) -> Account:
@@ -150,26 +159,26 @@ class Accounts:
     def remove(self, id: str) -> bool:
         """Forget the account; True when what was granted is revoked at Google too, which ends the sign-in by its client
         on every other computer (False: Google was not reached, or the credentials are not ours to revoke)."""
-        with self._lock:
+        with self._changing():
             accounts, active = self._read()
             gone = next((one for one in accounts if one.id == id), None)
             if gone is None:
                 return False
-            revoked = False
+            token = None
             if gone.kind == "oauth":
                 token = self.secrets.get(f"refresh:{gone.id}")
-                if token:
-                    try:
-                        browser.revoke(self._endpoints, token)
-                        revoked = True
-                    except StudioError:
-                        revoked = False
                 self.secrets.forget(f"refresh:{gone.id}")
             kept = [one for one in accounts if one.id != id]
             if gone.client_id and not any(one.client_id == gone.client_id for one in kept):
                 self.secrets.forget(f"client:{gone.client_id}")
             self._write(kept, active if active != id else (kept[0].id if kept else ""))
-            return revoked
+        if not token:
+            return False
+        try:
+            browser.revoke(self._endpoints, token)
+        except StudioError:
+            return False
+        return True
 
     # --------------------------------------------------------------------------------------------------- credentials
 
@@ -253,21 +262,43 @@ class Accounts:
 
     # ------------------------------------------------------------------------------------------------------- private
 
-    def _keep(self, account: Account, client: browser.Client, token: str, earlier: str | None) -> None:
+    def _keep(self, account: Account, client: browser.Client, token: str) -> None:
         """Raises NotReady ``secret-not-kept``: all is as it was."""
-        self.secrets.put(f"client:{client.id}", client.secret)
-        self.secrets.put(f"refresh:{account.id}", token)
         try:
-            self._add(account)
+            with self._changing():
+                earlier = self.secrets.get(f"refresh:{account.id}")
+                self.secrets.put(f"client:{client.id}", client.secret)
+                self.secrets.put(f"refresh:{account.id}", token)
+                try:
+                    self._add(account)
+                except OSError:
+                    if earlier:
+                        self.secrets.put(f"refresh:{account.id}", earlier)
+                    else:
+                        self.secrets.forget(f"refresh:{account.id}")
+                    raise
         except OSError as error:
-            if earlier:
-                self.secrets.put(f"refresh:{account.id}", earlier)
-            else:
-                self.secrets.forget(f"refresh:{account.id}")
             raise NotReady("secret-not-kept", where=str(self._file), raw=str(error)) from error
 
-    def _add(self, account: Account) -> Account:
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """One at a time, of this process and of all others that use this home. Raises OSError."""
         with self._lock:
+            if self._held:  # by this very thread
+                yield
+                return
+            self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            fd = os.open(self._file.with_name(".accounts.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                wait_for_lock(fd)
+                self._held = True
+                yield
+            finally:
+                self._held = False
+                os.close(fd)
+
+    def _add(self, account: Account) -> Account:
+        with self._changing():
             accounts, _ = self._read()
             before = next((one for one in accounts if one.id == account.id), None)
             if before is not None and not account.project:

@@ -328,8 +328,12 @@ class _Waiting:
             return False
         self._led = True
         request.send_response(303)
-        for name, value in (("Location", self._leads_to), ("Cache-Control", "no-store"), ("Content-Length", "0"),
-                            ("Referrer-Policy", "no-referrer")):  # fmt: skip
+        for name, value in (
+            ("Location", self._leads_to),
+            ("Cache-Control", "no-store"),
+            ("Content-Length", "0"),
+            ("Referrer-Policy", "no-referrer"),
+        ):
             request.send_header(name, value)
         request.end_headers()
         return True

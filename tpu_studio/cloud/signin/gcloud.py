@@ -12,8 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_KINDS = ("authorized_user", "service_account", "external_account", "external_account_authorized_user",
-          "impersonated_service_account")  # fmt: skip
+_KINDS = (
+    "authorized_user",
+    "service_account",
+    "external_account",
+    "external_account_authorized_user",
+    "impersonated_service_account",
+)
 _LARGEST = 1 << 20  # bytes; a credentials file is a few thousand
 
 

@@ -7,6 +7,7 @@ sentence; a test searches the source and fails where one of ours is missing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from tpu_studio.domain.sentences import (
@@ -30,6 +31,7 @@ from tpu_studio.domain.sentences import (
     stops,
 )
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence, tell
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.reasons import Reason
 
@@ -48,11 +50,33 @@ __all__ = [
 ]
 
 ERRORS: dict[str, Entry] = {
-    **job.ERRORS, **data.ERRORS, **converting.ERRORS, **engine.ERRORS, **model.ERRORS, **run.ERRORS, **result.ERRORS,
-    **catalogue.ERRORS, **check.ERRORS, **cloud.ERRORS, **reaching.ERRORS, **signin.ERRORS, **practice.ERRORS,
-    **colab.ERRORS, **advice.ERRORS, **lasting.ERRORS, **stops.ERRORS,
-}  # fmt: skip
-FINDINGS: dict[str, Entry] = {**data.FINDINGS, **job.CHECKS, **model.CHECKS, **check.CHECKS, **cloud.CHECKS, **colab.CHECKS, **advice.CHECKS}
+    **job.ERRORS,
+    **data.ERRORS,
+    **converting.ERRORS,
+    **engine.ERRORS,
+    **model.ERRORS,
+    **run.ERRORS,
+    **result.ERRORS,
+    **catalogue.ERRORS,
+    **check.ERRORS,
+    **cloud.ERRORS,
+    **reaching.ERRORS,
+    **signin.ERRORS,
+    **practice.ERRORS,
+    **colab.ERRORS,
+    **advice.ERRORS,
+    **lasting.ERRORS,
+    **stops.ERRORS,
+}
+FINDINGS: dict[str, Entry] = {
+    **data.FINDINGS,
+    **job.CHECKS,
+    **model.CHECKS,
+    **check.CHECKS,
+    **cloud.CHECKS,
+    **colab.CHECKS,
+    **advice.CHECKS,
+}
 NOTICES: dict[str, Entry] = {**notices.NOTICES, **catalogue.NOTICES, **cloud.NOTICES, **lasting.NOTICES}
 REASONS: dict[Reason, Entry] = {**run.REASONS, **cloud.REASONS}
 
@@ -68,10 +92,23 @@ def say(error: StudioError) -> Sentence:
     return reaching.at_launch(error.id, said) if error.facts.get("launching") else said
 
 
-def say_reason(reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0, copy: bool = False) -> Sentence:
+def say_untended(error: StudioError) -> Sentence:
+    """As `say`, of what keeps a run from being seen to whose machine may be there: that is what is charged."""
+    if error.id == "project-deleted":
+        return stops.SHUT_DOWN
+    if error.id == "billing-off":
+        return stops.BILLING_OFF
+    said = say(error)
+    refused = NOTHING_CHARGED in said.meaning  # only the looking
+    return replace(said, meaning=stops.UNTENDED) if refused else said
+
+
+def say_reason(
+    reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0, copy: bool = False
+) -> Sentence:
     """Why a run ended. *facts* come with its `end` event; *usd* is what it cost at a rented *place*; *copy*: a rented
     run that was brought here as files, which nobody here has checked."""
-    if place not in ("practice", "cloud"):
+    if not places.by_id(place).rents:
         return tell(REASONS[reason], facts)
     facts = {"usd": usd, **facts, "place": place}
     said = cloud.at_a_rented_place(reason, tell(REASONS[reason], facts), Facts(facts))

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.loans import ON_DEMAND
 from tpu_studio.domain.sentences import cloud, reaching
 from tpu_studio.domain.sentences.sentence import Facts, Sentence, tell
+from tpu_studio.wire import places
 
 _FREE = "Looking costs nothing."
 _ALL_THE_SAME = "Check again in a moment. A run may work all the same."
@@ -34,31 +36,54 @@ TITLES = {
 """Of each check: how it is called when it passes, and when it fails."""
 
 _NEUTRAL = {
-    "signed-in": "Signing in", "project": "A project", "billing": "Billing", "services": "Google's services",
-    "permissions": "Your permissions", "org-policy": "Your organisation's rules", "network": "A network for the TPU",
-    "bucket": "A place for results", "runner": "An account for the machine",
-    "outside-stop": "The stop that works with your computer off", "quota": "How many TPUs you may use",
-    "alert": "Spending alert", "test-loan": "Test: borrow a TPU for one minute",
-}  # fmt: skip
+    "signed-in": "Signing in",
+    "project": "A project",
+    "billing": "Billing",
+    "services": "Google's services",
+    "permissions": "Your permissions",
+    "org-policy": "Your organisation's rules",
+    "network": "A network for the TPU",
+    "bucket": "A place for results",
+    "runner": "An account for the machine",
+    "outside-stop": "The stop that works with your computer off",
+    "quota": "How many TPUs you may use",
+    "alert": "Spending alert",
+    "test-loan": "Test: borrow a TPU for one minute",
+}
 """And while nobody knows yet."""
 
 ROLES = {
-    "roles/tpu.admin": "TPU Admin", "roles/storage.admin": "Storage Admin",
-    "roles/cloudtasks.admin": "Cloud Tasks Admin", "roles/iam.serviceAccountUser": "Service Account User",
-    "roles/serviceusage.serviceUsageAdmin": "Service Usage Admin", "roles/owner": "Owner", "roles/editor": "Editor",
-    "roles/iam.serviceAccountAdmin": "Service Account Admin", "roles/iam.roleAdmin": "Role Administrator",
+    "roles/tpu.admin": "TPU Admin",
+    "roles/storage.admin": "Storage Admin",
+    "roles/cloudtasks.admin": "Cloud Tasks Admin",
+    "roles/iam.serviceAccountUser": "Service Account User",
+    "roles/serviceusage.serviceUsageAdmin": "Service Usage Admin",
+    "roles/owner": "Owner",
+    "roles/editor": "Editor",
+    "roles/iam.serviceAccountAdmin": "Service Account Admin",
+    "roles/iam.roleAdmin": "Role Administrator",
     "roles/billing.projectManager": "Project Billing Manager",
     "roles/resourcemanager.projectIamAdmin": "Project IAM Admin",
-    "roles/compute.networkAdmin": "Compute Network Admin", "roles/compute.securityAdmin": "Compute Security Admin",
-}  # fmt: skip
+    "roles/compute.networkAdmin": "Compute Network Admin",
+    "roles/compute.securityAdmin": "Compute Security Admin",
+}
 """As Google's console calls them."""
 
 NAMES = {
-    "signed-in": "signing in", "project": "choosing a project", "billing": "billing", "services": "the services",
-    "permissions": "your permissions", "org-policy": "the organisation's rules", "network": "the network",
-    "bucket": "the place for results", "runner": "the machine's account", "outside-stop": "the stop from outside",
-    "quota": "the allowance", "alert": "the alert", "test-loan": "the test",
-}  # fmt: skip
+    "signed-in": "signing in",
+    "project": "choosing a project",
+    "billing": "billing",
+    "services": "the services",
+    "permissions": "your permissions",
+    "org-policy": "the organisation's rules",
+    "network": "the network",
+    "bucket": "the place for results",
+    "runner": "the machine's account",
+    "outside-stop": "the stop from outside",
+    "quota": "the allowance",
+    "alert": "the alert",
+    "test-loan": "the test",
+}
 
 FIXES = {
     "sign-in": "Sign in",
@@ -85,12 +110,12 @@ DONE = {
     "make-bucket": ("The place for results is made", "Taking it back deletes the bucket, as long as it is empty."),
     "make-runner": ("The machine's account is made", "Taking it back deletes the account."),
     "make-queue": (
-        "The stop from outside is set up", "Taking it back deletes its account; the queue costs nothing and stays."
+        "The stop from outside is set up",
+        "Taking it back deletes its account; the queue costs nothing and stays.",
     ),
     "make-alert": ("The spending alert is set", "Taking it back deletes it."),
-}  # fmt: skip
+}
 """A repair that was done and can be taken back."""
-
 
 
 def _slices(f: Facts) -> str:
@@ -139,7 +164,7 @@ _PASS: dict[str, Entry] = {
     "quota": lambda f: Sentence(
         "",
         f"{'All ' + f.text('limit') if f.raw('left') == 0 else f.text('left')} {f.text('unit', 'chips')} "
-        f"{f.text('generation')} ({'spare capacity, spot' if f.text('tier') == 'spot' else 'standard'}) in "
+        f"{f.text('generation')} ({f.text('tier') or ON_DEMAND}) in "
         f"{f.text('zone')}{' are in use now' if f.raw('left') == 0 else ''}{_slices(f)}.",
         "",
     ),
@@ -151,7 +176,8 @@ _FAIL: dict[str, Entry] = {
     "signed-in": lambda f: Sentence("", f"Without an account nothing can be rented. {_FREE}", "Sign in to go on."),
     "project": lambda f: _project(f),
     "billing": lambda f: Sentence(
-        "", f"Google lends nothing to {f.text('project', 'the project')} until it has a billing account.",
+        "",
+        f"Google lends nothing to {f.text('project', 'the project')} until it has a billing account.",
         "Choose the account that pays. Turning it on costs nothing by itself. In a free trial Google raises no TPU limits: "
         "upgrade it in the console when you are refused.",
     ),
@@ -168,10 +194,16 @@ _FAIL: dict[str, Entry] = {
         " ".join(_rule(str(one), f) for one in f.raw("policies") or ()) or "One of its rules forbids it.",
         "Ask your organisation's administrator, or use a project of your own, outside of it.",
     ),
-    "network": lambda f: _closed(f) if f.raw("closed") else Sentence(
-        "", f"The project has no network “{f.text('network', 'default')}”.", "We can make one. It costs nothing."
+    "network": lambda f: (
+        _closed(f)
+        if f.raw("closed")
+        else Sentence(
+            "", f"The project has no network “{f.text('network', 'default')}”.", "We can make one. It costs nothing."
+        )
     ),
-    "bucket": lambda f: Sentence("", _bucket(f), "We make a private one; what is kept there costs about $0.02 a GB a month."),
+    "bucket": lambda f: Sentence(
+        "", _bucket(f), "We make a private one; what is kept there costs about $0.02 a GB a month."
+    ),
     "runner": lambda f: Sentence(
         "",
         f"Missing for it: {_some(f.raw('missing'))}."
@@ -188,26 +220,30 @@ _FAIL: dict[str, Entry] = {
         else f"Google's queue for it in {f.text('region')} is {str(f.raw('state') or 'missing').lower()}.",
         "Set it up: Google then deletes the TPU at its deadline even if this computer is off. It costs less than a cent.",
     ),
-    "quota": lambda f: Sentence(
-        "",
-        f"In {f.text('region', 'this area')} the limit is zero; in {f.text('to')} it is {f.text('limit')} "
-        f"{f.text('unit', 'chips')} {f.text('generation')}{' (spot)' if f.raw('tier') == 'spot' else ''}"
-        f"{_slices(f)}.",
-        f"Use {f.text('to')}: results and plans are then for that area. What is kept elsewhere stays.",
-    )
-    if "to" in f
-    else Sentence(
-        "",
-        f"In {f.text('region', 'this area')} the limit is zero for every kind of TPU. That is usual for a new project.",
-        "Ask for more here: Google answers within minutes, or days. Until then: practice, or a free TPU in Colab.",
+    "quota": lambda f: (
+        Sentence(
+            "",
+            f"In {f.text('region', 'this area')} the limit is zero; in {f.text('to')} it is {f.text('limit')} "
+            f"{f.text('unit', 'chips')} {f.text('generation')}{' (spot)' if f.raw('tier') == 'spot' else ''}"
+            f"{_slices(f)}.",
+            f"Use {f.text('to')}: results and plans are then for that area. What is kept elsewhere stays.",
+        )
+        if "to" in f
+        else Sentence(
+            "",
+            f"In {f.text('region', 'this area')} the limit is zero for every kind of TPU. For on-demand that is "
+            "usual for a new project; for spot it often has some.",
+            "Ask for more here: Google answers within minutes, or days. Until then: practice, or a free TPU in Colab.",
+        )
     ),
     "alert": lambda f: Sentence("", "Google can mail you when money is spent.", ""),
     "test-loan": lambda f: Sentence("", "The last test did not work.", "Try again, or look at the run."),
-}  # fmt: skip
+}
 
 _OPTIONAL: dict[str, Entry] = {
     "alert": lambda f: Sentence(
-        "", f"We can ask Google to mail you at 50, 90 and 100 % of {_amount(f)} a month.",
+        "",
+        f"We can ask Google to mail you at 50, 90 and 100 % of {_amount(f)} a month.",
         "An alert comes hours late and stops nothing; the caps of your runs do.",
     ),
     "test-loan": lambda f: Sentence("", f"Shows that everything works. Costs about {_cost(f)}.", ""),
@@ -219,20 +255,22 @@ _OPTIONAL: dict[str, Entry] = {
         "Narrow it: that costs nothing, and runs that go on keep what they need. Best while none goes on: Google "
         f"needs some minutes. {CONDITIONS}",
     ),
-    "outside-stop": lambda f: Sentence(
-        "The outside stop may do more than it needs",
-        "An earlier version let its account delete every machine of the project at Compute Engine, not only those of TPU "
-        "Studio.",
-        f"Narrow it: that costs nothing, and stops that stand go on to work. {CONDITIONS}",
-    )
-    if f.raw("wide")
-    else Sentence(
-        "The outside stop has no account of its own yet",
-        "It works, as the machine's own account. Should that account lose the right to delete, neither could end the "
-        "bill with your computer off.",
-        "Give it one: that costs nothing, and runs that go on keep their stops.",
+    "outside-stop": lambda f: (
+        Sentence(
+            "The outside stop may do more than it needs",
+            "An earlier version let its account delete every machine of the project at Compute Engine, not only those of TPU "
+            "Studio.",
+            f"Narrow it: that costs nothing, and stops that stand go on to work. {CONDITIONS}",
+        )
+        if f.raw("wide")
+        else Sentence(
+            "The outside stop has no account of its own yet",
+            "It works, as the machine's own account. Should that account lose the right to delete, neither could end the "
+            "bill with your computer off.",
+            "Give it one: that costs nothing, and runs that go on keep their stops.",
+        )
     ),
-}  # fmt: skip
+}
 
 
 def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
@@ -249,7 +287,9 @@ def say_account(id: str, state: str, facts: Mapping[str, Any]) -> Sentence:
     good = _NEUTRAL[id]
     if state == "waiting":
         after = NAMES.get(f.text("after"), "the step above")
-        if id == "services" and f.raw("missing"):  # the first are on, and Google asks who pays before it switches on the others
+        if id == "services" and f.raw(
+            "missing"
+        ):  # the first are on, and Google asks who pays before it switches on the others
             return Sentence(good, f"{len(f.raw('missing') or ())} more can be turned on once billing is on.", "")
         return Sentence(good, f"Waits for {after}.", "")
     told = {**cloud.ERRORS, **reaching.ERRORS}.get(f.text("why"))
@@ -276,7 +316,7 @@ def signing_out(place: str, runs: Sequence[str]) -> str:
     if not runs:
         return ""
     one = len(runs) == 1
-    if place == "practice":
+    if places.by_id(place).rehearses:
         return f"{_some(runs)} {'goes' if one else 'go'} on as before: the practice cloud knows your runs all the same."
     return (
         f"{_some(runs)} {'is' if one else 'are'} on a rented TPU that costs money, and {'is' if one else 'are'} not "
@@ -305,10 +345,17 @@ def _roles(items: Any) -> str:
 
 def _services(items: Any) -> str:
     plain = {
-        "tpu": "Cloud TPU", "compute": "Compute Engine", "storage": "Cloud Storage", "cloudtasks": "Cloud Tasks",
-        "serviceusage": "Service Usage", "cloudresourcemanager": "Resource Manager", "cloudbilling": "Cloud Billing",
-        "iam": "Identity and Access Management", "cloudquotas": "Cloud Quotas", "orgpolicy": "Organization Policy",
-    }  # fmt: skip
+        "tpu": "Cloud TPU",
+        "compute": "Compute Engine",
+        "storage": "Cloud Storage",
+        "cloudtasks": "Cloud Tasks",
+        "serviceusage": "Service Usage",
+        "cloudresourcemanager": "Resource Manager",
+        "cloudbilling": "Cloud Billing",
+        "iam": "Identity and Access Management",
+        "cloudquotas": "Cloud Quotas",
+        "orgpolicy": "Organization Policy",
+    }
     return _some([plain.get(str(one).partition(".")[0], str(one)) for one in items or ()])
 
 
@@ -337,9 +384,10 @@ def _amount(f: Facts) -> str:
 def _project(f: Facts) -> Sentence:
     if f.raw("deleted"):
         return Sentence(
-            "", f"{f.text('project')} is marked for deletion: Google deletes it within 30 days, and lends nothing to it.",
+            "",
+            f"{f.text('project')} is marked for deletion: Google deletes it within 30 days, and lends nothing to it.",
             "Restore it on Google's page of projects that wait to be deleted, or choose another.",
-        )  # fmt: skip
+        )
     told = (
         f"{f.text('project')} is not there, or you may not see it: Google does not say which."
         if "project" in f
@@ -347,9 +395,10 @@ def _project(f: Facts) -> Sentence:
     )
     if f.raw("console"):
         return Sentence(
-            "", f"{told} Google takes no new one from here until you have a first.",
+            "",
+            f"{told} Google takes no new one from here until you have a first.",
             "Make your first project on Google's page, then choose it here.",
-        )  # fmt: skip
+        )
     if f.raw("key"):
         return Sentence("", told, "Choose one that the key file may use: a key file cannot make projects.")
     return Sentence("", told, "Choose one, or make a new one: that costs nothing.")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import places
 
 
 @dataclass(frozen=True)
@@ -19,15 +20,6 @@ class Told:
     time_s: float
     usd: float
     measured: bool = False
-
-
-TIER_WORDS = {"spot": "spare capacity", "flex-start": "flexible start"}
-"""Kinds of loan beside the usual one, as they stand after a TPU's title."""
-
-
-def loaned(title: str, tier: str | None) -> str:
-    """`v5e · 8 chips, spare capacity`"""
-    return f"{title}, {TIER_WORDS[tier]}" if tier in TIER_WORDS else title
 
 
 def about(seconds: float) -> str:
@@ -72,7 +64,7 @@ def practised(seconds: float) -> str:
 def why_best(place: str, best: Told, here: Told | None, tpu: Told | None) -> str:
     """One sentence: what the best place takes, and what the others would."""
     took = f"about {about(best.time_s)}"
-    if place == "computer":
+    if places.by_id(place).local:
         said = f"This computer does it in {took} at no cost"
         basis = "" if best.measured else " (estimated, not timed yet)"
         if tpu is None:
@@ -81,8 +73,8 @@ def why_best(place: str, best: Told, here: Told | None, tpu: Told | None) -> str
         cost = f"and cost about {dollars(tpu.usd)}" if tpu.usd else "and cost nothing either"
         return f"{said}{basis}; {tpu.title} {verb} about {about(tpu.time_s)} with its start {cost}."
     cost = "at no cost" if not best.usd else f"for about {dollars(best.usd)}"
-    said = f"{best.title[:1].upper() + best.title[1:] if place != 'cloud' else best.title} does it in {took} {cost}"
-    if place == "colab":
+    said = f"{best.title[:1].upper() + best.title[1:] if not places.by_id(place).charges else best.title} does it in {took} {cost}"
+    if places.by_id(place).notebook:
         said += ", within what a free session lasts"
     told = []
     if here is not None:
@@ -152,23 +144,25 @@ CHECKS: dict[str, Entry] = {
         f,
     ),
     "advice-spot": lambda f: _advice(
-        "Use spare capacity (spot)",
-        f"Google may take it back, assumed once in {_n(f, 'hours')} hours; the run then goes on from its last copy, and "
+        "Rent it as spot",
+        f"Spare capacity: Google may take it back, assumed once in {_n(f, 'hours')} hours; the run then goes on from its last copy, and "
         "what is lost is counted in.",
         f,
     ),
     "advice-no-spot": lambda f: Sentence(
-        "Spare capacity (spot) is not worth it here",
+        "Spot is not worth it here",
         f"It would cost about {dollars(_number(f.raw('spot_usd')))} instead of {dollars(_number(f.raw('usd')))}, with what "
         f"is lost when Google takes the machine back (assumed once in {_n(f, 'hours')} hours) counted in: too little for "
         "a run that may be interrupted.",
         "",
     ),
     "advice-flex-start": lambda f: _advice(
-        "Use a flexible start (flex-start)", "It waits its turn at Google at no cost, is cheaper, and is not taken back.", f
+        "Rent it as flex-start",
+        "It waits its turn at Google at no cost, is cheaper, and is not taken back for others.",
+        f,
     ),
     "advice-on-demand": lambda f: _advice(
-        "Rent it on demand", "Spot is not cheaper here once what is lost when it is taken back is counted in.", f
+        "Rent it on-demand", "Spot is not cheaper here once what is lost when it is taken back is counted in.", f
     ),
     "advice-bfloat16": lambda f: _advice(
         "Compute in bfloat16",

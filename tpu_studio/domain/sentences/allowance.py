@@ -28,8 +28,8 @@ def quota_page(f: Facts, service: str = "tpu.googleapis.com") -> str:
 
 def _not_entitled(f: Facts) -> Sentence:
     tier = f.text("tier")
-    how = {"on-demand": " on demand", "spot": " as spot", "flex-start": " as flex-start"}.get(tier, "")
-    other = "on demand" if tier == "spot" else "as spot"
+    how = f" as {tier}" if tier else ""
+    other = "as on-demand" if tier == "spot" else "as spot"
     return Sentence(
         f"{lender(f)} does not lend {what(f)} to this project{how}{zone(f)}",
         "This is neither your role nor a shortage: the project is not entitled to this type of TPU, kind of loan and area, "
@@ -61,8 +61,10 @@ def _for_use(f: Facts) -> str:
 
 ERRORS: dict[str, Entry] = {"quota-exceeded": _quota, "not-entitled": _not_entitled, "region-limit": _region_limit}
 REASONS: dict[Reason, Entry] = {
-    Reason.QUOTA_EXCEEDED: _quota, Reason.NOT_ENTITLED: _not_entitled, Reason.REGION_LIMIT: _region_limit,
-}  # fmt: skip
+    Reason.QUOTA_EXCEEDED: _quota,
+    Reason.NOT_ENTITLED: _not_entitled,
+    Reason.REGION_LIMIT: _region_limit,
+}
 CHECKS: dict[str, Entry] = {
     "place-quota": lambda f: Sentence(
         f"Google allows you too few chips for {f.text('accelerator', 'this TPU')} there",

@@ -5,11 +5,18 @@ from __future__ import annotations
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
 
 _KEYS = {
-    "generation": "the TPU generation", "chips": "the number of chips", "family": "the family of the model",
-    "params": "the number of weights", "flops_per_unit_train": "the work of one unit", "precision": "the number format",
-    "unit": "what is counted", "sequence_length": "the length of a sequence", "image_size": "the side of a picture",
-    "global_batch": "the batch", "framework": "the training program",
-}  # fmt: skip
+    "generation": "the TPU generation",
+    "chips": "the number of chips",
+    "family": "the family of the model",
+    "params": "the number of weights",
+    "flops_per_unit_train": "the work of one unit",
+    "precision": "the number format",
+    "unit": "what is counted",
+    "sequence_length": "the length of a sequence",
+    "image_size": "the side of a picture",
+    "global_batch": "the batch",
+    "framework": "the training program",
+}
 
 
 _EXAMPLE = "Write what you know of generation, chips, family, params and global_batch, as docs/estimate.md shows."

@@ -7,7 +7,7 @@ from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, 
 
 
 def _in_line(f: Facts) -> str:
-    """ “model.py”, line 12"""
+    """“model.py”, line 12"""
     if "file" not in f:
         return ""
     return f" ({f.file()}, line {f.text('line')})" if "line" in f else f" ({f.file()})"

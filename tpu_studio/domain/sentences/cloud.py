@@ -16,6 +16,7 @@ from tpu_studio.domain.sentences.renting import what as _what
 from tpu_studio.domain.sentences.renting import zone as _zone
 from tpu_studio.domain.sentences.run import model_from_before
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import places
 from tpu_studio.wire.phases import Status
 from tpu_studio.wire.reasons import Reason
 
@@ -37,7 +38,7 @@ ERRORS: dict[str, Entry] = {
     "no-capacity": lambda f: Sentence(
         f"No {f.text('accelerator') or 'TPU'} is free{_zone(f)} now",
         f"This is a shortage, not your quota: others use them at the moment. {NOTHING_CHARGED}",
-        "Keep waiting, allow more zones, or try the spot tier.",
+        "Keep waiting, allow more zones, or try spot.",
     ),
     "create-rate": Sentence(
         "Too many requests in a short time",
@@ -115,16 +116,18 @@ ERRORS: dict[str, Entry] = {
         NOTHING_CHARGED,
         "Look at the project and the zone; it may have been deleted.",
     ),
-    "precondition": lambda f: Sentence(
-        "Google is making the machine and takes no deletion now",
-        f"{f.text('name', 'It')} can be deleted the moment it is there; until then nothing is charged.{f.said()}",
-        "Try again in some minutes. A run of this computer, and the stops at Google, see to it by themselves.",
-    )
-    if f.raw("state") == "PROVISIONING"
-    else Sentence(
-        f"{f.text('name', 'It')} is not in a state in which that can be done",
-        f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{f.said()}",
-        "Try again in a minute.",
+    "precondition": lambda f: (
+        Sentence(
+            "Google is making the machine and takes no deletion now",
+            f"{f.text('name', 'It')} can be deleted the moment it is there; until then nothing is charged.{f.said()}",
+            "Try again in some minutes. A run of this computer, and the stops at Google, see to it by themselves.",
+        )
+        if f.raw("state") == "PROVISIONING"
+        else Sentence(
+            f"{f.text('name', 'It')} is not in a state in which that can be done",
+            f"It may be changing at this moment. Nothing was changed, and nothing more was charged.{f.said()}",
+            "Try again in a minute.",
+        )
     ),
     "terms-not-accepted": Sentence(
         "Google's terms of service were never accepted by this account",
@@ -158,10 +161,10 @@ ERRORS: dict[str, Entry] = {
         "Train on this computer instead, or practise on a Linux computer.",
     ),
     "cloud-not-ready": lambda f: Sentence(
-        f"{'The practice cloud' if f.raw('place') == 'practice' else 'Google Cloud'} is not ready for a run",
+        f"{'The practice cloud' if places.by_id(f.raw('place')).rehearses else 'Google Cloud'} is not ready for a run",
         f"{f.text('raw', 'The account page tells what is missing').rstrip('.')}. {NOTHING_CHARGED}",
         "Open the account page, or “tpu-studio doctor "
-        f"{'--on practice --project my-first-tpu' if f.raw('place') == 'practice' else '--project ID'} --fix all”.",
+        f"{'--on practice --project my-first-tpu' if places.by_id(f.raw('place')).rehearses else '--project ID'} --fix all”.",
     ),
     "project-taken": lambda f: Sentence(
         f"Somebody else in the world has the project id {f.text('project', 'that you named')}",
@@ -184,7 +187,7 @@ ERRORS: dict[str, Entry] = {
     "needs-yes": lambda f: Sentence(
         "A rented machine is started only after a yes",
         f"The plan stops at {_usd(f, 'usd') or 'its time limit'}; what a machine that hangs may cost beyond that stands at "
-        "“Cap”. Nothing was started, and nothing was charged.",
+        "“At worst”. Nothing was started, and nothing was charged.",
         "Look at the plan, then add --yes.",
     ),
     "commands-need-a-cloud": Sentence(
@@ -237,13 +240,13 @@ def _waited(f: Facts) -> str:
 
 def _charged(f: Facts) -> str:
     """`may still be charged`, of the practice cloud what it would be."""
-    return "would still be charged" if f.raw("place") == "practice" else "may still be charged"
+    return "would still be charged" if places.by_id(f.raw("place")).rehearses else "may still be charged"
 
 
 def _no_capacity(f: Facts) -> Sentence:
     what = f.text("accelerator") or "TPU"
     if f.raw("unseen_usd"):
-        would = "would have" if f.raw("place") == "practice" else "has"
+        would = "would have" if places.by_id(f.raw("place")).rehearses else "has"
         return Sentence(
             f"Nobody saw whether a {what} came",
             f"The request is gone, and nothing is left{_asked(f)}. Either nothing was free, which costs nothing, or a TPU "
@@ -254,7 +257,7 @@ def _no_capacity(f: Facts) -> Sentence:
     return Sentence(
         f"No {what} became free{_waited(f)}",
         f"This is a shortage, not your quota. Nothing of yours was left waiting{_asked(f)}. {charged}",
-        "Start it again at another hour, allow more zones, or try the spot tier.",
+        "Start it again at another hour, allow more zones, or try spot.",
     )
 
 
@@ -264,7 +267,7 @@ REASONS: dict[Reason, Entry] = {
     Reason.PREEMPTED: lambda f: Sentence(
         f"{_lender(f)} took the machine back",
         f"That can happen to spot machines at any time. {copy_in_bucket(f)} {spent(f)}",
-        "Resume it from the last copy, or plan it on demand.",
+        "Resume it from the last copy, or plan it as on-demand.",
     ),
     Reason.MACHINE_GONE: lambda f: Sentence(
         "The machine was gone without a word",
@@ -358,11 +361,19 @@ def of_a_copy(said: Sentence) -> Sentence:
 
 CHECKS: dict[str, Entry] = {
     **allowance.CHECKS,
-    "place-needs-jax": lambda f: Sentence(
-        "On a rented TPU, TPU Studio trains with JAX",
-        "Its TensorFlow program does not reach the chips of a rented TPU yet: it would train on the processor beside them, "
-        f"at the TPU's price. {NOTHING_CHARGED}",
-        "Use JAX: model, data and saved copies stay the same. On this computer and on the practice cloud TensorFlow trains.",
+    "place-needs-jax": lambda f: (
+        Sentence(
+            "On a TPU of Colab, TPU Studio trains with JAX",
+            f"Its TensorFlow program does not reach the chip yet: the run would end before its first step. {NOTHING_CHARGED}",
+            "Use JAX: model, data and saved copies stay the same. On this computer TensorFlow trains.",
+        )
+        if places.by_id(f.raw("place")).notebook
+        else Sentence(
+            "On a rented TPU, TPU Studio trains with JAX",
+            "Its TensorFlow program does not reach the chips of a rented TPU yet: it would train on the processor beside them, "
+            f"at the TPU's price. {NOTHING_CHARGED}",
+            "Use JAX: model, data and saved copies stay the same. On this computer and on the practice cloud TensorFlow trains.",
+        )
     ),
     "accelerator-impossible": lambda f: Sentence(
         f"{f.text('accelerator', 'This TPU')} cannot be had like that",
@@ -392,6 +403,11 @@ CHECKS: dict[str, Entry] = {
         f"The stops at Google cannot be set further ahead. {NOTHING_CHARGED}",
         "Lower “Stop after” or “Wait for a TPU at most”.",
     ),
+    "flex-start-too-long": lambda f: Sentence(
+        "Flex-start lends a machine for 7 days at most",
+        f"Google counts the machine's start, too, and would refuse the request. {NOTHING_CHARGED}",
+        f"Lower “Stop after” to {f.raw('most_hours') or 167} hours, or rent on-demand or spot.",
+    ),
 }
 NOTICES: dict[str, Entry] = {
     **stops.NOTICES,
@@ -403,7 +419,7 @@ NOTICES: dict[str, Entry] = {
     "delete-failing": lambda f: Sentence(
         f"{f.text('name', 'A machine')} could not be deleted yet",
         f"It {_charged(f)}{_rate(f)}. Deleting is tried again until it is proved gone.{f.said()}",
-        "" if f.raw("place") == "practice" else "If it stays, delete it in the Google Cloud console.",
+        "" if places.by_id(f.raw("place")).rehearses else "If it stays, delete it in the Google Cloud console.",
     ),
     "being-made": lambda f: Sentence(
         "Google is making the machine and takes no deletion now",
@@ -422,10 +438,10 @@ NOTICES: dict[str, Entry] = {
     "cost-unseen": lambda f: Sentence(
         f"Nobody saw what became of {f.text('name', 'the machine')}",
         "It was asked for and is gone, and it never said a word. No record says whether it was there meanwhile: if so, it "
-        f"{'would have cost' if f.raw('place') == 'practice' else 'cost'} "
+        f"{'would have cost' if places.by_id(f.raw('place')).rehearses else 'cost'} "
         f"{_usd(f, 'usd_at_most') or 'an amount within the cap'} at most, which the cost of this run names beside what "
         "is certain.",
-        ("" if f.raw("place") == "practice" else "The bill of your project has the amount. ")
+        ("" if places.by_id(f.raw("place")).rehearses else "The bill of your project has the amount. ")
         + "Leave this computer on until training has begun, and no machine goes unseen.",
     ),
     "stops-left": lambda f: Sentence(

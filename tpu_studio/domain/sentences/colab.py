@@ -15,7 +15,7 @@ WAITING = "Waiting for its result from Colab"
 
 LIMITS: tuple[str, ...] = (
     "Free TPUs in Colab are one v5e chip with 16 GiB since September 2025; a chip is not always free.",
-    "People report about 1.5 to 3.5 hours of free TPU a day (comments of 2025 and 2026); Google publishes no figure.",
+    "People report about 1.5 hours of free TPU a day, a v5e (colabtools#5566); Google publishes no figure.",
     "A session ends after 12 hours at the latest, sooner when nobody looks at the page (Colab's FAQ, read in 2026).",
     "Keep the page open while it trains; what was saved before a session ends is not lost.",
     "Nothing is charged, and no payment is set up: a Google account is enough.",

@@ -6,13 +6,10 @@ from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import DATA_UNTOUCHED, Entry, Facts, Sentence
+from tpu_studio.wire import kinds, tasks
 
-_KINDS = {"images": "pictures", "digits": "digits", "table": "tables", "text": "text", "tfrecord": "converted data"}
-_TASKS = {
-    "classification": "telling kinds apart",
-    "regression": "estimating a number",
-    "language-model": "continuing text",
-}
+_KINDS = {kind.id: kind.plural for kind in kinds.all_kinds()}
+_TASKS = {task.id: task.doing for task in tasks.all_tasks()}
 
 
 def _path(f: Facts, default: str = "The folder or file") -> str:
@@ -80,6 +77,11 @@ def _column(f: Facts) -> str:
     return f"“{f.text('column', f.text('target', 'The column'))}”"
 
 
+def _where(f: Facts) -> str:
+    """The line of a file and the column, as the begin of a sentence."""
+    return f"Line {f.text('line')}, column {_column(f)}," if "line" in f else f"Column {_column(f)}"
+
+
 def _unreadable_cells(f: Facts) -> Sentence:
     """*row* counts the rows below the header from 1; *cell* is what stands there. Both may be unknown."""
     where = f" in row {f.text('row')}" if "row" in f else ""
@@ -140,6 +142,12 @@ ERRORS: dict[str, Entry] = {
         "Add a folder with pictures of something else.",
     ),
     "data-too-few": _too_few,
+    "data-number-too-large": lambda f: Sentence(
+        f"A number in {_path(f)} is too large to learn from",
+        (f"{_where(f)} holds “{f.text('cell')}”" if "cell" in f else f"{_column(f)} holds it")
+        + f"; training counts with numbers up to {f.text('largest', '3.4e+38')}. {DATA_UNTOUCHED}",
+        "Correct that cell or leave it empty; if the whole column is meant so, write it in a larger unit.",
+    ),
     "data-too-broken": _too_broken,
     "data-task-unfit": _task_unfit,
     "data-not-text": lambda f: Sentence(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED, Entry, Facts, Sentence
+from tpu_studio.wire import places
 from tpu_studio.wire.numerals import spelled
 from tpu_studio.wire.schema import BY_PATH
 
@@ -164,10 +165,13 @@ ERRORS: dict[str, Entry] = {
     ),
 }
 
+
 def _tight(f: Facts) -> str:
     """What that means on a computer, on a TPU as estimated, and by the TPU compiler's word."""
-    known = {"estimate": "The estimate may be off by a seventh; the TPU compiler knows it exactly.",
-             "tpu-compiler": "By the TPU compiler's word that is enough."}  # fmt: skip
+    known = {
+        "estimate": "The estimate may be off by a seventh; the TPU compiler knows it exactly.",
+        "tpu-compiler": "By the TPU compiler's word that is enough.",
+    }
     return known.get(f.text("by"), "Other programs may slow down.")
 
 
@@ -204,8 +208,9 @@ CHECKS: dict[str, Entry] = {
     ),
     "batch-not-divisible": lambda f: Sentence(
         "The examples of a step cannot be shared out evenly",
-        f"Each of the {f.text('parts', 'several')} parts must get the same number. {NOTHING_CHARGED}",
-        "Take the next smaller number that fits.",
+        f"Each of the {f.text('parts', 'several')} parts (chips, times parts of a step) must get the same number. "
+        f"{NOTHING_CHARGED}",
+        f"Take {_either(f)} examples a step.",
     ),
     "jax-convolutions-slow": Sentence(
         "JAX is slow with pictures on a processor",
@@ -244,7 +249,7 @@ CHECKS: dict[str, Entry] = {
     ),
     "money-limit-short": lambda f: Sentence(
         "The cost limit may end the run before it is done",
-        f"{'' if f.raw('place') == 'cloud' else 'The price is pretended: nothing is charged. '}"
+        f"{'' if places.by_id(f.raw('place')).charges else 'The price is pretended: nothing is charged. '}"
         "The model so far is kept.",
         "Raise the limit, or take the recommended one.",
     ),
@@ -287,3 +292,7 @@ CHECKS: dict[str, Entry] = {
         "Close what you do not need, or take fewer per step." if "by" not in f else "Take fewer per step to be safe.",
     ),
 }
+
+
+def _either(f: Facts) -> str:
+    return " or ".join(f"{one:,}" for one in f.raw("nearest", [])) or "the next smaller number of"

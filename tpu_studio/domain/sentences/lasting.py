@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.wire import places
 from tpu_studio.wire.events import is_time
 
 
@@ -19,7 +20,7 @@ def copy_in_bucket(f: Facts) -> str:
 def _taken_over(f: Facts) -> Sentence:
     at = f.raw("t")
     when = f" at {figures.clock(float(at))}" if is_time(at) else ""
-    on = " --on practice" if f.text("place") == "practice" else ""
+    on = " --on practice" if places.by_id(f.text("place")).rehearses else ""
     take = f"tpu-studio watch gs://{f.text('bucket', '…')}/runs/{f.text('run')}{on}"
     return Sentence(
         f"Taken over by {f.text('host', 'another computer')}{when}; read only here",
@@ -32,12 +33,14 @@ def _taken_over(f: Facts) -> Sentence:
 ERRORS: dict[str, Entry] = {
     "run-taken-over": _taken_over,
     "run-not-recorded": lambda f: Sentence(
-        "The disk is full: what the run does cannot be kept here" if f.raw("full") is True
+        "The disk is full: what the run does cannot be kept here"
+        if f.raw("full") is True
         else "The run's folder cannot be written: what it does cannot be kept here",
         f"The run goes on in the cloud, is charged for, and is seen to from here as before: stopped at its limits, its "
         f"machine deleted. No new machine is rented. What it says waits in the bucket. The system says: "
         f"{f.text('raw', 'no reason')}.",
-        "Free some space; the rest is fetched then." if f.raw("full") is True
+        "Free some space; the rest is fetched then."
+        if f.raw("full") is True
         else "Make the folder writable; the rest is fetched then.",
     ),
     "journal-put-aside": lambda f: Sentence(

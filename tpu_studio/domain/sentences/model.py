@@ -23,6 +23,18 @@ CHECKS: dict[str, Entry] = {
         "The framework of the plan is chosen before the file is read.",
         "Set the framework in the plan (`training.framework`), and take the line out.",
     ),
+    "model-weighs-examples": lambda f: Sentence(
+        f"{f.file(default='Your model file')} gives weights to classes or examples{_line(f)}, which are not used",
+        "TPU Studio trains the model itself, and each example counts as much as any other. Without the weights a rare "
+        f"class may be learned less than you expect. {NOTHING_CHARGED}",
+        "Take the weights out and give each class about as many examples: repeat files of rare classes, or leave out "
+        "some of the common ones.",
+    ),
+    "model-compiles": lambda f: Sentence(
+        f"{f.file(default='Your model file')} compiles the model{_line(f)}, which changes nothing here",
+        "Loss, optimizer and metrics are the plan's; those in the file are not used.",
+        "Set training.optimizer and its numbers in the plan, and take compile() out.",
+    ),
     "model-imports-missing": lambda f: Sentence(
         f"{f.file(default='Your model file')} imports {f.text('packages', 'a package')}{_line(f)}, which the machine "
         "with the TPU does not install",
@@ -32,8 +44,9 @@ CHECKS: dict[str, Entry] = {
     "model-imports-tensorflow": lambda f: Sentence(
         f"{f.file(default='Your model file')} imports TensorFlow{_line(f)}, and the TPU is driven by JAX",
         "TensorFlow is installed there for the processor only, to save the model: its operations cannot be part of what "
-        "the chip computes, and a model that uses them ends the run.",
-        "Use keras.ops instead, and take the import out.",
+        f"the chip computes, and a model that uses them ends the run. {NOTHING_CHARGED}",
+        "Use keras.ops instead, and take the import out; what runs under TensorFlow only can import it below "
+        '`if keras.backend.backend() == "tensorflow":`.',
     ),
 }
 
@@ -74,7 +87,8 @@ ERRORS: dict[str, Entry] = {
     ),
     "model-no-consent": lambda f: Sentence(
         f"{_file(f)} has not been agreed to",
-        "It is a program, and nobody has agreed on this computer that it may run as it is now at that place. " + NOTHING_CHARGED,
+        "It is a program, and nobody has agreed on this computer that it may run as it is now at that place. "
+        + NOTHING_CHARGED,
         "Read it, then agree: in the window by “Change and start again”, in a terminal by adding --trust-code.",
     ),
     "model-syntax": lambda f: Sentence(
@@ -123,6 +137,16 @@ ERRORS: dict[str, Entry] = {
         "Your model takes another kind of input than the data gives",
         f"The data gives {_shape(f, 'wanted')}, the model takes {_shape(f, 'got')}. {NOTHING_CHARGED}",
         "Use the shapes that build_model(job) is told.",
+    ),
+    "model-many-inputs": lambda f: Sentence(
+        f"Your model takes {f.text('count', 'several')} inputs, and the data gives one",
+        f"Each example comes as one array of shape {_shape(f, 'wanted')}. {NOTHING_CHARGED}",
+        "Let the model take that one and cut it up inside, as in x[:, :5] and x[:, 5:].",
+    ),
+    "model-many-outputs": lambda f: Sentence(
+        f"Your model gives {f.text('count', 'several')} answers, and the data tells one",
+        f"There is one answer for each example to learn from, of shape {_shape(f, 'wanted')}. {NOTHING_CHARGED}",
+        "Return the model with that answer alone, as in keras.Model(inputs, answer).",
     ),
     "model-wrong-output": lambda f: Sentence(
         "Your model gives another kind of answer than the data needs",

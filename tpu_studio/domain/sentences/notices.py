@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from tpu_studio.domain.sentences.data import broken_words
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.wire import places
 
 
 def _computes(f: Facts) -> str:
     """The TPU's own word, where it bears out that it waits."""
-    busy = None if f.raw("place") == "practice" else f.raw("duty_cycle")  # there is no TPU in practice
+    busy = None if places.by_id(f.raw("place")).rehearses else f.raw("duty_cycle")  # there is no TPU in practice
     waits = isinstance(busy, (int, float)) and not isinstance(busy, bool) and 0.0 <= busy < 0.9
     return f" The TPU itself computed {f.share('duty_cycle')} of the time." if waits else ""
 
@@ -33,8 +34,7 @@ NOTICES: dict[str, Entry] = {
     "savedmodel-failed": _saved_model,
     "input-bound": lambda f: Sentence(
         f"Training waits for data {f.share('share', 'part')} of the time",
-        "The computer makes the next examples ready more slowly than the model takes them."
-        + _computes(f),
+        "The computer makes the next examples ready more slowly than the model takes them." + _computes(f),
         "Use smaller pictures, or switch off the small random changes.",
     ),
     "events-lost": lambda f: Sentence(

@@ -136,8 +136,10 @@ _AGAIN = {
     "network-down": "Check the network, then start the run again.",
     "proxy-down": "If it is only down for a while, start the run again then. Else check its address in the system's settings "
     "or in HTTPS_PROXY, take it away where there is none, and start TPU Studio again.",
-    "timed-out": _LATER, "server-error": _LATER, "unreadable-reply": _LATER,
-}  # fmt: skip
+    "timed-out": _LATER,
+    "server-error": _LATER,
+    "unreadable-reply": _LATER,
+}
 
 
 def at_launch(id: str, said: Sentence) -> Sentence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Facts
+from tpu_studio.wire import places
 
 PRETENDED = "These are practice dollars: nothing was charged."
 
@@ -23,12 +24,12 @@ def usd(f: Facts, name: str) -> str:
 
 def lender(f: Facts) -> str:
     """Who lends the machine, at the start of a sentence."""
-    return "The practice cloud" if f.raw("place") == "practice" else "Google"
+    return "The practice cloud" if places.by_id(f.raw("place")).rehearses else "Google"
 
 
 def spent(f: Facts) -> str:
     """What a rented run has cost, in one sentence; on the practice cloud that it was pretended."""
     cost = usd(f, "usd")
-    if f.raw("place") == "practice":
+    if places.by_id(f.raw("place")).rehearses:
         return PRETENDED
     return f"It cost {cost}." if cost else "What it cost stands in its receipt."

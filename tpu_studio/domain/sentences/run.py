@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.sentences.sentence import Entry, Facts, Sentence
+from tpu_studio.wire import places
 from tpu_studio.wire.reasons import Reason
 
 _AS_IT_WAS = "Nothing was changed by this, or charged for it, and the last saved copy of the model is safe."
@@ -12,12 +13,18 @@ _CARRY_ON = "“Carry on” (tpu-studio resume)"
 
 def _kept(f: Facts) -> str:
     """What is left to go on from; ``saved_step`` is None where no copy had been made."""
-    copy = "No copy of the model had been saved yet" if f.none("saved_step") else "The last saved copy of the model is safe"
+    copy = (
+        "No copy of the model had been saved yet"
+        if f.none("saved_step")
+        else "The last saved copy of the model is safe"
+    )
     return f"Nothing was charged. {copy}."
 
 
 def _carry_on(f: Facts) -> str:
-    return f"{_CARRY_ON} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last saved copy'}."
+    return (
+        f"{_CARRY_ON} {'starts it from the beginning' if f.none('saved_step') else 'goes on from the last saved copy'}."
+    )
 
 
 def model_from_before(f: Facts) -> str:
@@ -30,8 +37,14 @@ def _without_model(f: Facts, title: str) -> Sentence | None:
     if f.raw("result") is not False:
         return None
     if before := model_from_before(f):
-        return Sentence(f"{title} before a new model was written", f"Nothing was charged. {before}", f"Try it, or go on: {_CARRY_ON}.")
-    kept = "No copy of the model had been saved yet." if f.none("saved_step") else "A copy that was saved before is safe."
+        return Sentence(
+            f"{title} before a new model was written",
+            f"Nothing was charged. {before}",
+            f"Try it, or go on: {_CARRY_ON}.",
+        )
+    kept = (
+        "No copy of the model had been saved yet." if f.none("saved_step") else "A copy that was saved before is safe."
+    )
     return Sentence(
         f"{title} before a model was written",
         f"Nothing was charged. {kept}",
@@ -57,23 +70,32 @@ REASONS: dict[Reason, Entry] = {
         "The best model is saved on this computer. Nothing was charged.",
         "Try the model.",
     ),
-    Reason.STOPPED_BY_USER: lambda f: _without_model(f, "You stopped it") or Sentence(
-        "You stopped it and kept the model",
-        "The model so far is saved on this computer. Nothing was charged.",
-        "Try the model, or train further.",
+    Reason.STOPPED_BY_USER: lambda f: (
+        _without_model(f, "You stopped it")
+        or Sentence(
+            "You stopped it and kept the model",
+            "The model so far is saved on this computer. Nothing was charged.",
+            "Try the model, or train further.",
+        )
     ),
     Reason.DISCARDED: Sentence(
         "You stopped it without keeping the model", "Nothing was charged.", "Train again when you like."
     ),
-    Reason.TIME_LIMIT: lambda f: _without_model(f, "The time limit was reached") or Sentence(
-        "The time limit was reached",
-        "The model so far is saved on this computer. Nothing was charged.",
-        "Train further with more time, or try the model.",
+    Reason.TIME_LIMIT: lambda f: (
+        _without_model(f, "The time limit was reached")
+        or Sentence(
+            "The time limit was reached",
+            "The model so far is saved on this computer. Nothing was charged.",
+            "Train further with more time, or try the model.",
+        )
     ),
-    Reason.MONEY_LIMIT: lambda f: _without_model(f, "The cost limit was reached") or Sentence(
-        "The cost limit was reached",
-        "The price was pretended: nothing was charged. The model so far is saved.",
-        "Train further with a higher limit, or try the model.",
+    Reason.MONEY_LIMIT: lambda f: (
+        _without_model(f, "The cost limit was reached")
+        or Sentence(
+            "The cost limit was reached",
+            "The price was pretended: nothing was charged. The model so far is saved.",
+            "Train further with a higher limit, or try the model.",
+        )
     ),
     Reason.LOSS_NOT_FINITE: _loss,
     Reason.DATA_MISSING: lambda f: Sentence(
@@ -346,7 +368,7 @@ ERRORS: dict[str, Entry] = {
         "The machine is there, but its TPU could not be opened",
         f"Nothing was trained.{f.said()} {_UNCHANGED}",
         "Choose TPU in Colab's menu Runtime, Change runtime type, then run the cells again."
-        if f.text("place", "") == "colab"
+        if places.by_id(f.text("place", "")).notebook
         else "Rent it by the TPU API where it was Compute Engine's; else start it again, or take another size or area.",
     ),
     "devices-differ": lambda f: Sentence(

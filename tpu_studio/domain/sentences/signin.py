@@ -69,6 +69,7 @@ def _minutes(f: Facts) -> str:
     seconds = f.raw("seconds")
     return figures.duration(float(seconds)) if isinstance(seconds, (int, float)) else "5 min"
 
+
 ERRORS: dict[str, Entry] = {
     "sign-in-cancelled": Sentence("Signing in was cancelled", _NOTHING, "Start again when you like."),
     "sign-in-timeout": lambda f: Sentence(

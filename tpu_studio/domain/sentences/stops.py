@@ -8,6 +8,27 @@ from tpu_studio.wire.reasons import Reason
 
 PROJECTS = "https://console.cloud.google.com/cloud-resource-manager?pendingDeletion=true"
 """Where a project that is marked for deletion is restored."""
+SHUT_DOWN = Sentence(
+    "The project of this run was shut down",
+    "Google says that this stops its machines and all billing at once; whether this run's machine is gone cannot be looked "
+    "at meanwhile. What it had cost stays on the bill, and the copies in the bucket may go much sooner than the project.",
+    f"Restore it within 30 days ({PROJECTS}) and link its billing account again; its services may need up to 36 hours. "
+    "The run is then taken up, or its machine proved gone. Otherwise Google's bill is the last word; nothing is made there any more.",
+)
+"""While a machine of a run may be there. https://docs.cloud.google.com/resource-manager/docs/delete-restore-projects"""
+BILLING_OFF = Sentence(
+    "Nobody pays for the project of this run any more",
+    "Google says that this stops what is billed in the project, and that some of it may be removed for good; when a TPU "
+    "stops, it does not say, and the run cannot be seen to meanwhile. What it cost until then stays on the bill.",
+    "Link an open billing account on the account page: the run is then taken up, or its machine proved gone. Look at the "
+    "project's TPUs and machines on Google's pages too if that cannot be today.",
+)
+"""While a machine of a run may be there. https://cloud.google.com/sdk/gcloud/reference/billing/projects/unlink,
+https://docs.cloud.google.com/billing/docs/how-to/restart-services; when a TPU stops: the doubt billing-off-machine."""
+UNTENDED = (
+    "So this run cannot be seen to from here. Its machine goes on and is charged until it ends, at its limits at the "
+    "latest."
+)
 _NO_STOP: dict[str, str] = {
     "proof-void": "What was tried to show that the stops work showed nothing. ",
     "proof-silent": "Whether the stops work was tried for ten minutes, and Google said nothing of it. ",
@@ -15,6 +36,7 @@ _NO_STOP: dict[str, str] = {
     "org-policy": "Your organisation allows no area that has Cloud Tasks. ",
     "zone-not-allowed": "Google keeps no stops (Cloud Tasks) in any area that your project may use. ",
 }
+_QUEUE_GONE = "Google makes no queue of that name there again for up to 3 days."
 _ACCOUNT_OFF: dict[str, tuple[str, str]] = {
     "service-disabled": (
         "{service} is not switched on in your project.",
@@ -40,6 +62,10 @@ _STOP_REFUSED: dict[str, tuple[str, str]] = {
         "Your account may not let one act as the account of the stops.",
         "Let the account page set that account up anew (“The stop that works with your computer off”), then start again.",
     ),
+    "queue-deleted-lately": (
+        f"The queue that holds the stops was deleted in this region, and {_QUEUE_GONE}",
+        "Rent in another area, whose stops stand elsewhere, or wait up to 3 days. Then start again.",
+    ),
 }
 _STAYS = "Start again in some minutes. If it stays, let the account page look at “The stop that works with your computer off”."
 _AGAIN: dict[str, str] = {
@@ -59,7 +85,6 @@ _LACK: dict[str, str] = {
     "unreadable": "cannot be looked at with your account, and without a stop at Google it could not be tried",
     "no-grant": "holds no such right in the project, and without a stop at Google it could not be tried",
 }
-
 
 
 def launch_refused(f: Facts) -> Sentence:
@@ -86,6 +111,12 @@ _TRIED: dict[str, str] = {
 }
 
 ERRORS: dict[str, Entry] = {
+    "queue-deleted-lately": Sentence(
+        "The queue of the stops was deleted in this region less than 3 days ago",
+        f"{_QUEUE_GONE} Until then nothing is rented here, for nothing would end it with your computer off. "
+        "Nothing was charged.",
+        "Choose another area on the account page, or wait up to 3 days and let it be made again.",
+    ),
     "waiver-not-rented": Sentence(
         "--without-outside-stop is for a rented TPU",
         "Nothing is rented here, so there is nothing to stop from outside. Nothing was started, and nothing was charged.",

@@ -33,6 +33,7 @@ from tpu_studio.viewmodels.accountview import AccountView, QuotaRow, Row
 from tpu_studio.viewmodels.prices import PricesView, PricesViewModel
 from tpu_studio.viewmodels.shell import ShellViewModel
 from tpu_studio.viewmodels.signin import lasts_words
+from tpu_studio.wire import places
 
 CONSOLE = "https://console.cloud.google.com/"
 TWO_COLUMNS_FROM = 960
@@ -60,6 +61,7 @@ class AccountPage(QWidget):
         super().__init__(parent)
         self.model, self._shell, self._prices = model, shell, prices
         self.test_loan: Callable[[str], None] = lambda place: None
+        self.plan_run: Callable[[str], None] = shell.new_run_at
         self.open_sheet: Callable[[str], None] = lambda name: None
         self._drawn: tuple[Row, ...] | None = None
         self._people: object = None
@@ -91,6 +93,9 @@ class AccountPage(QWidget):
         head.addWidget(self.bar)
         self.next = Text("", "secondary", "text_2")
         head.addWidget(self.next)
+        self.plan = Button("", "primary")
+        self.plan.clicked.connect(lambda: self.plan_run(model.state.value.place))
+        head.addWidget(self.plan, 0, Qt.AlignmentFlag.AlignLeft)
         self.list.body.addLayout(head)
         self.rows = QVBoxLayout()
         self.rows.setSpacing(0)
@@ -143,13 +148,13 @@ class AccountPage(QWidget):
         """F5."""
         self.model.look()
         view = self.model.state.value
-        if self._prices is not None and view.signed_in and view.place == "cloud":
+        if self._prices is not None and view.signed_in and places.by_id(view.place).charges:
             self._prices.look(again=True)
 
     # ---------------------------------------------------------------------------------------------------------- draw
 
     def _draw(self, view: AccountView) -> None:
-        practice = view.place == "practice"
+        practice = places.by_id(view.place).rehearses
         self.strip.setVisible(practice)
         self.header.set_sentence(PRACTICE_SENTENCE if practice else SENTENCE)
         self.console.setVisible(not practice)
@@ -169,7 +174,10 @@ class AccountPage(QWidget):
         self.heading.setText(view.heading)
         self.count.setText(f"{view.passed} of {len(view.needed)} done" if view.rows else "")
         self.next.setText(view.next_press)
-        self.next.setVisible(bool(view.next_press))
+        self.next.setVisible(bool(view.next_press) and not (view.leads_on and view.ready))  # the button says it
+        self.plan.setVisible(view.leads_on)
+        self.plan.setText(view.plan_words)
+        self.plan.set_kind("primary" if view.ready else "secondary")
         self.bar.setVisible(bool(view.rows))
         self.bar.set_share(view.passed / len(view.needed) if view.needed else 0.0, self.count.text())
         self.skeleton.setVisible(not view.rows)
@@ -213,11 +221,15 @@ class AccountPage(QWidget):
                 icon, tone, word = "circle-dashed", "text_2", "In a moment"
             stop = "Stop waiting" if row.busy and view.doing else ""
             shown = CheckRow(
-                row.title, row.text, icon=icon, tone=tone,
+                row.title,
+                row.text,
+                icon=icon,
+                tone=tone,
                 state="Working …" if row.busy else word,
-                action=stop if row.busy else row.button, blocking=row.state == "fail" and row.primary and not row.busy,
-                link="Open Google's page" if row.page and not row.busy and view.place == "cloud" else "",
-            )  # fmt: skip
+                action=stop if row.busy else row.button,
+                blocking=row.state == "fail" and row.primary and not row.busy,
+                link="Open Google's page" if row.page and not row.busy and places.by_id(view.place).charges else "",
+            )
             shown.linked.connect(lambda row=row: QDesktopServices.openUrl(QUrl(row.page)))
             if row.action or row.details:
                 shown.setToolTip(plain("\n\n".join(part for part in (row.action, row.details) if part)))
@@ -251,8 +263,9 @@ class AccountPage(QWidget):
                 use = Button("Use it", "quiet", size="small", name=f"Use {name}")
                 use.clicked.connect(lambda _=False, id=person.id: self.model.use(id))
                 line.addWidget(use)
-            out = Button("Sign out" if person.kind == "oauth" else "Forget it", "quiet", size="small",
-                         name=f"Sign out {name}")  # fmt: skip
+            out = Button(
+                "Sign out" if person.kind == "oauth" else "Forget it", "quiet", size="small", name=f"Sign out {name}"
+            )
             out.clicked.connect(lambda _=False, person=person: sheets.ask_sign_out(self, self.model, person))
             line.addWidget(out)
             self.people.addLayout(line)
@@ -266,15 +279,15 @@ class AccountPage(QWidget):
         if view.checked_at is not None:
             when = time.strftime("%H:%M", time.localtime(view.checked_at))
             self.people.addWidget(Text(f"Looked at {when}. Area: {view.choices.region}.", "caption", "text_2"))
-        if view.signed_in and view.place == "cloud" and (words := prices.sentence(date.today())):
+        if view.signed_in and places.by_id(view.place).charges and (words := prices.sentence(date.today())):
             self.people.addWidget(Text(words, "caption", "warn" if prices.problem else "text_2"))
-        if view.signed_in or view.place == "practice":
+        if view.signed_in or places.by_id(view.place).rehearses:
             known = Button("What is known of TPUs …", "link", size="small", icon="database")
-            sheet = "catalogue" if view.place == "cloud" else "catalogue-practice"
+            sheet = "catalogue" if places.by_id(view.place).charges else "catalogue-practice"
             known.clicked.connect(lambda: self.open_sheet(sheet))
             self.people.addWidget(known, 0, Qt.AlignmentFlag.AlignLeft)
             live = Button("Live check …", "link", size="small", icon="circle-check")
-            check = "live-check" if view.place == "cloud" else "live-check-practice"
+            check = "live-check" if places.by_id(view.place).charges else "live-check-practice"
             live.clicked.connect(lambda: self.open_sheet(check))
             self.people.addWidget(live, 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -310,7 +323,7 @@ class AccountPage(QWidget):
 
     def _rehearse(self) -> None:
         """Before signing in: at Google, to the practice cloud; there, to a practice run."""
-        if self.model.state.value.place == "practice":
+        if places.by_id(self.model.state.value.place).rehearses:
             self._shell.new_run_at("practice")
         else:
             self.model.show("practice")

@@ -52,8 +52,8 @@ class QuotaCard(Card):
         self.title("How many TPU chips you may use", self.extent)
         self.body.addWidget(
             Text(
-                "Google sets this per generation and area, for v5e also by size. “Spot” is spare capacity: cheaper, "
-                "and may be taken back.",
+                "Google sets this per generation and area, for v5e also by size. Spot is cheaper, and may be taken "
+                "back.",
                 "secondary",
                 "text_2",
             )

@@ -17,6 +17,7 @@ from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.account import AccountViewModel
 from tpu_studio.viewmodels.accountview import AccountView, Person, QuotaRow, quota_words
+from tpu_studio.wire import places
 
 NEW_BILLING = "https://console.cloud.google.com/billing/create"
 
@@ -119,7 +120,7 @@ def ask_billing(over: QWidget, model: AccountViewModel) -> Sheet:
         ]
         none = "You have none yet. Make one on Google's page, then come back and look again."
         listed = view.billing_accounts
-        page.setVisible(view.place == "cloud" and listed is not None and not any(one.open for one in listed))
+        page.setVisible(places.by_id(view.place).charges and listed is not None and not any(one.open for one in listed))
         found.show_lines(lines, "Looking …" if view.billing_accounts is None else none)
 
     end = model.state.subscribe(draw)

@@ -355,7 +355,7 @@ class ChoiceGroup(QWidget):
         return next((card.key for card in self._cards if card.isChecked()), "")
 
     def set_value(self, key: str) -> None:
-        """"" chooses none of them."""
+        """ "" chooses none of them."""
         self._silent = True
         self._buttons.setExclusive(bool(key))
         for card in self._cards:

@@ -33,9 +33,15 @@ class LineEdit(RingFocus, Themed, QLineEdit):
     """One line of input. *suffix* is the word in grey at its right end ("batch size"); *placeholder* an example."""
 
     def __init__(
-        self, text: str = "", *, name: str = "", suffix: str = "", placeholder: str = "", icon: str = "",
+        self,
+        text: str = "",
+        *,
+        name: str = "",
+        suffix: str = "",
+        placeholder: str = "",
+        icon: str = "",
         parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(parent)
         self._suffix, self._icon, self._bad = suffix, icon, False
         self.setAccessibleName(name)

@@ -118,7 +118,7 @@ def controls() -> QWidget:
     group = ChoiceGroup(cards, name="Chips")
     group.set_value("v5e · 8 chips")
     left.body.addWidget(group)
-    left.body.addWidget(SwitchRow("Use spare capacity (spot)", "About 55% cheaper. Google may take it back.", True))
+    left.body.addWidget(SwitchRow("Rent it as spot", "About 55% cheaper. Google may take it back.", True))
     left.body.addWidget(
         SwitchRow("Stop early when it no longer improves", "After 5 checks without a better result.", False)
     )
@@ -226,7 +226,7 @@ def rows() -> QWidget:
     bars = Card()
     bars.title("Quota")
     for used, allowed in ((8, 16), (28, 32), (0, 0)):
-        bars.body.addWidget(QuotaBar(used, allowed, name="us-east5-b, standard"))
+        bars.body.addWidget(QuotaBar(used, allowed, name="us-east5-b, on-demand"))
     bars.body.addWidget(ProgressBar(0.62, name="Progress"))
     bars.body.addWidget(SparkLine(_CURVE, "Loss fell from 3.3 to 0.45"))
     low.addWidget(bars, 2)

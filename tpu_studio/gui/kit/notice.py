@@ -25,9 +25,15 @@ class Notice(Card):
     gone = Signal()
 
     def __init__(
-        self, title: str, text: str = "", kind: str = "accent", *, action: str = "", stays_ms: int = STAYS_MS,
+        self,
+        title: str,
+        text: str = "",
+        kind: str = "accent",
+        *,
+        action: str = "",
+        stays_ms: int = STAYS_MS,
         parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(margins=(14, 12, 10, 12), strong=True, parent=parent)
         self.button: Button | None = None
         words = QVBoxLayout()

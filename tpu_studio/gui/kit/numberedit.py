@@ -21,9 +21,18 @@ class NumberEdit(LineEdit):
     doubted = Signal(str)
 
     def __init__(
-        self, number: float, low: float, high: float, step: float, decimals: int, *, name: str, suffix: str,
-        doubling: bool, parent: QWidget | None,
-    ) -> None:  # fmt: skip
+        self,
+        number: float,
+        low: float,
+        high: float,
+        step: float,
+        decimals: int,
+        *,
+        name: str,
+        suffix: str,
+        doubling: bool,
+        parent: QWidget | None,
+    ) -> None:
         self._low, self._high, self._step, self._decimals, self._doubling = low, high, step, decimals, doubling
         self._number, self.doubt = number, ""
         super().__init__(self._spelled(number), name=name, suffix=suffix, parent=parent)
@@ -140,9 +149,17 @@ class SpinBox(NumberEdit):
     valueChanged = Signal(int)
 
     def __init__(
-        self, value: int = 0, low: int = 0, high: int = 1_000_000_000, *, step: int = 1, name: str = "",
-        suffix: str = "", doubling: bool = False, parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        value: int = 0,
+        low: int = 0,
+        high: int = 1_000_000_000,
+        *,
+        step: int = 1,
+        name: str = "",
+        suffix: str = "",
+        doubling: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(value, low, high, step, 0, name=name, suffix=suffix, doubling=doubling, parent=parent)
 
     def value(self) -> int:
@@ -164,9 +181,18 @@ class DecimalBox(NumberEdit):
     valueChanged = Signal(float)
 
     def __init__(
-        self, value: float = 0.0, low: float = 0.0, high: float = 1e9, *, step: float = 0.1, decimals: int = 6,
-        name: str = "", suffix: str = "", doubling: bool = False, parent: QWidget | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        value: float = 0.0,
+        low: float = 0.0,
+        high: float = 1e9,
+        *,
+        step: float = 0.1,
+        decimals: int = 6,
+        name: str = "",
+        suffix: str = "",
+        doubling: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(value, low, high, step, decimals, name=name, suffix=suffix, doubling=doubling, parent=parent)
 
     def value(self) -> float:

@@ -52,9 +52,15 @@ def text_width(font: QFont, text: str) -> float:
 
 
 def draw_text(
-    painter: QPainter, rect: QRectF, text: str, font: QFont, colour: QColor,
-    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft, *, elide: bool = True,
-) -> float:  # fmt: skip
+    painter: QPainter,
+    rect: QRectF,
+    text: str,
+    font: QFont,
+    colour: QColor,
+    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+    *,
+    elide: bool = True,
+) -> float:
     """One line, centred up and down, shortened with an ellipsis when it does not fit. Returns its width."""
     metrics = QFontMetricsF(font)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5) if elide else text

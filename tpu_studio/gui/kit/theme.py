@@ -188,13 +188,28 @@ def _palette(of: Theme) -> QPalette:
     palette = QPalette()
     role = QPalette.ColorRole
     for name, value in (
-        (role.Window, of.window), (role.WindowText, of.text), (role.Base, of.card), (role.AlternateBase, of.hover),
-        (role.Text, of.text), (role.Button, of.card), (role.ButtonText, of.text), (role.BrightText, of.on_accent),
-        (role.ToolTipBase, of.card), (role.ToolTipText, of.text), (role.PlaceholderText, of.text_3),
-        (role.Highlight, of.accent), (role.HighlightedText, of.on_accent), (role.Link, of.accent_text),
-        (role.LinkVisited, of.accent_text), (role.Accent, of.accent), (role.Light, of.card), (role.Midlight, of.border),
-        (role.Mid, of.border_strong), (role.Dark, of.control), (role.Shadow, of.border_strong),
-    ):  # fmt: skip
+        (role.Window, of.window),
+        (role.WindowText, of.text),
+        (role.Base, of.card),
+        (role.AlternateBase, of.hover),
+        (role.Text, of.text),
+        (role.Button, of.card),
+        (role.ButtonText, of.text),
+        (role.BrightText, of.on_accent),
+        (role.ToolTipBase, of.card),
+        (role.ToolTipText, of.text),
+        (role.PlaceholderText, of.text_3),
+        (role.Highlight, of.accent),
+        (role.HighlightedText, of.on_accent),
+        (role.Link, of.accent_text),
+        (role.LinkVisited, of.accent_text),
+        (role.Accent, of.accent),
+        (role.Light, of.card),
+        (role.Midlight, of.border),
+        (role.Mid, of.border_strong),
+        (role.Dark, of.control),
+        (role.Shadow, of.border_strong),
+    ):
         palette.setColor(name, QColor(value))
     disabled = QPalette.ColorGroup.Disabled
     for name in (role.WindowText, role.Text, role.ButtonText):

@@ -17,15 +17,16 @@ from tpu_studio.gui.kit.tokens import Height
 from tpu_studio.gui.kit.tooltip import plain
 
 _GAP = 8
-_TONES = {"done": "ok_bar", "current": "accent", "failed": "bad_bar", "stopped": "warn_bar"}
+_TONES = {"done": "ok_bar", "current": "accent", "failed": "bad_bar", "stopped": "warn_bar", "told": "text_3"}
 
 
 @dataclass(frozen=True)
 class Stage:
-    """*caption* is the real duration of a done stage, "18 of about 30 min" of the current one."""
+    """*caption* is the real duration of a done stage, "18 of about 30 min" of the current one. *told*: said to be done,
+    and nobody here has seen it."""
 
     name: str
-    state: Literal["done", "current", "ahead", "failed", "stopped", "skipped"] = "ahead"
+    state: Literal["done", "current", "ahead", "failed", "stopped", "skipped", "told"] = "ahead"
     caption: str = ""
     progress: float = 0.0  # of the current (or failed, stopped) stage, 0 to 1
     weight: float = 1.0  # 2.6 for training
@@ -65,6 +66,7 @@ class StageTimeline(Themed, QLabel):
             "ahead": "still to come",
             "failed": "failed",
             "stopped": "stopped",
+            "told": "said to be done",
         }
         parts = []
         for stage in self._stages:
@@ -120,7 +122,9 @@ class StageTimeline(Themed, QLabel):
 
     def _draw(self, painter: QPainter, stage: Stage, box: QRectF) -> None:
         top = QRectF(box.x(), 1, box.width(), Height.bar)
-        share = {"done": 1.0, "ahead": 0.0, "skipped": 0.0}.get(stage.state, self._progress.value)
+        share = {"done": 1.0, "ahead": 0.0, "skipped": 0.0, "told": stage.progress}.get(
+            stage.state, self._progress.value
+        )
         paint.bar(painter, top, share, ink(_TONES.get(stage.state, "track")), ink("track"))
         if theme().high_contrast:
             paint.outlined(painter, top, Height.bar / 2, None, ink("border"))
@@ -132,7 +136,7 @@ class StageTimeline(Themed, QLabel):
             icons.paint(painter, mark[0], QRectF(x, row.y(), side, row.height()), mark[1], side)
             row.setLeft(x + side + 5)
         now = stage.state in ("current", "failed", "stopped")
-        name_tone = "text" if now else "text_2" if stage.state == "done" else "text_3"
+        name_tone = "text" if now else "text_2" if stage.state in ("done", "told") else "text_3"
         paint.draw_text(painter, row, stage.name, fonts.font("label-strong" if now else "label"), ink(name_tone))
         below = QRectF(x, row.bottom(), box.width(), px(18))
         tone = "text_2" if now else "text_3"

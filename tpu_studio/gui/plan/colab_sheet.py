@@ -83,8 +83,10 @@ class ColabSheet(Sheet):
         self.written.setVisible(written)
         self.steps.setVisible(written)
         if view.notebook is not None:
-            self.written.set_words(f"{view.notebook.name} is written", f"{view.run} waits for its result. It lies in "
-                                   f"{view.notebook.parent}.")  # fmt: skip
+            self.written.set_words(
+                f"{view.notebook.name} is written",
+                f"{view.run} waits for its result. It lies in {view.notebook.parent}.",
+            )
             self.steps.setText("\n".join(f"{number}. {step}" for number, step in enumerate(view.steps, 1)))
 
     def _make(self) -> None:

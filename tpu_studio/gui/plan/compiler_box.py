@@ -16,6 +16,7 @@ from tpu_studio.gui.shell.sheet import Sheet
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.plancheck import LICENCE_URL
 from tpu_studio.viewmodels.planstate import PlanView
+from tpu_studio.wire import places
 
 
 class CompilerBox(QWidget):
@@ -48,7 +49,7 @@ class CompilerBox(QWidget):
         self.setVisible(check.offered)
         self.bar.setVisible(check.busy)
         self.bar.set_share(check.share, check.doing)
-        tpu = not view.plan or view.plan.place != "computer"
+        tpu = not view.plan or not places.by_id(view.plan.place).local
         if check.busy:
             words, button = f"{check.doing} …", "Stop"
         elif check.problem is not None:

@@ -25,15 +25,9 @@ from tpu_studio.viewmodels.examples import shipped
 from tpu_studio.viewmodels.opening import what_is
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
+from tpu_studio.wire import kinds
 from tpu_studio.wire.plan import Check
 
-KINDS = (
-    ("images", "Pictures", "A folder for each kind"),
-    ("table", "Table", "A .csv file"),
-    ("text", "Text", "To learn to write like it"),
-    ("digits", "Digits sample", "Built in, quickest first run"),
-    ("tfrecord", "Converted data", "TFRecord made by this app"),
-)
 NOTES_AT_MOST = 6
 
 
@@ -42,7 +36,7 @@ class DataSection(FoldingSection):
         super().__init__("Data", "database", parent)
         self._model = model
         self._findings: tuple[Check, ...] | None = None
-        cards = [ChoiceCard(title, text, icon=planwords.KIND_ICONS[key], key=key) for key, title, text in KINDS]
+        cards = [ChoiceCard(kind.title, kind.hint, icon=kind.icon, key=kind.id) for kind in kinds.all_kinds()]
         self.kinds = ChoiceGroup(cards, name="Kind of data", columns=3)
         self.kinds.changed.connect(self._choose_kind)
         self.zone = DropZone()
@@ -103,12 +97,13 @@ class DataSection(FoldingSection):
         self.show_open(is_open, view.plan is not None and not view.looking)
         kind = str(view.job["data.kind"] or "")
         note = planwords.data_note(look) if look else "Looking at it" if view.looking else ""
-        self.row.set_summary(planwords.data_title(view.job, look), note, planwords.KIND_ICONS.get(kind, "database"))
+        known = kinds.find(kind)
+        self.row.set_summary(planwords.data_title(view.job, look), note, known.icon if known else "database")
         if not is_open:
             return
         self.kinds.set_value(kind)
         self.zone.set_kind(kind, str(view.job["data.path"] or ""))
-        self.zone.setVisible(kind != "digits")
+        self.zone.setVisible(known is None or not known.is_built_in)
         self._draw_looking(view)
         shown = look is not None and not view.look_problem
         self.preview.setVisible(shown)
@@ -160,9 +155,10 @@ class DataSection(FoldingSection):
         """A path tells its kind; where it does not, the chosen kind holds."""
         told = what_is(path)
         kind = told.data_kind if told.kind == "data" and told.data_kind else self.zone.kind
-        if self.zone.kind in ("table", "text") and path.is_file():
-            kind = self.zone.kind
-        self._model.choose_data(kind or "images", path)
+        chosen = kinds.find(self.zone.kind)
+        if chosen and chosen.source == "file" and path.is_file():
+            kind = chosen.id
+        self._model.choose_data(kind or kinds.IDS[0], path)
 
 
 def _kept(count: int, kind: str) -> str:

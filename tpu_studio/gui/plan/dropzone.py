@@ -15,20 +15,9 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.viewmodels.opening import what_is
-from tpu_studio.viewmodels.planwords import KIND_ICONS
+from tpu_studio.wire import kinds
 
-WORDS = {
-    "images": ("Drop a folder of pictures here", "One folder inside it for each kind of thing.", "Choose a folder…"),
-    "table": (
-        "Drop a table here",
-        "A .csv file: a line for each example, a column for each measure.",
-        "Choose a file…",
-    ),
-    "text": ("Drop a text here", "A plain .txt file, or a folder of them. Any language.", "Choose a file…"),
-    "tfrecord": ("Drop converted data here", "A folder with dataset.json, made by Convert.", "Choose a folder…"),
-    "": ("Drop a folder or file here", "A folder of pictures, a table (.csv) or a text (.txt).", "Choose a folder…"),
-}
-FILES = {"table": "Tables (*.csv *.tsv *.tab *.txt);;All files (*)", "text": "Texts (*.txt *.md *.text);;All files (*)"}
+ANY = ("Drop a folder or file here", "A folder of pictures, a table (.csv) or a text (.txt).", "Choose a folder…")
 
 
 class DropZone(Themed, QWidget):
@@ -63,7 +52,8 @@ class DropZone(Themed, QWidget):
     def set_kind(self, kind: str, path: str = "") -> None:
         """*path* is what is chosen already; then the zone offers another."""
         self.kind = kind
-        title, text, button = WORDS.get(kind, WORDS[""])
+        known = kinds.find(kind)
+        title, text, button = known.drop if known and known.drop[0] else ANY
         if path:
             self._folder = Path(path).parent
             name = Path(path).name
@@ -72,11 +62,12 @@ class DropZone(Themed, QWidget):
         self._title.set_hover_text(path)
         self._text.setText(text)
         self.button.setText(button)
-        self._tile.set_icon(KIND_ICONS.get(kind, "folder-open"))
+        self._tile.set_icon(known.icon if known else "folder-open")
 
     def choose(self) -> None:
-        files = self.kind in FILES
-        dialog = QFileDialog(self.window(), "Choose the data", str(self._folder), FILES.get(self.kind, ""))
+        known = kinds.find(self.kind)
+        files = known.files if known else ""
+        dialog = QFileDialog(self.window(), "Choose the data", str(self._folder), files)
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile if files else QFileDialog.FileMode.Directory)
         dialog.fileSelected.connect(lambda name: self.chosen.emit(Path(name)))
         dialog.open()

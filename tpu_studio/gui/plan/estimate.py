@@ -25,6 +25,7 @@ from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planexplain import Explained, explained
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.problem import Problem
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Check
 
 CANCEL_HOVER = "What was downloaded is kept for the next try."
@@ -192,7 +193,7 @@ class Figures(QWidget):
             shown.setToolTip(plain(row.why))
             shown.set_explained(why.get(label))
         memory = planwords.memory_of(plan)
-        self.memory_row.label.setText("Memory on each chip" if plan.place != "computer" else "Memory")
+        self.memory_row.label.setText("Memory on each chip" if not places.by_id(plan.place).local else "Memory")
         self.memory_row.set_value(memory.words)
         self.memory.set_memory([MemoryPart(name, share) for name, share in memory.parts], 1.0, memory.words)
         self.fits.setVisible(not wrong)

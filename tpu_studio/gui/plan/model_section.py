@@ -15,10 +15,15 @@ from tpu_studio.gui.plan.sections import FoldingSection
 from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import ModelChoice, PlanView
+from tpu_studio.wire import families, models
 
 OWN = "own-file"
 _MIDDLE = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_ICONS = {"mlp": "layers", "small-cnn": "images", "gpt-nano": "type", "gpt-mini": "type", "gpt-124m": "type"}
+
+
+def _icon(name: str) -> str:
+    known = models.BY_NAME.get(name)
+    return families.by_id(known.family).icon if known else "brain"
 
 
 class ModelSection(FoldingSection):
@@ -50,7 +55,7 @@ class ModelSection(FoldingSection):
     def draw(self, view: PlanView) -> None:
         is_open, chosen = view.is_open("model"), view.steps[0].state in ("done", "problem")
         self.show_open(is_open, chosen)
-        icon = "file-code" if view.own else _ICONS.get(str(view.job["model.name"]), "brain")
+        icon = "file-code" if view.own else _icon(str(view.job["model.name"]))
         self.row.set_summary(planwords.model_title(view.job), planwords.model_note(view.job, view.plan), icon)
         if not is_open:
             return
@@ -78,10 +83,7 @@ class ModelSection(FoldingSection):
         if self.group is not None:
             self.group.hide()
             self.group.deleteLater()
-        cards = [
-            ChoiceCard(one.title, one.text, one.detail, icon=_ICONS.get(one.name, "brain"), key=one.name)
-            for one in choices
-        ]
+        cards = [ChoiceCard(one.title, one.text, one.detail, icon=_icon(one.name), key=one.name) for one in choices]
         self.group = ChoiceGroup(cards, name="Model", columns=min(2, max(1, len(cards))))
         self.group.changed.connect(self._model.choose_model)
         self._holder.addWidget(self.group)

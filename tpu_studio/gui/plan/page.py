@@ -31,7 +31,7 @@ from tpu_studio.gui.plan.consent import AGREE, ConsentDialog
 from tpu_studio.gui.plan.data_section import DataSection
 from tpu_studio.gui.plan.estimate import EstimateBar, EstimateCard
 from tpu_studio.gui.plan.model_section import ModelSection
-from tpu_studio.gui.plan.review import open_review
+from tpu_studio.gui.plan.review import ReviewSheet, open_review
 from tpu_studio.gui.plan.settings_section import SettingsSection
 from tpu_studio.gui.plan.verdict_card import VerdictCard
 from tpu_studio.gui.plan.where_section import WhereSection
@@ -41,6 +41,7 @@ from tpu_studio.viewmodels.planstart import waived
 from tpu_studio.viewmodels.planstate import PlanView, Step
 from tpu_studio.viewmodels.review import Review, review_of
 from tpu_studio.viewmodels.shell import PlanRequest
+from tpu_studio.wire import places
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.colab import ColabViewModel
@@ -58,7 +59,7 @@ class PlanPage(QWidget):
         self._model = model
         self._attention = 0
         self._dialog: ConsentDialog | None = None
-        self.review: Sheet | None = None
+        self.review: ReviewSheet | None = None
         self.compiler_sheet: Sheet | None = None
         self.notebook: ColabSheet | None = None
         self.colab: ColabViewModel | None = None
@@ -135,7 +136,7 @@ class PlanPage(QWidget):
         self.destroyed.connect(lambda: end())
 
     def _open_catalogue(self) -> None:
-        practice = self._model.state.value.where.place == "practice"
+        practice = places.by_id(self._model.state.value.where.place).rehearses
         self.open_sheet("catalogue-practice" if practice else "catalogue")
 
     def _by_key(self, act: Callable[[], None]) -> None:
@@ -281,8 +282,8 @@ class PlanPage(QWidget):
             free = self.notebook
             self.notebook = None
             free.close()
-        if view.reviewing and self.review is None and view.plan is not None:
-            plan, model = view.plan, self._model
+        if view.reviewed is not None and self.review is None:
+            plan, model = view.reviewed, self._model
 
             def reviewed(plan: Plan) -> Review:
                 said = {"outlives": self.outlives(plan), "armed": self.armed()}
@@ -297,11 +298,14 @@ class PlanPage(QWidget):
                 lambda: self.show_commands(plan),
                 model.apply,
                 reviewed(waived(plan)) if view.may_waive else None,
+                model.review_again,
             )
-        elif not view.reviewing and self.review is not None:
+        elif view.reviewed is None and self.review is not None:
             sheet = self.review
             self.review = None
             sheet.close()
+        if self.review is not None:
+            self.review.show_newer(view.newer)
 
     def _answered(self, answer: str) -> None:
         self._dialog = None

@@ -19,6 +19,7 @@ from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.thumbnails import Thumbnail
+from tpu_studio.wire import tasks
 
 BARS_AT_MOST = 10
 COLUMN_KINDS = [("number", "Number"), ("category", "Kinds"), ("date", "Date"), ("ignore", "Leave out")]
@@ -214,7 +215,7 @@ class Preview(QWidget):
         shown = tuple(thumbnails)
         self.pictures.set_pictures(shown)
         self.pictures.setVisible(bool(shown))
-        self.balance.setVisible(look.task == "classification" and bool(look.classes))
+        self.balance.setVisible(tasks.by_id(look.task).has_classes and bool(look.classes))
         self.balance.set_classes(look.classes)
         self.table.setVisible(bool(look.columns))
         self.table.set_columns(look.columns)

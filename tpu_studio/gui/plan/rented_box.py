@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
+from tpu_studio.domain import loans
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.kit.card import clear_layout
 from tpu_studio.gui.kit.choose import CheckBox, ChoiceCard, ChoiceGroup, Segmented
@@ -17,7 +18,7 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planstate import PlanView
-from tpu_studio.viewmodels.planwhere import LENDER_WORDS, LENDERS, TIER_WORDS, TIERS, Option, SliceChoice, WhereView
+from tpu_studio.viewmodels.planwhere import LENDER_WORDS, LENDERS, TIERS, Option, SliceChoice, WhereView
 
 
 class RentedBox(QWidget):
@@ -107,7 +108,7 @@ class RentedBox(QWidget):
         for one in where.tiers:
             self.tier.set_segment_enabled(one.key, one.enabled or one.key == where.tier, one.why)
         self.tier.set_value(where.tier)
-        self.tier_field.set_help(TIER_WORDS.get(where.tier, ""))
+        self.tier_field.set_help(loans.hint(where.tier))
         _fill(self.region, where.regions, where.region)
         self.region_field.setVisible(bool(where.regions))
         self._draw_zones(where)

@@ -17,13 +17,40 @@ from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.shell.sheet import Sheet, Tall
-from tpu_studio.viewmodels.review import PRACTICE, STOPS_AT, Fact, Lower, Net, Review
+from tpu_studio.viewmodels.review import PRACTICE, STOPS_AT, Fact, Lower, Net, Newer, Review
 
 WIDTH = 760
 WAIVER = (
     "Google has no such stop for this area or organisation. Then only the machine itself and this computer end it; it "
     "counts for this one launch."
 )
+
+
+class ReviewSheet(Sheet):
+    """What the plan was when it opened. `show_newer` says that it is something else by now, and then nothing starts."""
+
+    def __init__(self, over: QWidget, review: Review) -> None:
+        super().__init__(over, review.title, review.sentence, width=WIDTH)
+        self._newer = Note("", "", "warn")
+        self._newer.hide()
+        self.body.addWidget(self._newer)
+        self._start: Button | None = None
+        self._again: Button | None = None
+
+    def answers(self, verb: str, start: Callable[[], None], again: Callable[[], None]) -> None:
+        self._again = self.answer("", again, kind="primary", stays=True)
+        self._again.hide()
+        self._start = self.answer(verb, start, kind="primary", stays=True)
+
+    def show_newer(self, newer: Newer | None) -> None:
+        """None: what is shown is the plan."""
+        assert self._start is not None and self._again is not None
+        if newer is not None:
+            self._newer.set_words(newer.title, newer.text)
+            self._again.setText(newer.button)
+        self._newer.setVisible(newer is not None)
+        self._again.setVisible(newer is not None)
+        self._start.setVisible(newer is None)
 
 
 def open_review(
@@ -34,12 +61,13 @@ def open_review(
     commands: Callable[[], None] = lambda: None,
     lower: Callable[[dict[str, Any]], None] = lambda changes: None,
     waived: Review | None = None,
-) -> Sheet:
+    again: Callable[[], None] = lambda: None,
+) -> ReviewSheet:
     """*start* launches exactly what is shown (or leads to what is missing) and closes the sheet; it is told whether the
     person has agreed to go without a stop from outside, which *waived*, the review of that launch, offers by a tick.
     *leave* is called whenever it closes; *commands* shows the same launch as a script; *lower* takes a change of the
-    plan that makes the worst case smaller."""
-    sheet = Sheet(over, review.title, review.sentence, width=WIDTH)
+    plan that makes the worst case smaller; *again* opens the review of the newer plan."""
+    sheet = ReviewSheet(over, review)
     for note in _notes(review):
         sheet.body.addWidget(note)
     inside = QWidget()
@@ -60,7 +88,7 @@ def open_review(
     sheet.body.addWidget(Text(review.charge, "label"))
     sheet.answer("Show me the commands", commands, kind="quiet", left=True, stays=True)
     sheet.answer("Change the plan", safe=True)
-    sheet.answer(review.verb, lambda: start(tick is not None and tick.isChecked()), kind="primary", stays=True)
+    sheet.answers(review.verb, lambda: start(tick is not None and tick.isChecked()), again)
     sheet.closed = leave
     sheet.open()
     return sheet

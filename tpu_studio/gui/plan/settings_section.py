@@ -16,6 +16,7 @@ from tpu_studio.gui.plan.fieldbox import FieldBox
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planform import FieldView
 from tpu_studio.viewmodels.planstate import PlanView, Step
+from tpu_studio.wire import kinds
 
 SEGMENTS = ("training.precision",)
 
@@ -152,7 +153,8 @@ class MoreSettings(QWidget):
 
     def draw(self, view: PlanView) -> None:
         self.view = view
-        pictures = view.job["data.kind"] in ("images", "digits", "tfrecord")
+        kind = kinds.find(view.job["data.kind"])
+        pictures = kind is not None and (kind.has_pictures or kind.is_converted)
         self._inside.setText(f"optimizer, {'random changes, ' if pictures else ''}saving, limits")
         if self.is_unfolded:
             self._draw(view)

@@ -124,8 +124,11 @@ class WaysPlot(Themed, QWidget):
         face = fonts.font("caption-medium")
         taken: list[QRectF] = []
         drawn = [point for _, point in placed]
-        drawn += [QPointF(x + (x2 - x) * at / 12, y + (y2 - y) * at / 12)
-                  for (x, y), (x2, y2) in pairwise(front) for at in range(1, 12)]  # fmt: skip
+        drawn += [
+            QPointF(x + (x2 - x) * at / 12, y + (y2 - y) * at / 12)
+            for (x, y), (x2, y2) in pairwise(front)
+            for at in range(1, 12)
+        ]
         for way, point in sorted(placed, key=lambda one: (one[0].best, one[1].x())):
             size = px(5) if way.best or way.planned else px(4)
             painter.setPen(QPen(ink("accent"), 2.5) if way.planned else Qt.PenStyle.NoPen)

@@ -21,36 +21,9 @@ from tpu_studio.viewmodels import planwords
 from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planexplain import greyed_out
 from tpu_studio.viewmodels.planstate import PlanView
-from tpu_studio.viewmodels.planwhere import PLACES
+from tpu_studio.wire import places
 
-_ABOUT = {
-    "practice": "Every step of renting a TPU, from asking for it to the proof that it is gone. The machine is a "
-    "process on this computer: nothing is real, nothing is charged.",
-    "colab": "One v5e chip in your browser, lent by Google for nothing. This app writes a notebook of exactly this "
-    "plan; its zip comes home as a run with curve and model.",
-    "cloud": "TPU chips of Google, paid by the second from the moment the machine is there.",
-}
-_PROMISES = {
-    "computer": (
-        "Everything stays on this computer",
-        "Always. Your data is not copied anywhere; the model and the charts are saved in the run's folder.",
-    ),
-    "practice": (
-        "The TPU is given back at the end, and that is proved",
-        "Always, as on Google Cloud. The model and charts are copied here; the results in the practice bucket stay.",
-    ),
-    "colab": (
-        "Nothing is charged, and nothing here is lost",
-        "Always. What was saved before a free session ends is not lost; the notebook goes on from its last copy.",
-    ),
-    "cloud": (
-        "The TPU is given back at the end, and that is proved",
-        "Always. The model and charts are copied to this computer; the results in your bucket stay until you "
-        "delete them.",
-    ),
-}
 EARLY_CHECKS = 5
-FREE = ("colab", "Free Colab")
 
 
 class WhereSection(QWidget):
@@ -59,7 +32,7 @@ class WhereSection(QWidget):
         self._model = model
         self._drawing = False
         self.card = Card(spacing=Space.l)
-        self.place = Segmented([*PLACES, FREE], "computer", name="Where")
+        self.place = Segmented([(place.id, place.tab) for place in places.all_places()], places.IDS[0], name="Where")
         self.place.changed.connect(model.set_place)
         self.title = self.card.title("Where")
         self.card.body.addWidget(self.place)
@@ -73,9 +46,7 @@ class WhereSection(QWidget):
         self.grey = Button("Why are some greyed out?", "link", size="small", icon="circle-question-mark")
         self.grey.clicked.connect(self._explain_grey)
         self.card.body.addWidget(self.grey, 0, Qt.AlignmentFlag.AlignLeft)
-        self.framework = Segmented(
-            [("", "Recommended"), ("tensorflow", "TensorFlow"), ("jax", "JAX")], name="Framework"
-        )
+        self.framework = Segmented([("", "Recommended"), *planwords.FRAMEWORK_WORDS.items()], name="Framework")
         self.framework.changed.connect(lambda value: model.set("training.framework", value or None))
         self.framework_field = Field("Framework", self.framework, "")
         self.card.body.addWidget(self.framework_field)
@@ -102,7 +73,7 @@ class WhereSection(QWidget):
         self._drawing = True
         job, plan = view.job, view.plan
         self.place.set_value(str(job["where.place"]))
-        self.about.setText(_ABOUT.get(view.where.place, self._here))
+        self.about.setText(places.by_id(view.where.place).about or self._here)
         self.rented.setVisible(view.rented)
         if view.rented:
             self.rented.draw(view)
@@ -183,6 +154,6 @@ class Promise(QWidget):
         row.addLayout(words, 1)
 
     def draw(self, place: str) -> None:
-        title, text = _PROMISES.get(place, _PROMISES["cloud"])
+        title, text = places.by_id(place).promise
         self.title.setText(title)
         self.text.setText(text)

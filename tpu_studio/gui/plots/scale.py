@@ -125,9 +125,34 @@ def _figure(value: float) -> str:
 
 
 _TIME_STEPS: Final = (
-    0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10_800, 14_400, 21_600,
-    43_200, 86_400, 172_800, 432_000, 864_000,
-)  # fmt: skip
+    0.1,
+    0.2,
+    0.5,
+    1,
+    2,
+    5,
+    10,
+    15,
+    20,
+    30,
+    60,
+    120,
+    300,
+    600,
+    900,
+    1200,
+    1800,
+    3600,
+    7200,
+    10_800,
+    14_400,
+    21_600,
+    43_200,
+    86_400,
+    172_800,
+    432_000,
+    864_000,
+)
 
 TIME: Final = Scale("time", _TIME_STEPS, _time, figures.duration, smallest=10)
 STEPS: Final = Scale("step", _decades(0, 12), _steps, lambda value: f"step {value:,.0f}", smallest=10)

@@ -8,7 +8,6 @@ the hours in between, and the steps that were done anew, are left out, for they 
 from __future__ import annotations
 
 import itertools
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +21,7 @@ from tpu_studio.gui.plots.scale import COUNT, MONEY, PERCENT, PLAIN, TIME
 from tpu_studio.gui.plots.source import Curve, CurveSource, Floats, Forecast, Gap, Limit, RunCurve
 from tpu_studio.viewmodels import runchips
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
+from tpu_studio.wire import kinds, metrics, places, tasks
 from tpu_studio.workflow.ports import Curve as StoredCurve
 
 Cuts = tuple[tuple[float, float], ...]
@@ -64,40 +64,34 @@ class Wanted:
     fill: bool = False
 
 
+def _curve_of(metric: str, unseen: str, *, perplexity: bool = False) -> Wanted:
+    """*unseen*: What the curve is called where the metric is one of unseen data."""
+    if metrics.by_id(metric).unseen:
+        return Wanted(metric, unseen, "s2", "points", perplexity)
+    return Wanted(metric, "training", "s1", "noisy", perplexity)
+
+
 class Charts:
     """Owns the plot cards, four or with a price five; `draw` brings them up to date with a state."""
 
     def __init__(self, model: RunViewModel) -> None:
         self._model = model
         facts = model.state.value.facts
-        unseen = {"language-model": "on unseen text", "regression": "on unseen rows"}.get(
-            facts.task, f"on unseen {facts.noun}"
-        )
+        task = tasks.by_id(facts.task)
+        unseen = task.unseen or f"on unseen {facts.noun}"
         soon = "Waits for the first step."
         later = "Waits for the first check on unseen data."
-        self.loss = Plot("Loss", TIME, PLAIN, waits_for=soon, log=True)
-        quality = {"language-model": ("Perplexity", PLAIN), "regression": ("Explained (R²)", PERCENT)}.get(
-            facts.task, ("Accuracy", PERCENT)
-        )
-        top = 1.0 if quality[1] is PERCENT else None
-        self.quality = Plot(quality[0], TIME, quality[1], waits_for=later, y_top=top, log=quality[1] is PLAIN)
+        main = metrics.by_id(task.metric)
+        scale, top = (PERCENT, 1.0) if main.percent else (PLAIN, None)
+        self.loss = Plot(metrics.by_id(metrics.TRAINING_LOSS).title, TIME, PLAIN, waits_for=soon, log=True)
+        self.quality = Plot(main.title, TIME, scale, waits_for=later, y_top=top, log=top is None)
         self.speed = Plot("Speed", TIME, COUNT, waits_for=soon)
         self.split = Plot("Time in a step", TIME, PERCENT, waits_for=soon, y_top=1.0)
-        self.split.set_explained(SPLIT_HERE if facts.place in ("computer", "practice") else SPLIT_ON_CHIPS)
-        validation = "val_nats_per_token" if facts.task == "language-model" else "val_loss"
-        second = {
-            "language-model": (
-                Wanted("loss", "training", "s1", "noisy", perplexity=True),
-                Wanted("val_nats_per_token", "on unseen", "s2", "points", perplexity=True),
-            ),
-            "regression": (Wanted("val_r2", "on unseen", "s2", "points"),),
-        }.get(
-            facts.task,
-            (Wanted("accuracy", "training", "s1", "noisy"), Wanted("val_accuracy", "on unseen", "s2", "points")),
-        )
+        self.split.set_explained(SPLIT_HERE if places.by_id(facts.place).on_this_computer else SPLIT_ON_CHIPS)
+        as_perplexity = main.unit == "nats"
         self._wanted: dict[Plot, tuple[Wanted, ...]] = {
-            self.loss: (Wanted("loss", "training", "s1", "noisy"), Wanted(validation, unseen, "s2", "points")),
-            self.quality: second,
+            self.loss: (_curve_of(metrics.TRAINING_LOSS, unseen), _curve_of(task.loss, unseen)),
+            self.quality: tuple(_curve_of(name, "on unseen", perplexity=as_perplexity) for name in task.quality),
             self.speed: (Wanted("examples_per_s", f"{facts.noun} a second", "s3", "noisy", fill=True),),
             self.split: (
                 Wanted("device_share", "computing", "s1", "line"),
@@ -106,7 +100,7 @@ class Charts:
         }
         self.cost = Plot("Cost", TIME, MONEY, waits_for=soon) if facts.usd_per_hour else None
         if self.cost is not None:
-            spent = "spent" if facts.place == "cloud" else "would have cost"
+            spent = "spent" if places.by_id(facts.place).charges else "would have cost"
             self._wanted[self.cost] = (Wanted("usd", spent, "s1", "line", fill=True),)
             if facts.usd_limit:
                 stops = f"stops at {figures.money(facts.usd_limit)}"
@@ -134,12 +128,13 @@ class Charts:
             ]
             self._set(plot, curves, origin, cuts, state.over)
         view = state.view
-        self.loss.set_values({"loss": view.last["loss"]} if "loss" in view.last else {})  # as the big numbers say it
-        if "loss" in view.last and state.facts.task == "language-model":
-            self.quality.set_values({"loss": math.exp(min(view.last["loss"], 50.0))})  # the same loss, as perplexity
+        loss = metrics.TRAINING_LOSS
+        self.loss.set_values({loss: view.last[loss]} if loss in view.last else {})  # as the big numbers say it
+        if loss in view.last and any(one.metric == loss for one in self._wanted[self.quality]):
+            self.quality.set_values({loss: metrics.perplexity(view.last[loss])})  # the same loss, as perplexity
         self.speed.set_values({"examples_per_s": view.examples_per_s} if view.examples_per_s else {})
         if self.cost is not None and state.facts.rented:  # saving and deleting are paid too, after the last step
-            self.cost.set_values({"usd": view.usd_now(state.now)})
+            self.cost.set_values({"usd": view.usd_now(state.at)})
         self._badge(state)
         self._forecast(state, origin, cuts)
         self._mark_resumes(state, origin, cuts)
@@ -187,7 +182,11 @@ class Charts:
             self.speed.set_finding("")
             return
         self.speed.set_badge(Pill(f"Input-bound {percent}%", "warn", icon="hourglass"))
-        helps = " Smaller pictures, or the data as TFRecord, help." if state.facts.kind == "images" else ""
+        helps = (
+            " Smaller pictures, or the data as TFRecord, help."
+            if kinds.by_id(state.facts.kind).has_picture_files
+            else ""
+        )
         waits = f"It waits for {state.facts.noun} {figures.share(waiting)} of the time."
         self.speed.set_finding(f"{waits} {starving}".rstrip() + helps)
 

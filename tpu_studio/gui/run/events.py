@@ -50,6 +50,6 @@ class EventCard(Card):
         if shown == self._shown:
             return
         self._shown = shown
-        self.list.set_lines([
-            EventLine(figures.clock(line.t), line.icon, line.text, _TONES[line.tone], line.more) for line in shown
-        ])  # fmt: skip
+        self.list.set_lines(
+            [EventLine(figures.clock(line.t), line.icon, line.text, _TONES[line.tone], line.more) for line in shown]
+        )

@@ -54,9 +54,16 @@ class RunPage(QWidget):
         self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
         self.stop_button = Button("Stop & keep model", kind="danger", icon="square")
         self.header = PageHeader(
-            facts.name, facts.subtitle, self.pill, self.folder_button, self.export_button, self.extend_button,
-            self.again_button, self.resume_button, self.stop_button,
-        )  # fmt: skip
+            facts.name,
+            facts.subtitle,
+            self.pill,
+            self.folder_button,
+            self.export_button,
+            self.extend_button,
+            self.again_button,
+            self.resume_button,
+            self.stop_button,
+        )
         self._commands = (self.extend_button, self.again_button, self.resume_button, self.stop_button)
         self.folder_button.clicked.connect(self._open_folder)
         self.export_button.clicked.connect(self._export)
@@ -96,9 +103,19 @@ class RunPage(QWidget):
         self.column.setContentsMargins(Space.dashboard, Space.xxl, Space.dashboard, Space.xxl)
         self.column.setSpacing(Space.m + 6)
         for widget in (
-            self.header, self.copy, self.practice, self.problem, self.trouble, self.stale, self.pace, self.ending,
-            self.removal, timeline_card, self.waiting, self.numbers,
-        ):  # fmt: skip
+            self.header,
+            self.copy,
+            self.practice,
+            self.problem,
+            self.trouble,
+            self.stale,
+            self.pace,
+            self.ending,
+            self.removal,
+            timeline_card,
+            self.waiting,
+            self.numbers,
+        ):
             self.column.addWidget(widget)
         self.grid = QGridLayout()
         self.grid.setSpacing(Space.m + 6)
@@ -125,7 +142,7 @@ class RunPage(QWidget):
     def _draw(self, state: RunPageState) -> None:
         held = next((button for button in self._commands if button.hasFocus()), None)
         text, tone = state.pill
-        live = not state.over and not state.loading
+        live = not state.over and not state.loading and not state.strangers
         self.pill.set_pill("Opening" if state.loading else text, "neutral" if state.loading else tone, dot=live)
         self.stop_button.setVisible(live)
         self.stop_button.setEnabled(state.may_stop)
@@ -140,20 +157,30 @@ class RunPage(QWidget):
         self.export_button.setVisible(state.over and state.may_try)
         self.export_button.setEnabled(state.may_try and not state.busy)
         self._notes(state)
-        self.timeline.set_stages([
-            Stage(one.title, one.state, one.caption, one.progress, TRAINING_WEIGHT if one.weight > 1 else 1.0)
-            for one in state.stages
-        ])  # fmt: skip
+        self.timeline.set_stages(
+            [
+                Stage(one.title, one.state, one.caption, one.progress, TRAINING_WEIGHT if one.weight > 1 else 1.0)
+                for one in state.stages
+            ]
+        )
         for name, number in zip(TILES, state.numbers, strict=True):
             tile = self.numbers.tile(name)
             tile.set_label(number.label)
             tone_token = {"warn": "warn", "bad": "bad", "ok": "ok"}.get(number.tone, "text_2")
             stale = f"{figures.duration(state.silent_s)} old" if state.stale else ""
             tile.set_number(
-                number.value, number.unit, number.context,
-                icon=number.icon, tone=tone_token, share=number.share, stale=stale,
-                more=number.more, more_icon=number.more_icon, hover=number.hover, counts=number.counts,
-            )  # fmt: skip
+                number.value,
+                number.unit,
+                number.context,
+                icon=number.icon,
+                tone=tone_token,
+                share=number.share,
+                stale=stale,
+                more=number.more,
+                more_icon=number.more_icon,
+                hover=number.hover,
+                counts=number.counts,
+            )
         self.charts.draw(state)
         self.happened.show_lines(state.happened)
         if state.may_try and self._try is None:

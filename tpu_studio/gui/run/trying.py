@@ -14,7 +14,7 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
-    QImageReader,
+    QImage,
     QPainter,
     QPainterPath,
     QPaintEvent,
@@ -44,6 +44,8 @@ from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.gui.kit.tooltip import plain
 from tpu_studio.viewmodels.run import RunViewModel, Trial
 from tpu_studio.viewmodels.samples import Sample, samples_of
+from tpu_studio.viewmodels.thumbnails import Thumbnail, may_be_picture
+from tpu_studio.wire import tasks
 
 PICTURES = "Pictures (*.jpg *.jpeg *.png *.bmp *.gif *.webp *.tif *.tiff);;All files (*)"
 BEST_SHOWN = 5
@@ -51,12 +53,13 @@ SURE_FROM, PROBABLE_FROM = 0.8, 0.5
 FIELDS_SHOWN = 12
 NONE_CHOSEN = "No picture chosen yet"
 SAMPLES_SHOWN = 8
+SHARP = 2  # pixels for each of the window's, on screens with twice as many
 
 
 def panel_for(model: RunViewModel) -> TryPanel:
     """The panel that fits what the model has learnt from."""
     facts = model.state.value.facts
-    if facts.task == "language-model":
+    if tasks.by_id(facts.task).has_tokens:
         return TextPanel(model)
     if facts.columns:
         return RowPanel(model)
@@ -158,11 +161,13 @@ class Answers(QWidget):
 
 
 class Picture(Themed, QAbstractButton):
-    """A small picture that can be chosen, by mouse or keys."""
+    """A small picture that can be chosen, by mouse or keys; it is decoded elsewhere, however long that takes."""
 
-    def __init__(self, path: str, name: str, side: int = 56) -> None:
+    def __init__(self, model: RunViewModel, path: str, name: str, side: int = 56) -> None:
         super().__init__()
-        self.path, self._side = path, side
+        self.path, self._model, self._side = path, model, side
+        self._forget = forget = [lambda: None]
+        self.destroyed.connect(lambda: forget[0]())
         self._pixmap, self.marked = QPixmap(), False
         self.setAccessibleName(name)
         self.setToolTip(plain(name))
@@ -172,18 +177,19 @@ class Picture(Themed, QAbstractButton):
         self.follow_theme()
 
     def load(self, path: str) -> None:
+        self.clear()
         self.path = path
-        if not path:
-            return
-        reader = QImageReader(path)
-        reader.setAutoTransform(True)
-        wanted = reader.size().scaled(QSize(512, 512), Qt.AspectRatioMode.KeepAspectRatio)
-        if reader.size().width() > 512 and wanted.isValid():
-            reader.setScaledSize(wanted)
-        self._pixmap = QPixmap.fromImage(reader.read())
+        if path:
+            self._forget[0] = self._model.show_picture(path, SHARP * self._side, self._show)
+
+    def _show(self, shown: Thumbnail | None) -> None:
+        if shown is not None:
+            form = QImage.Format.Format_RGB888
+            self._pixmap = QPixmap.fromImage(QImage(shown.rgb, shown.width, shown.height, 3 * shown.width, form))
         self.update()
 
     def clear(self) -> None:
+        self._forget[0]()
         self.path, self._pixmap = "", QPixmap()
         self.update()
 
@@ -232,7 +238,7 @@ class PicturePanel(TryPanel):
         self.setAcceptDrops(True)
         self.choose = Button("Choose a picture…", icon="image")
         self.choose.clicked.connect(self._choose)
-        self.shown = Picture("", "The picture that was asked about", 148)
+        self.shown = Picture(model, "", "The picture that was asked about", 148)
         self.shown.setEnabled(False)
         self.shown.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.name = Line(NONE_CHOSEN, "caption", "text_3")
@@ -246,7 +252,7 @@ class PicturePanel(TryPanel):
         strip = QGridLayout()
         strip.setSpacing(Space.s)
         for index, sample in enumerate(known[:SAMPLES_SHOWN]):
-            small = Picture(str(sample.path), f"{sample.label}, {sample.path.name}", 44)
+            small = Picture(model, str(sample.path), f"{sample.label}, {sample.path.name}", 44)
             small.clicked.connect(lambda _=False, sample=sample: self.ask(str(sample.path), sample.label))
             strip.addWidget(small, index // 4, index % 4)
         strip.setColumnStretch(4, 1)
@@ -431,5 +437,5 @@ class Written(Themed, QPlainTextEdit):
 def _picture_in(event: QDropEvent) -> str:
     """Path of the first picture that is dragged; "" where there is none."""
     paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
-    pictures = (path for path in paths if Path(path).is_file() and not QImageReader.imageFormat(path).isEmpty())
+    pictures = (path for path in paths if may_be_picture(Path(path)))
     return next(pictures, "")

@@ -105,8 +105,15 @@ class SettingsPage(QWidget):
         column.setSpacing(Space.xl)
         column.addWidget(PageHeader("Settings", "How the app looks, and where it keeps what is yours."))
         for widget in (
-            self.problem, self.note, look, engine_card, self._folder_card, self._consent_card, self.taught, about,
-        ):  # fmt: skip
+            self.problem,
+            self.note,
+            look,
+            engine_card,
+            self._folder_card,
+            self._consent_card,
+            self.taught,
+            about,
+        ):
             column.addWidget(widget)
         column.addStretch(1)
         self._inside, self._tabs = inside, focus.TabOrder(column)

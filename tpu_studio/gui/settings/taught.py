@@ -42,10 +42,12 @@ class TaughtCard(Card):
 
     def ask(self) -> Sheet:
         sheet = Sheet(self, "Forget what your runs taught?", "")
-        sheet.facts([
-            "The next estimate is the model's own again, with its wide range.",
-            "Runs, models and curves stay; runs that come later count anew.",
-        ])  # fmt: skip
+        sheet.facts(
+            [
+                "The next estimate is the model's own again, with its wide range.",
+                "Runs, models and curves stay; runs that come later count anew.",
+            ]
+        )
         sheet.facts(["It cannot be taken back."], "triangle-alert", "warn")
         sheet.answer("Keep it", safe=True)
         sheet.answer("Forget", self._model.forget_taught, kind="danger")

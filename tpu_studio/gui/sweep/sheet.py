@@ -15,10 +15,15 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.shell.sheet import Sheet, Tall
 from tpu_studio.viewmodels.planwhere import PLACES
 from tpu_studio.viewmodels.sweep import SweepRow, SweepView, SweepViewModel
+from tpu_studio.wire import places
 
 COLUMNS = (
-    Column("What"), Column("Area", 150), Column("Whose", 190), Column("State", 140), Column("$ an hour", 120, "number"),
-)  # fmt: skip
+    Column("What"),
+    Column("Area", 150),
+    Column("Whose", 190),
+    Column("State", 140),
+    Column("$ an hour", 120, "number"),
+)
 
 
 class SweepPanel(QWidget):
@@ -49,7 +54,7 @@ class SweepPanel(QWidget):
         self.place.set_value(view.place)
         for key, _ in PLACES[1:]:
             self.place.set_segment_enabled(key, not view.busy or key == view.place, "One moment.")
-        self.practice.setVisible(view.place == "practice")
+        self.practice.setVisible(places.by_id(view.place).rehearses)
         self.problem.setVisible(view.problem is not None)
         if view.problem is not None:
             self.problem.set_words(view.problem.title, view.problem.text)

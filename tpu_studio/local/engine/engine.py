@@ -233,9 +233,7 @@ class _Job:
         return found[-1].name.removeprefix("python") if found else ""
 
     def pip(self) -> Pip:
-        return Pip(
-            self.paths, self.lock, self.python_minor(), self.progress, self.cancelled, self.guard, self.wheels
-        )
+        return Pip(self.paths, self.lock, self.python_minor(), self.progress, self.cancelled, self.guard, self.wheels)
 
     def damaged(self) -> list[str]:
         total = len(self.lock.packages)
@@ -285,8 +283,15 @@ class _Job:
         if code != 0:
             if "No space left" in said or free_bytes(self.paths.root) < _VENV_BYTES:
                 raise no_disk(self.paths.root, raw=said)
-            raise NotReady("engine-install-failed", problem="venv", package="", exit_code=code, raw=said,
-                           folder=str(self.paths.root), log=str(self.paths.log))  # fmt: skip
+            raise NotReady(
+                "engine-install-failed",
+                problem="venv",
+                package="",
+                exit_code=code,
+                raw=said,
+                folder=str(self.paths.root),
+                log=str(self.paths.log),
+            )
 
     def test_and_record(self) -> None:
         """Let the engine prove itself, then make it count."""
@@ -316,8 +321,14 @@ class _Job:
             part = next((line.split()[4] for line in reversed(said.splitlines()) if line.startswith("testing ")), "")
             if "No space left" in said:
                 raise no_disk(self.paths.root, raw=said)
-            raise NotReady("engine-self-test-failed", part=part, exit_code=code, raw=said,
-                           folder=str(self.paths.root), log=str(self.paths.log))  # fmt: skip
+            raise NotReady(
+                "engine-self-test-failed",
+                part=part,
+                exit_code=code,
+                raw=said,
+                folder=str(self.paths.root),
+                log=str(self.paths.log),
+            )
         write_record(self.paths, self.lock, str(tested["python"]), tested)
         delete_folder(self.paths.wheels)
 

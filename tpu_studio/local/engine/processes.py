@@ -26,11 +26,32 @@ _LOGIN = re.compile(rb"(?<=://)[^\s'\"]*:[^\s'\"]*@")
 
 # Variables of a person's pip setup that would send packages elsewhere; index, proxy and certificate are kept.
 _PIP_ELSEWHERE = {
-    "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_CONSTRAINT", "PIP_REQUIREMENT", "PIP_DRY_RUN",
-    "PIP_REQUIRE_VIRTUALENV", "PIP_NO_BINARY", "PIP_QUIET", "PIP_VERBOSE", "PIP_LOG", "PIP_REPORT", "PIP_PYTHON",
-    "PIP_NO_DEPS", "PIP_IGNORE_INSTALLED", "PIP_PLATFORM", "PIP_PYTHON_VERSION", "PIP_UPGRADE", "PIP_PRE",
-    "PIP_FORCE_REINSTALL", "PIP_BUILD_CONSTRAINT", "PIP_PROGRESS_BAR", "PIP_COMPILE", "PIP_NO_COMPILE",
-}  # fmt: skip
+    "PIP_USER",
+    "PIP_TARGET",
+    "PIP_PREFIX",
+    "PIP_ROOT",
+    "PIP_CONSTRAINT",
+    "PIP_REQUIREMENT",
+    "PIP_DRY_RUN",
+    "PIP_REQUIRE_VIRTUALENV",
+    "PIP_NO_BINARY",
+    "PIP_QUIET",
+    "PIP_VERBOSE",
+    "PIP_LOG",
+    "PIP_REPORT",
+    "PIP_PYTHON",
+    "PIP_NO_DEPS",
+    "PIP_IGNORE_INSTALLED",
+    "PIP_PLATFORM",
+    "PIP_PYTHON_VERSION",
+    "PIP_UPGRADE",
+    "PIP_PRE",
+    "PIP_FORCE_REINSTALL",
+    "PIP_BUILD_CONSTRAINT",
+    "PIP_PROGRESS_BAR",
+    "PIP_COMPILE",
+    "PIP_NO_COMPILE",
+}
 
 
 def clean_environment(**changes: str) -> dict[str, str]:
@@ -72,9 +93,15 @@ def run(
     with open(log, "ab") as record:
         record.write(f"$ {' '.join(arguments)}\n".encode())
         process = subprocess.Popen(
-            arguments, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            start_new_session=True, pass_fds=tuple(keep_open), bufsize=0,
-        )  # fmt: skip
+            arguments,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            pass_fds=tuple(keep_open),
+            bufsize=0,
+        )
         try:
             assert process.stdout is not None
             os.set_blocking(process.stdout.fileno(), False)

@@ -42,7 +42,7 @@ def batch(s: Situation) -> Iterator[Advice]:
 
 def width(s: Situation) -> Iterator[Advice]:
     """Down to whole tiles where little is lost, up where the model gets more for the same time."""
-    if not s.charged or "width" not in s.options or s.resolved.family not in ("mlp", "gpt"):
+    if not s.charged or "width" not in s.options or not s.resolved.rule.pads_width:
         return
     was, heads = int(s.options["width"]), int(s.options.get("heads", 1))
     padded = math.ceil(was / COLUMNS) * COLUMNS
@@ -57,7 +57,7 @@ def width(s: Situation) -> Iterator[Advice]:
 
 def vocabulary(s: Situation) -> Iterator[Advice]:
     """Rows of the token table that the data never uses, at every place."""
-    if s.resolved.family != "gpt" or s.value("data.tokenizer") != "bytes":
+    if not s.resolved.rule.reads_tokens or s.value("data.tokenizer") != "bytes":
         return
     was, needed = int(s.options["vocabulary"]), math.ceil(max(256, s.facts.answers) / COLUMNS) * COLUMNS
     if was / needed >= WASTE:

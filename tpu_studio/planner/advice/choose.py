@@ -15,6 +15,7 @@ from tpu_studio.domain.sentences.sentence import tell
 from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.advice import chip, learning, money
 from tpu_studio.planner.advice.situation import Advice, Situation
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Check, Plan, Range
 
@@ -70,7 +71,7 @@ def _tried(advice: Advice, s: Situation, trial: Trial) -> Advice | None:
             advice = replace(advice, usd=advice.time_s.scaled(s.plan.price["usd_per_hour"] / 3600))
         if advice.usd and _dearer(base.cost_usd, changed.cost_usd):
             advice = replace(advice, usd=None)
-    if s.plan.place == "practice" or not s.plan.price:  # practice dollars are nobody's
+    if places.by_id(s.plan.place).rehearses or not s.plan.price:  # practice dollars are nobody's
         advice = replace(advice, usd=None)
     return advice if advice.promise or _worth_a_line(advice, s) else None
 
@@ -107,8 +108,14 @@ def _contradict(one: Advice, other: Advice) -> bool:
     return bool(_subjects(one) & _subjects(other))
 
 
-ELSEWHERE = {"advice-epochs", "advice-warmup", "advice-learning-rate", "advice-early-stopping", "advice-smaller-model",
-             "advice-no-spot"}  # fmt: skip
+ELSEWHERE = {
+    "advice-epochs",
+    "advice-warmup",
+    "advice-learning-rate",
+    "advice-early-stopping",
+    "advice-smaller-model",
+    "advice-no-spot",
+}
 _LENGTH = ("training.epochs", "training.steps", "training.early_stopping")
 
 

@@ -11,6 +11,7 @@ from tpu_studio.planner.advice.chip import rate_rule
 from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.auto import significant, two_figures
 from tpu_studio.planner.checks import UNUSUAL_RATE
+from tpu_studio.wire import kinds
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.models import options as model_options
 
@@ -26,7 +27,11 @@ def learning_rate(s: Situation) -> Iterator[Advice]:
     if s.job.is_auto("training.learning_rate"):
         return
     rate, recommended = float(s.value("training.learning_rate")), float(s.usual.values["training.learning_rate"])
-    if s.resolved.family == "gpt" or 1 / RATE_OFF < rate / recommended < RATE_OFF or rate > UNUSUAL_RATE * recommended:
+    if (
+        s.resolved.rule.reads_tokens
+        or 1 / RATE_OFF < rate / recommended < RATE_OFF
+        or rate > UNUSUAL_RATE * recommended
+    ):
         return
     power = 1.0 if s.value("training.optimizer") == "sgd" else 2.0
     fits = max(1, two_figures(s.resolved.batch * (rate / recommended) ** power))
@@ -38,7 +43,7 @@ def warm_up(s: Situation) -> Iterator[Advice]:
     if s.job.is_auto("training.warmup") or float(s.value("training.warmup")) >= 0.01:
         return
     high = float(s.value("training.learning_rate")) > 2 * float(s.usual.values["training.learning_rate"])
-    if s.resolved.family == "gpt" or high or s.resolved.batch >= 1024:
+    if s.resolved.rule.reads_tokens or high or s.resolved.batch >= 1024:
         yield Advice("advice-warmup", {"training.warmup": "auto"}, promise=True)
 
 
@@ -74,12 +79,12 @@ def times_through(s: Situation) -> Iterator[Advice]:
 
 def smaller_model(s: Situation) -> Iterator[Advice]:
     """Fewer tokens than weights, even as often through the text as is useful."""
-    if s.resolved.family != "gpt" or s.job.model == "file":
+    if not s.resolved.rule.reads_tokens or s.resolved.rule.own:
         return
     tokens, most = s.facts.train, rules.GPT_TIMES_THROUGH
     if s.work.params <= tokens * most:
         return
-    fitting = [(_params(model.name), model) for model in MODELS if model.family == "gpt"]
+    fitting = [(_params(model.name), model) for model in MODELS if model.family == s.resolved.family]
     smaller = [(params, model) for params, model in fitting if params < s.work.params / 2]
     good = [one for one in smaller if one[0] <= tokens * most] or smaller[:1]
     if good:
@@ -92,7 +97,12 @@ def smaller_model(s: Situation) -> Iterator[Advice]:
 def waiting_for_data(s: Situation) -> Iterator[Advice]:
     """Measured: the steps wait. Converting cannot be done by one press."""
     timing = s.timing
-    if timing is None or timing.waiting_share < WAITING or s.facts.kind != "images" or s.facts.converted:
+    if (
+        timing is None
+        or timing.waiting_share < WAITING
+        or not kinds.by_id(s.facts.kind).has_picture_files
+        or s.facts.converted
+    ):
         return
     share = timing.waiting_share
     yield Advice(
@@ -120,9 +130,9 @@ def _times(s: Situation) -> float:
 
 
 def _usual_times(s: Situation) -> int:
-    if s.resolved.family == "gpt":
+    if s.resolved.rule.reads_tokens:
         return rules.GPT_TIMES_THROUGH
-    return next(times for up_to, times in rules.FAMILIES[s.resolved.family].epochs if s.resolved.train <= up_to)
+    return next(times for up_to, times in s.resolved.rule.epochs if s.resolved.train <= up_to)
 
 
 def _params(name: str) -> int:

@@ -12,6 +12,7 @@ from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.compare import Way
 from tpu_studio.planner.estimate import SAVE_BYTES_PER_S
 from tpu_studio.planner.work import FLOAT
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.plan import Range
 
 RHYTHM_OFF = 3.0  # times too seldom or too often, from which on the rhythm of copies is told
@@ -27,12 +28,20 @@ def train_here(s: Situation) -> Iterator[Advice]:
 
 def rent(s: Situation) -> Iterator[Advice]:
     best = s.verdict.best
-    if s.plan.place != "computer" or s.verdict.instead is None or best is None or best.place != "cloud":
+    if (
+        not places.by_id(s.plan.place).local
+        or s.verdict.instead is None
+        or best is None
+        or not places.by_id(best.place).charges
+    ):
         return
-    facts = {"accelerator": best.accelerator, "usd": best.cost_usd.expected if best.cost_usd else 0.0,
-             "why": s.verdict.why}  # fmt: skip
+    facts = {
+        "accelerator": best.accelerator,
+        "usd": best.cost_usd.expected if best.cost_usd else 0.0,
+        "why": s.verdict.why,
+    }
     fix: dict[str, Any] = {"where.place": "cloud", "where.accelerator": best.accelerator}
-    if not s.job.is_auto("training.framework") and s.value("training.framework") == "tensorflow":
+    if not s.job.is_auto("training.framework") and not frameworks.by_id(s.value("training.framework")).leads_on_chip:
         fix["training.framework"] = "auto"
     yield Advice("advice-rent", fix, facts, _less(s.plan.time_s, best.time_s), promise=not s.plan.fits)
 
@@ -40,12 +49,16 @@ def rent(s: Situation) -> Iterator[Advice]:
 def other_slice(s: Situation) -> Iterator[Advice]:
     """The slice of the verdict: a smaller one for small work, a larger or newer one for large."""
     best = s.verdict.best
-    if not s.charged or s.verdict.instead is None or best is None or best.place != "cloud":
+    if not s.charged or s.verdict.instead is None or best is None or not places.by_id(best.place).charges:
         return
     if s.value("where.usd_per_hour"):  # a price of one's own says nothing about other slices
         return
-    facts = {"accelerator": best.accelerator, "time_s": best.time_s.expected,
-             "usd": best.cost_usd.expected if best.cost_usd else 0.0, "too_big": not s.plan.fits}  # fmt: skip
+    facts = {
+        "accelerator": best.accelerator,
+        "time_s": best.time_s.expected,
+        "usd": best.cost_usd.expected if best.cost_usd else 0.0,
+        "too_big": not s.plan.fits,
+    }
     fix = _where(s, **{"where.accelerator": best.accelerator})
     yield Advice("advice-slice", fix, facts, measure=s.plan.fits, promise=not s.plan.fits)
 
@@ -75,8 +88,7 @@ def region(s: Situation) -> Iterator[Advice]:
     zones = [
         zone.zone
         for zone in known.generation(part.generation).zones
-        if zone.region == s.bucket_region
-        and known.possible(part.generation, "", tier, zone.zone, part.chips).possible
+        if zone.region == s.bucket_region and known.possible(part.generation, "", tier, zone.zone, part.chips).possible
     ]
     there, now = known.price(part.generation, part.chips, s.bucket_region, tier), s.rented.price
     if not zones or there is None or now is None or there.usd_per_chip_hour > now.usd_per_chip_hour:
@@ -84,9 +96,12 @@ def region(s: Situation) -> Iterator[Advice]:
     copies = s.resolved.steps / int(s.value("training.checkpoint_every")) * 3 * FLOAT * s.work.params
     traffic = (float(s.plan.data.get("bytes_on_disk") or 0) + copies) / 1e9
     yield Advice(
-        "advice-region", {"where.zones": sorted(zones)}, {"region": s.bucket_region},
-        usd=assumed.TRAFFIC_USD_PER_GB.scaled(traffic), promise=True,
-    )  # fmt: skip
+        "advice-region",
+        {"where.zones": sorted(zones)},
+        {"region": s.bucket_region},
+        usd=assumed.TRAFFIC_USD_PER_GB.scaled(traffic),
+        promise=True,
+    )
 
 
 def checkpoint_interval(s: Situation) -> Iterator[Advice]:
@@ -111,10 +126,12 @@ def checkpoint_interval(s: Situation) -> Iterator[Advice]:
     if saves > 0:
         time = Range(saves / 4, saves, saves * 4)
         yield Advice(
-            "advice-checkpoint", {"training.checkpoint_every": steps},
-            {"steps": steps, "every_s": steps * s.step_s, "hours": round(assumed.SPOT_LASTS_H.expected)}, time_s=time,
+            "advice-checkpoint",
+            {"training.checkpoint_every": steps},
+            {"steps": steps, "every_s": steps * s.step_s, "hours": round(assumed.SPOT_LASTS_H.expected)},
+            time_s=time,
             promise=True,
-        )  # fmt: skip
+        )
 
 
 def _usd(way: Way) -> float:

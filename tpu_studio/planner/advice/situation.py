@@ -14,6 +14,7 @@ from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.timing import Timing
 from tpu_studio.planner.verdict import Verdict
 from tpu_studio.planner.work import Work
+from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan, Range
 from tpu_studio.wire.schema import BY_PATH
@@ -46,7 +47,7 @@ class Situation:
     @property
     def charged(self) -> bool:
         """Rented for money: what a chip does is what it costs. A practice machine is this computer."""
-        return self.plan.place == "cloud" and self.rented is not None
+        return places.by_id(self.plan.place).charges and self.rented is not None
 
     @property
     def step_s(self) -> float:

@@ -81,8 +81,7 @@ class Learner:
 
     @cached_property
     def _accounts(self) -> tuple[Array, Array, Array, Array, Array]:
-        """All accounts: off by, scatter, weight [h]; the inverse covariance [h × n × n], and that times what was seen.
-        """
+        """All accounts: off by, scatter, weight [h]; inverse covariance [h × n × n], and that times what was seen."""
         count = len(self._off)
         rows = [
             (off_by, scatter, which, math.log(p) + math.log(q) + (math.log(DISTURBED) if which >= 0 else 0.0))

@@ -14,25 +14,24 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-ON_CHIP = ("cloud", "colab")  # places where a TPU works; elsewhere it is this computer's processor
+from tpu_studio.wire import places
+from tpu_studio.wire.schema import step_values
+
 # What is left in common where one trait differs. On a chip how far the model is off belongs to the very model that is
-# trained; what all runs of a person share there stands apart (`own.PERSON`). Of a processor most of it is the machine.
+# trained; what all runs of a person share there stands apart (`Place.person`). Of a processor most is the machine.
 DIFFERENT = {
-    "generation": 0.5, "framework": 0.5, "precision": 0.7, "family": 0.45, "model": 0.9, "key": 0.95,
-}  # fmt: skip
+    "generation": 0.5,
+    "framework": 0.5,
+    "precision": 0.7,
+    "family": 0.45,
+    "model": 0.9,
+    "key": 0.95,
+}
 ANOTHER_MODEL_ON_CHIP = 0.25
 # Doublings (or halvings) after which a third is left in common.
 DOUBLINGS = {"batch_per_chip": 6.0, "chips": 8.0, "params": 10.0, "length": 6.0, "per_call": 8.0}
 ALWAYS = 0.15  # of a processor: the same machine
 ENOUGH, ENOUGH_ON_CHIP = 0.3, 0.05  # with less in common than this, another run says nothing
-
-# What a step's time depends on is everything but these.
-_LEFT_OUT = (
-    "name", "format", "limits.", "where.", "training.epochs", "training.steps", "training.learning_rate",
-    "training.warmup", "training.schedule", "training.seed", "training.early_stopping", "training.evaluate_every",
-    "training.checkpoint_every", "training.on_nan",
-)  # fmt: skip
-_KEPT_ANYWAY = ("training.steps_per_call",)
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ def likeness(one: Traits, other: Traits) -> float:
         return 0.0
     if one == other:
         return 1.0
-    common, on_chip = 1.0, one.place in ON_CHIP
+    common, on_chip = 1.0, places.by_id(one.place).has_chips
     for name, factor in DIFFERENT.items():
         if getattr(one, name) != getattr(other, name):
             common *= ANOTHER_MODEL_ON_CHIP if name == "model" and on_chip else factor
@@ -96,20 +95,10 @@ def likeness(one: Traits, other: Traits) -> float:
 
 def enough(one: Traits, common: float) -> bool:
     """Whether so much in common with another run makes that worth listening to."""
-    return common >= (ENOUGH_ON_CHIP if one.place in ON_CHIP else ENOUGH)
-
-
-def step_depends_on(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a resolved job that a step's time may depend on."""
-    return {
-        path: value
-        for path, value in values.items()
-        if path in _KEPT_ANYWAY
-        or not any(path == left or (left.endswith(".") and path.startswith(left)) for left in _LEFT_OUT)
-    }
+    return common >= (ENOUGH_ON_CHIP if places.by_id(one.place).has_chips else ENOUGH)
 
 
 def key_of(values: Mapping[str, Any], *more: Any) -> str:
     """Digest of what a step's time depends on: of a resolved job, and of *more*."""
-    content = json.dumps([step_depends_on(values), *more], sort_keys=True, default=str)
+    content = json.dumps([step_values(values), *more], sort_keys=True, default=str)
     return hashlib.sha256(content.encode()).hexdigest()[:32]

@@ -12,31 +12,25 @@ from typing import Any
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.forecast import TO_EACH_SIDE
 from tpu_studio.planner.own.learn import Learner
-from tpu_studio.planner.own.likeness import ON_CHIP, Traits, enough, likeness
+from tpu_studio.planner.own.likeness import Traits, enough, likeness
 from tpu_studio.planner.own.record import QUANTITIES, OwnRun
 from tpu_studio.planner.throughput import Throughput, Workload
 from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.throughput.families import family_of
 from tpu_studio.planner.throughput.workload import precision_of, stack_of
+from tpu_studio.wire import families, frameworks, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Range
 
 MOST = 16  # of a place the newest so many count
-# From run to run, as a standard deviation of the logarithm: a chip's step varies little (a judgement), this computer's
-# as `planner.estimate` states it; starts vary more, by what is in memory already.
-NOISE = {"cloud": 0.05, "colab": 0.08}
-NOISE_HERE = 0.18
-NOISE_OF_STARTS = 0.25
-# What is one person's own on a chip (program, data, habits), beside what the model states of a work: about as much as
-# training programs differ from each other (`throughput.model.GROUP_SPREAD`). Of a processor the model has it already.
-PERSON = {"cloud": 0.25, "colab": 0.25}
+NOISE_OF_STARTS = 0.25  # they vary more than steps (`wire.places`), by what is in memory already
 WELL = 2.2  # high over low of runs that agree: no wider than a single one of them states
 
 
 # The words of a described workload in those of our own plans.
-_FRAMEWORKS = {"tensorflow": "tensorflow", "tensorflow1": "tensorflow"}
 _PRECISIONS = {"bf16": "bfloat16", "fp32": "float32"}
-_KINDS = {"llm-dense": "gpt", "cnn": "cnn", "resnet": "cnn", "mlp": "mlp"}
+_KINDS = {family.throughput: family.id for family in families.all_families() if family.throughput}
+_KINDS["resnet"] = _KINDS["cnn"]
 
 
 @dataclass(frozen=True)
@@ -72,8 +66,13 @@ class Lesson:
 
     def to_json(self) -> dict[str, Any]:
         day = clock.strftime("%Y-%m-%d", clock.gmtime(self.newest))
-        return {"runs": len(self.runs), "newest": day, "same": self.same, "well": self.well,
-                "times_the_model": round(self.shift, 3)}  # fmt: skip
+        return {
+            "runs": len(self.runs),
+            "newest": day,
+            "same": self.same,
+            "well": self.well,
+            "times_the_model": round(self.shift, 3),
+        }
 
 
 class OwnRuns:
@@ -115,6 +114,12 @@ class Mine:
     model: str = ""
 
 
+def _framework_of(stack: str) -> str:
+    """Ours that a published *stack* is most like."""
+    same = [one.id for one in frameworks.all_frameworks() if stack.startswith(one.id)]
+    return same[0] if same else frameworks.for_chips().id
+
+
 def of_workload(own: OwnRuns, workload: Workload, answer: Throughput) -> tuple[Throughput, Lesson | None]:
     """*answer* corrected by runs on rented TPUs, as `tpu-studio estimate --own-runs` gives it."""
     if answer.step_time_s is None or not workload.generation:
@@ -123,7 +128,7 @@ def of_workload(own: OwnRuns, workload: Workload, answer: Throughput) -> tuple[T
     traits = Traits(
         "cloud",
         workload.generation,
-        _FRAMEWORKS.get(stack_of(workload.framework), "jax"),
+        _framework_of(stack_of(workload.framework)),
         _PRECISIONS.get(precision_of(workload.precision) or "", ""),
         _KINDS.get(family_of(workload.family).name, ""),
         "",
@@ -152,7 +157,7 @@ class _Taught:
             [stated(modelled[run.run]) for run in runs],
             [[likeness(run.traits, other.traits) for other in runs] for run in runs],
             noise,
-            PERSON.get(place, 0.0) if quantity == "step_s" else 0.0,
+            places.by_id(place).person if quantity == "step_s" else 0.0,
         )
 
     def correct(self, traits: Traits, modelled: Range) -> Lesson | None:
@@ -175,13 +180,13 @@ def _taught(runs: Sequence[OwnRun], place: str, quantity: str) -> _Taught | None
         if told is not None and len(chosen) < MOST:
             chosen.append(run)
             modelled[run.run] = told
-    noise = NOISE.get(place, NOISE_HERE) if quantity == "step_s" else NOISE_OF_STARTS
+    noise = places.by_id(place).noise if quantity == "step_s" else NOISE_OF_STARTS
     return _Taught(chosen, modelled, place, quantity, noise) if chosen else None
 
 
 def _modelled(run: OwnRun, quantity: str) -> Range | None:
     """A chip's step as this version of the model has it; the rest as it was said then."""
-    if quantity == "step_s" and run.traits.place in ON_CHIP and run.workload is not None:
+    if quantity == "step_s" and places.by_id(run.traits.place).has_chips and run.workload is not None:
         try:
             return throughput(run.workload, catalogue()).step_time_s
         except StudioError:

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.domain.run import RunView
-from tpu_studio.planner.own.likeness import ON_CHIP, Traits
+from tpu_studio.planner.own.likeness import Traits
 from tpu_studio.planner.throughput import Workload
 from tpu_studio.planner.throughput.workload import KEYS
+from tpu_studio.wire import places
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
@@ -41,9 +42,7 @@ class OwnRun:
     modelled: Mapping[str, Range] = field(default_factory=dict)
 
 
-def basis_json(
-    traits: Traits, workload: Workload | None, modelled: Mapping[str, Range], **more: Any
-) -> dict[str, Any]:
+def basis_json(traits: Traits, workload: Workload | None, modelled: Mapping[str, Range], **more: Any) -> dict[str, Any]:
     """What a plan says of its estimate, so that it can be compared later."""
     return {
         "traits": traits.to_json(),
@@ -83,7 +82,7 @@ def _run(name: str, record: Mapping[str, Any]) -> OwnRun | None:
         workload = Workload(**{key: told[key] for key in KEYS}) if told else None
         modelled = {name: _range(record["modelled"][name]) for name in QUANTITIES if name in record["modelled"]}
         measured = {name: float(record["measured"][name]) for name in QUANTITIES if name in record["measured"]}
-        if traits.place in ON_CHIP and "step_s" in measured:
+        if places.by_id(traits.place).has_chips and "step_s" in measured:
             waiting_s = float(record["measured"].get("waiting_s", 0.0))
             if waiting_s > HIDDEN * measured["step_s"]:
                 del measured["step_s"]

@@ -14,8 +14,11 @@ def cap(plan: Plan) -> str:
     boot = _beyond(float(limits.get("margin_boot_s") or 0.0), rate)
     platform = "platform" in limits.get("stops", ())
     if limits.get("without_outside_stop"):
-        return told + (f"up to {boot} more if the machine hangs, when Google's own limit ends it" if platform
-                       else "no end if the machine hangs while this computer is off")  # fmt: skip
+        return told + (
+            f"up to {boot} more if the machine hangs, when Google's own limit ends it"
+            if platform
+            else "no end if the machine hangs while this computer is off"
+        )
     told += f"up to {_beyond(float(limits['margin_s']), rate)} more if the machine hangs and has to be stopped from "
     told += "outside"
     if limits.get("margin_boot_s"):

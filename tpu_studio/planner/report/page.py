@@ -10,23 +10,19 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tpu_studio.domain import figures
+from tpu_studio.domain import figures, loans
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.domain.sentences import say_check
-from tpu_studio.domain.sentences.advice import TIER_WORDS, about, loaned
+from tpu_studio.domain.sentences.advice import about
 from tpu_studio.planner.broken import broken
 from tpu_studio.planner.report.besides import besides
 from tpu_studio.planner.report.cap import cap, nets
 from tpu_studio.planner.report.frame import FRAME
 from tpu_studio.planner.report.plot import Point, plot
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Check, Plan, Range
-from tpu_studio.wire.schema import KEYS
+from tpu_studio.wire.schema import KEYS, concerns
 
-_PLACES = {
-    "computer": "this computer", "practice": "the practice cloud", "cloud": "Google Cloud", "colab": "free Colab",
-}  # fmt: skip
-_ONLY_FOR_TEXT = ("data.sequence_length", "data.tokenizer")
-_ONLY_FOR_PICTURES = ("data.image_size", "data.augment")
 _MARKS = {"error": "In the way", "warning": "Look at this", "info": "Good to know", "ok": "In order"}
 
 
@@ -58,7 +54,7 @@ def page(plan: Plan) -> str:
 
 
 def lead(plan: Plan) -> str:
-    return f"A plan for {_PLACES.get(plan.place, plan.place)}: {_model(plan)} on {_data(plan)}."
+    return f"A plan for {places.by_id(plan.place).short}: {_model(plan)} on {_data(plan)}."
 
 
 def made_by(plan: Plan) -> str:
@@ -81,13 +77,13 @@ class Way:
         self.place, self.accelerator, self.tier = str(told["place"]), str(told["accelerator"]), told.get("tier")
         self.front = False
         same = self.place == plan.place and self.accelerator == plan.accelerator
-        self.planned = same and (self.place != "cloud" or self.tier == plan.job["where.tier"])
+        self.planned = same and (not places.by_id(self.place).charges or self.tier == plan.job["where.tier"])
 
     @property
     def name(self) -> str:
-        if self.place == "cloud":
-            return loaned(title_of(self.accelerator), self.tier)
-        return {"computer": "this computer", "colab": "free Colab"}.get(self.place, self.place)
+        if places.by_id(self.place).charges:
+            return loans.beside(title_of(self.accelerator), self.tier)
+        return places.by_id(self.place).short
 
     def beats(self, other: Way) -> bool:
         mine, its = (self.time.expected, self.cost.expected), (other.time.expected, other.cost.expected)
@@ -100,10 +96,11 @@ def answer(plan: Plan) -> str:
     if instead is None:
         if not plan.verdict.get("worth_it"):
             return "Not like this."
-        return "No: stay on this computer." if plan.place == "computer" else "Yes, as planned."
-    if instead in ("computer", "colab", "gpu"):
-        return {"computer": "No: train on this computer.", "colab": "Try free Colab first.",
-                "gpu": "A GPU would do it for less."}[instead]  # fmt: skip
+        return "No: stay on this computer." if places.by_id(plan.place).local else "Yes, as planned."
+    if instead == "gpu":
+        return "A GPU would do it for less."
+    if stay := places.by_id(instead).stay:
+        return stay
     return f"Yes, on {title_of(str(instead))}."
 
 
@@ -115,11 +112,11 @@ def numbers(plan: Plan) -> list[tuple[str, str, str]]:
     if plan.time_s:
         told.append(("Time, set-up included", about(plan.time_s.expected), _range(plan.time_s, about)))
     if plan.cost_usd and plan.price:
-        usual = "practice dollars" if plan.place == "practice" else str(plan.price.get("as_of") or "")
+        usual = "practice dollars" if places.by_id(plan.place).rehearses else str(plan.price.get("as_of") or "")
         note = f"{_range(plan.cost_usd, figures.money)}{f', price of {usual}' if usual else ''}"
         told.append(("Cost", figures.money(plan.cost_usd.expected), note))
     else:
-        told.append(("Cost", "free" if plan.place in ("computer", "colab") else "not known", ""))
+        told.append(("Cost", "free" if places.by_id(plan.place).free else "not known", ""))
     if plan.examples_per_s:
         noun = figures.noun(str(plan.job["data.kind"]))
         speed = f"{figures.figure(plan.examples_per_s.expected)} {noun}/s"
@@ -202,9 +199,8 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
         ("Framework", plan.framework),
         ("Runs on", _machine(plan)),
     ]
-    if plan.place in ("practice", "cloud"):
-        loan = TIER_WORDS.get(str(job["where.tier"]), "on demand")
-        told.append(("Rented", f"{loan}, in {', '.join(job['where.zones'])}"))
+    if places.by_id(plan.place).rents:
+        told.append(("Rented", f"{job['where.tier']}, in {', '.join(job['where.zones'])}"))
         if plan.price:
             as_of = f" (as of {plan.price['as_of']})" if plan.price.get("as_of") else ""
             told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour{as_of}"))
@@ -221,7 +217,7 @@ def run_rows(plan: Plan) -> list[tuple[str, str]]:
 
 def _machine(plan: Plan) -> str:
     """`v5e · 1 chip (v5litepod-1)`"""
-    if plan.place == "computer":
+    if places.by_id(plan.place).local:
         return "this computer's processor"
     title = title_of(plan.accelerator)
     return title if title == plan.accelerator else f"{title} ({plan.accelerator})"
@@ -230,11 +226,15 @@ def _machine(plan: Plan) -> str:
 def setting_rows(plan: Plan) -> list[tuple[str, str, str]]:
     """Title, value and reason of what was chosen, by the person or by a rule; usual values and files are left out."""
     rows = []
-    unused = _ONLY_FOR_PICTURES if plan.task == "language-model" else _ONLY_FOR_TEXT
     for key in KEYS:
         value, why = plan.job.values.get(key.path), plan.reasons.get(key.path)
         chosen = why or value != key.default
-        if key.table in ("training", "data") and chosen and key.kind != "path" and key.path not in unused:
+        if (
+            key.table in ("training", "data")
+            and chosen
+            and key.kind != "path"
+            and concerns(key, plan.job["data.kind"], plan.task)
+        ):
             rows.append((key.title or key.path, plain(value), why or "As given."))
     return rows
 

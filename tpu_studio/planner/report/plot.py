@@ -15,8 +15,26 @@ from tpu_studio.domain import figures
 WIDTH, HEIGHT = 880, 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 40, 16, 72
 _FREE_Y = HEIGHT - 52  # the line of what costs nothing, below the axis
-_SECONDS = (10, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 28_800, 86_400, 3 * 86_400, 10 * 86_400,
-            30 * 86_400, 100 * 86_400, 365 * 86_400)  # fmt: skip
+_SECONDS = (
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1200,
+    1800,
+    3600,
+    7200,
+    14_400,
+    28_800,
+    86_400,
+    3 * 86_400,
+    10 * 86_400,
+    30 * 86_400,
+    100 * 86_400,
+    365 * 86_400,
+)
 _LINE = 15  # pixels that two names keep apart
 
 
@@ -56,9 +74,7 @@ def plot(points: Sequence[Point]) -> str:
     said = "Time against money: " + "; ".join(
         f"{p.name} {figures.duration(p.time_s)} {figures.money(p.usd)}" for p in points if p.front or p.planned
     )
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(said)}">{"".join(parts)}</svg>'
-    )
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(said)}">{"".join(parts)}</svg>'
 
 
 class _Axis:

@@ -51,15 +51,20 @@ def printed(plan: Plan) -> Printed:
         _numbers(plan),
         _verdict(plan),
         _section("Time against money", f'<p class="plot">{PLOT}</p><p class="more">{_e(pages.PLOT_NOTE)}</p>')
-        if drawn else "",
+        if drawn
+        else "",
         _section("Where else", _ways(ways)) if ways else "",
         _section("Advice", "".join(map(_note, advice))) if advice else "",
-        _section("Checks", "".join(map(_note, checks)) + (f'<p class="more">In order: {_e(", ".join(fine))}.</p>'
-                                                          if fine else "")) if checks or fine else "",
+        _section(
+            "Checks",
+            "".join(map(_note, checks)) + (f'<p class="more">In order: {_e(", ".join(fine))}.</p>' if fine else ""),
+        )
+        if checks or fine
+        else "",
         _section("What will be run", _table([[_head(label), _e(value)] for label, value in pages.run_rows(plan)])),
         _section("Settings and why", _table([[_head(a), _e(b), _e(c)] for a, b, c in pages.setting_rows(plan)])),
         f'<p class="more" style="margin-top:12px">{_e(pages.made_by(plan))}. Nothing was rented for this page.</p>',
-    ]  # fmt: skip
+    ]
     return Printed(f"<html><head><style>{_CSS}</style></head><body>{''.join(parts)}</body></html>", plain_svg(drawn))
 
 
@@ -121,8 +126,12 @@ def _ways(ways: list[pages.Way]) -> str:
         name = f"{way.name} (as planned)" if way.planned else way.name
         told = (name, *pages.way_cells(way))
         grey = f' style="color:{TEXT_3}"' if not (way.front or way.planned) else ""
-        rows.append([f"<span{grey}>{'<b>' if way.planned else ''}{_e(one)}{'</b>' if way.planned else ''}</span>"
-                     for one in told])  # fmt: skip
+        rows.append(
+            [
+                f"<span{grey}>{'<b>' if way.planned else ''}{_e(one)}{'</b>' if way.planned else ''}</span>"
+                for one in told
+            ]
+        )
     return f'{_table(rows)}<p class="more">Grey: something else is both quicker and cheaper.</p>'
 
 

@@ -66,11 +66,23 @@ UNKNOWN = Family("", "unknown", "unit", 1e9, tokens=1, batch=128)
 
 # Names people write for the families above.
 ALIASES = {
-    "llm": "llm-dense", "gpt": "llm-dense", "gpt2": "llm-dense", "gpt-2": "llm-dense", "llama": "llm-dense",
-    "transformer": "llm-dense", "moe": "llm-moe", "resnet50": "resnet", "resnet-50": "resnet", "small-cnn": "cnn",
-    "vision-transformer": "vit", "text-classifier": "bert", "mixer": "vit", "unet": "diffusion",
-    "object-detection": "detection", "translation": "transformer-mt",
-}  # fmt: skip
+    "llm": "llm-dense",
+    "gpt": "llm-dense",
+    "gpt2": "llm-dense",
+    "gpt-2": "llm-dense",
+    "llama": "llm-dense",
+    "transformer": "llm-dense",
+    "moe": "llm-moe",
+    "resnet50": "resnet",
+    "resnet-50": "resnet",
+    "small-cnn": "cnn",
+    "vision-transformer": "vit",
+    "text-classifier": "bert",
+    "mixer": "vit",
+    "unet": "diffusion",
+    "object-detection": "detection",
+    "translation": "transformer-mt",
+}
 
 
 def family_of(name: str | None) -> Family:

@@ -160,7 +160,9 @@ def to_json(parameters: Parameters) -> dict[str, Any]:
     return {
         "terms": {
             term.name: {
-                "coefficient": _short(math.exp(value)), "expected_by_physics": term.expected, "spread": term.spread,
+                "coefficient": _short(math.exp(value)),
+                "expected_by_physics": term.expected,
+                "spread": term.spread,
             }
             for term, value in zip(TERMS, parameters.values[:count], strict=True)
         },
@@ -171,7 +173,7 @@ def to_json(parameters: Parameters) -> dict[str, Any]:
         "scatter": _short(parameters.scatter),
         "scatter_unseen_family": _short(parameters.scatter_unseen),
         "covariance": [[_short(value, 5) for value in row] for row in parameters.covariance.tolist()],
-    }  # fmt: skip
+    }
 
 
 def from_json(record: Mapping[str, Any]) -> Parameters:

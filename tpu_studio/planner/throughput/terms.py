@@ -27,9 +27,12 @@ STEP_BY_STEP = ("flax", "bigvision", "jax", "pytorch")
 
 # Kinds of work: how much of each family's activations travel as a transformer's, a convolution net's, a UNet's.
 _MIX = {
-    "dense": (1.0, 0.0, 0.0), "moe": (1.0, 0.0, 0.0), "convolution": (0.0, 1.0, 0.0), "diffusion": (0.0, 0.0, 1.0),
+    "dense": (1.0, 0.0, 0.0),
+    "moe": (1.0, 0.0, 0.0),
+    "convolution": (0.0, 1.0, 0.0),
+    "diffusion": (0.0, 0.0, 1.0),
     "unknown": (0.5, 0.2, 0.2),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -174,11 +177,20 @@ def size(workload: Workload, catalogue: Catalogue) -> Sized:
         "decoding": _pictures(workload, family) * peak * chips / flops / generation.vcpus_for(chips) / 1000,
     }
     return Sized(
-        flops, workload.flops_per_unit_train is not None, workload.params is not None,
-        workload.global_batch is not None, chips, peak, 1 / faster, tuple(sizes[term.name] for term in TERMS),
-        family.name, family.kind, generation.id,
-        stack_of(workload.framework), family.unit,
-    )  # fmt: skip
+        flops,
+        workload.flops_per_unit_train is not None,
+        workload.params is not None,
+        workload.global_batch is not None,
+        chips,
+        peak,
+        1 / faster,
+        tuple(sizes[term.name] for term in TERMS),
+        family.name,
+        family.kind,
+        generation.id,
+        stack_of(workload.framework),
+        family.unit,
+    )
 
 
 def hbm_bytes(generation: Generation) -> float:

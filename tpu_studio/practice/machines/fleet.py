@@ -224,19 +224,29 @@ class Fleet:
         faults |= _doubted(self._cloud)
         project = self._cloud.db.get("project", spec.project) or {}
         return Machine(
-            name=name, backend=spec.backend, project=spec.project,
+            name=name,
+            backend=spec.backend,
+            project=spec.project,
             project_number=str(project.get("projectNumber", self._cloud.settings.number)),
-            zone=spec.zone, node=spec.node, accelerator_type=spec.accelerator_type,
-            chips=spec.chips, topology=spec.topology, workers=spec.workers,
+            zone=spec.zone,
+            node=spec.node,
+            accelerator_type=spec.accelerator_type,
+            chips=spec.chips,
+            topology=spec.topology,
+            workers=spec.workers,
             machine_type=shapes.machine_type(spec.accelerator_type, spec.chips, spec.workers),
             devices=shapes.devices_per_worker(spec.accelerator_type, spec.chips, spec.workers),
-            service_account=spec.service_account, scopes=tuple(spec.scopes), spot=spec.spot,
-            metadata=dict(spec.metadata), faults=faults, doubts=self._cloud.doubts.armed(),
+            service_account=spec.service_account,
+            scopes=tuple(spec.scopes),
+            spot=spec.spot,
+            metadata=dict(spec.metadata),
+            faults=faults,
+            doubts=self._cloud.doubts.armed(),
             tag=before.tag if before else f"{spec.node}-{secrets.token_hex(6)}",
             key=before.key if before else secrets.token_urlsafe(24),
             instance_id=before.instance_id if before else secrets.randbelow(2**62 - 4096) + 2**62,
             boot=before.boot + 1 if before else 1,
-        )  # fmt: skip
+        )
 
     def _spawn(self, folder: Path) -> subprocess.Popen[bytes]:
         with open(folder / "supervisor.log", "ab") as log:

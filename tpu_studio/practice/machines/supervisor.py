@@ -68,9 +68,7 @@ class Supervisor:
         signal.set_wakeup_fd(self._wake_out, warn_on_full_buffer=False)
         processes.adopt_orphans()
         tokens = Tokens(self._root, self._machine)
-        without_etag = (
-            ("/instance/preempted",) if self._machine.doubts.get("preempted-metadata") == "no-etag" else ()
-        )
+        without_etag = ("/instance/preempted",) if self._machine.doubts.get("preempted-metadata") == "no-etag" else ()
         self._servers = [
             MetadataServer(tree.build(self._machine, worker, tokens.get, self._is_preempted), self._line, without_etag)
             for worker in range(self._machine.workers)

@@ -43,10 +43,9 @@ def check(conditions: Mapping[str, int], current: StoredObject | None, *, readin
         raise failed()
     if "MetagenerationMatch" in conditions and conditions["MetagenerationMatch"] != metageneration:
         raise failed()
-    unchanged = (
-        conditions.get("GenerationNotMatch") == generation
-        or (metageneration is not None and conditions.get("MetagenerationNotMatch") == metageneration)
-    )  # fmt: skip
+    unchanged = conditions.get("GenerationNotMatch") == generation or (
+        metageneration is not None and conditions.get("MetagenerationNotMatch") == metageneration
+    )
     if unchanged:
         if reading:
             raise NotModified

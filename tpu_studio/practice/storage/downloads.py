@@ -14,9 +14,12 @@ from tpu_studio.practice.storage.resources import etag
 from tpu_studio.practice.storage.store import BLOCK, StoredObject
 
 HEADERS = {
-    "contentType": "Content-Type", "contentEncoding": "Content-Encoding", "contentDisposition": "Content-Disposition",
-    "contentLanguage": "Content-Language", "cacheControl": "Cache-Control",
-}  # fmt: skip
+    "contentType": "Content-Type",
+    "contentEncoding": "Content-Encoding",
+    "contentDisposition": "Content-Disposition",
+    "contentLanguage": "Content-Language",
+    "cacheControl": "Cache-Control",
+}
 
 
 def reply(request: Request, stored: StoredObject, file: IO[bytes]) -> Reply:

@@ -16,10 +16,19 @@ from tpu_studio.practice.storage.store import StoredObject
 DAY_S = 86_400
 ACTIONS = ("Delete", "SetStorageClass", "AbortIncompleteMultipartUpload")
 CONDITIONS = (
-    "age", "createdBefore", "customTimeBefore", "daysSinceCustomTime", "daysSinceNoncurrentTime", "isLive",
-    "matchesPattern", "matchesPrefix", "matchesStorageClass", "matchesSuffix", "noncurrentTimeBefore",
+    "age",
+    "createdBefore",
+    "customTimeBefore",
+    "daysSinceCustomTime",
+    "daysSinceNoncurrentTime",
+    "isLive",
+    "matchesPattern",
+    "matchesPrefix",
+    "matchesStorageClass",
+    "matchesSuffix",
+    "noncurrentTimeBefore",
     "numNewerVersions",
-)  # fmt: skip
+)
 NEVER = ("daysSinceNoncurrentTime", "noncurrentTimeBefore", "numNewerVersions")  # there is one version of an object
 UNSUPPORTED = ("customTimeBefore", "daysSinceCustomTime", "matchesPattern")
 

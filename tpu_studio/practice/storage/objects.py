@@ -123,8 +123,11 @@ class Objects:
             conditions.check(conditions.asked(request.query), stored)
             if asked.get("storageClass", stored.facts["storageClass"]) != stored.facts["storageClass"]:
                 raise GoogleError(400, message="The storage class of an existing object cannot be changed; rewrite it.")
-            kept = {key: value for key, value in stored.facts.items() if key == "storageClass" or not replace
-                    or key not in OBJECT_WRITABLE}  # fmt: skip
+            kept = {
+                key: value
+                for key, value in stored.facts.items()
+                if key == "storageClass" or not replace or key not in OBJECT_WRITABLE
+            }
             facts = merged(kept, asked)
             if not facts.get("metadata", True):
                 del facts["metadata"]

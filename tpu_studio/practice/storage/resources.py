@@ -12,14 +12,36 @@ from tpu_studio.practice.errors import GoogleError
 from tpu_studio.practice.storage.store import StoredObject
 
 BUCKET_WRITABLE = (
-    "autoclass", "billing", "cors", "customPlacementConfig", "defaultEventBasedHold", "encryption",
-    "iamConfiguration", "labels", "lifecycle", "location", "logging", "retentionPolicy", "rpo", "softDeletePolicy",
-    "storageClass", "versioning", "website",
-)  # fmt: skip
+    "autoclass",
+    "billing",
+    "cors",
+    "customPlacementConfig",
+    "defaultEventBasedHold",
+    "encryption",
+    "iamConfiguration",
+    "labels",
+    "lifecycle",
+    "location",
+    "logging",
+    "retentionPolicy",
+    "rpo",
+    "softDeletePolicy",
+    "storageClass",
+    "versioning",
+    "website",
+)
 OBJECT_WRITABLE = (
-    "cacheControl", "contentDisposition", "contentEncoding", "contentLanguage", "contentType", "customTime",
-    "eventBasedHold", "metadata", "storageClass", "temporaryHold",
-)  # fmt: skip
+    "cacheControl",
+    "contentDisposition",
+    "contentEncoding",
+    "contentLanguage",
+    "contentType",
+    "customTime",
+    "eventBasedHold",
+    "metadata",
+    "storageClass",
+    "temporaryHold",
+)
 MULTI_REGIONS = ("US", "EU", "ASIA")
 SOFT_DELETE_S = 604_800  # Google's default; the practice cloud keeps nothing that was deleted, and charges it
 

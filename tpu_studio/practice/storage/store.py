@@ -305,9 +305,18 @@ class ObjectStore(SqliteFile):
     def _write(self, stored: StoredObject) -> None:
         self._db.execute(
             f"INSERT OR REPLACE INTO objects ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (stored.bucket, stored.name.encode(), stored.generation, stored.metageneration, stored.size, stored.content,
-             stored.created, stored.updated, json.dumps(stored.facts)),
-        )  # fmt: skip
+            (
+                stored.bucket,
+                stored.name.encode(),
+                stored.generation,
+                stored.metageneration,
+                stored.size,
+                stored.content,
+                stored.created,
+                stored.updated,
+                json.dumps(stored.facts),
+            ),
+        )
 
     def _next_generation(self, now: float) -> int:
         """Microseconds since 1970, as Google's look; never the same twice, never falling."""

@@ -195,9 +195,15 @@ class Uploads:
         return current
 
     def _finish(
-        self, request: Request, bucket: Facts, name: str, metadata: Facts, query: Mapping[str, list[str]], content: str,
+        self,
+        request: Request,
+        bucket: Facts,
+        name: str,
+        metadata: Facts,
+        query: Mapping[str, list[str]],
+        content: str,
         digest: Digest,
-    ) -> StoredObject:  # fmt: skip
+    ) -> StoredObject:
         """Raises: GoogleError 400 checksum, 403, 412; BucketMissing."""
         facts = {key: metadata[key] for key in OBJECT_WRITABLE if metadata.get(key) not in (None, "", {})}
         facts.setdefault("storageClass", bucket["storageClass"])

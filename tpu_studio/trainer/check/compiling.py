@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tpu_studio.trainer.check.collectives import collective_bytes
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
 
 # What libtpu reads when it is loaded: no metadata server to ask, no lock file shared with others on this computer.
@@ -55,9 +56,7 @@ class Target:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Target:
-        return cls(
-            str(tree["accelerator"]), str(tree["generation"]), str(tree["topology"]), int(tree["devices"])
-        )
+        return cls(str(tree["accelerator"]), str(tree["generation"]), str(tree["topology"]), int(tree["devices"]))
 
 
 @dataclass(frozen=True)
@@ -72,6 +71,7 @@ class Compiled:
         words: The compiler's own refusal.
         flops, bytes_accessed: Of one optimizer step or one call of the evaluation; the inside of a loop counts once.
         moved_bytes: What comes in and goes out, each once: the least that its memory has to give and take.
+        collective_bytes: What is exchanged with other chips (`collectives`); None: the compiler's text cannot be read.
         effort: ``full``: as it is compiled for training; ``least``: see `QUICK`.
     """
 
@@ -83,6 +83,7 @@ class Compiled:
     flops: float | None = None
     bytes_accessed: float | None = None
     moved_bytes: int = 0
+    collective_bytes: int | None = None
     words: str = ""
     effort: str = "full"
 
@@ -283,7 +284,17 @@ class StepCompiler:
         cost = first_cost(compiled.cost_analysis())
         needed = peak + beside if peak else needs
         moved = int(told.argument_size_in_bytes) + int(told.output_size_in_bytes)
-        return Compiled(True, batch, needed, seconds, parts, cost.get("flops"), cost.get("bytes accessed"), moved)
+        flops, accessed = cost.get("flops"), cost.get("bytes accessed")
+        return Compiled(True, batch, needed, seconds, parts, flops, accessed, moved, _collective_bytes(compiled))
+
+
+def _collective_bytes(compiled: Any) -> int | None:
+    import jax
+
+    try:
+        return collective_bytes(compiled.as_text())
+    except jax.errors.JaxRuntimeError:  # libtpu 0.0.51 writes what jaxlib 0.10.2 cannot read
+        return None
 
 
 def amounts(words: str) -> tuple[int, int] | None:

@@ -63,9 +63,11 @@ def compiled(file: Path, device: Any, *, full: bool, kept: int) -> dict[str, Any
             ]
         )
         options = compiler.get_compile_options(
-            1, 1, device_assignment=np.array([[device.id]]),
+            1,
+            1,
+            device_assignment=np.array([[device.id]]),
             env_options_overrides=None if full else dict(compiling.QUICK),
-        )  # fmt: skip
+        )
         begun = time.monotonic()
         try:
             made = device.client.compile(module, xla_client.DeviceList((device,)), options)

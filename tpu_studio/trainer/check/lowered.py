@@ -132,10 +132,13 @@ class LoweredCompiler:
         library = libtpu()
         self._process = subprocess.Popen(
             ownpython.module(python, "tpu_studio.trainer.check.compiling_text"),
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
             env={name: value for name, value in ownpython.environment().items() if name != "TPU_LIBRARY_PATH"}
             | ({"TPU_LIBRARY_PATH": str(library)} if library else {}),
-        )  # fmt: skip
+        )
         self._send(target.__dict__)
 
     def limit_bytes(self) -> int:
@@ -173,8 +176,13 @@ class LoweredCompiler:
         state = self._traced.state
         weights = sum(_bytes(spec) for spec in state[: self._traced.slots_from])
         optimizer = sum(_bytes(spec) for spec in state[self._traced.slots_from :])
-        parts = {"weights": weights, "optimizer": optimizer, "data": max(0, told["arguments"] - weights - optimizer),
-                 "activations": 0, "temporaries": told["temporary"]}  # fmt: skip
+        parts = {
+            "weights": weights,
+            "optimizer": optimizer,
+            "data": max(0, told["arguments"] - weights - optimizer),
+            "activations": 0,
+            "temporaries": told["temporary"],
+        }
         needs = told["peak"] or told["arguments"] + told["temporary"] + told["code"]
         work = (told["flops"], told["bytes_accessed"])
         return Compiled(True, batch, needs, told["seconds"], parts, *work, effort=effort)

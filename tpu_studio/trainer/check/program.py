@@ -35,7 +35,7 @@ from tpu_studio.trainer.check import compiling, lowered, lowering
 from tpu_studio.trainer.check import programs as programs_of
 from tpu_studio.trainer.check.standing_in import as_on_a_tpu
 from tpu_studio.trainer.words import take_stdout
-from tpu_studio.wire import owncode
+from tpu_studio.wire import frameworks, owncode, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError, StudioError
 from tpu_studio.wire.plan import Plan
@@ -78,12 +78,13 @@ class _Check:
         self.full = bool(asked.get("full"))
         self.build_limit_s = float(asked.get("build_limit_s") or 55.0)
         self.matrix_unit = int(asked.get("matrix_unit") or 128)
-        self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.model == "file" else None
+        self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.has_own_model else None
+        self.framework = frameworks.by_id(self.plan.framework)
         self.batch = int(self.plan.job["training.global_batch"])
         self.compiler_python = Path(asked["compiler_python"]) if asked.get("compiler_python") else None
 
     def go(self) -> None:
-        if self.plan.framework == "jax":
+        if self.framework.is_traced:
             compiling.settle()
         else:
             os.environ.update(lowering.ENVIRONMENT)
@@ -96,7 +97,7 @@ class _Check:
         if model is None:
             self._say({"answer": "traced", "problems": [problem], "operations": []})
             return
-        if self.plan.framework != "jax":
+        if not self.framework.is_traced:
             self._tensorflow(model, spec, begun)
             return
         traced = _Traced(self, model, batch, spec)
@@ -120,7 +121,7 @@ class _Check:
     def _tensorflow(self, model: Any, spec: Mapping[str, Any], begun: float) -> None:
         """By the TPU lowering where this TensorFlow has it, else by the table of what it has."""
         traced = lowered.TfTraced(self.plan, model, spec, self.file)
-        lowers = lowering.can_lower() and self.plan.place != "computer"
+        lowers = lowering.can_lower() and not places.by_id(self.plan.place).local
         if not lowers or self.target is None or self.compiler_python is None:
             self._trace(traced, lowers, begun)
             return
@@ -141,17 +142,25 @@ class _Check:
     def _trace(self, traced: lowered.TfTraced, lowers: bool, begun: float) -> bool:
         """Tell what was found in the step; whether a TPU would take it."""
         told = traced.answer(max(1, self.batch // (self.target.devices if self.target else 1)), lower=lowers)
-        if self.plan.place == "computer":
+        if places.by_id(self.plan.place).local:
             told["operations"] = []  # a processor has them all
-        self._say({**told, "answer": "traced", "framework": "tensorflow", "params": _params(traced.model),
-                   "programs": 2, "seconds": round(time.monotonic() - begun, 2)})  # fmt: skip
+        self._say(
+            {
+                **told,
+                "answer": "traced",
+                "framework": "tensorflow",
+                "params": _params(traced.model),
+                "programs": 2,
+                "seconds": round(time.monotonic() - begun, 2),
+            }
+        )
         return not told["problems"] and not any(one["level"] == "error" for one in told["operations"])
 
     def _cannot(self, error: Exception) -> None:
         words = str(error)[: compiling.WORDS]
         told: dict[str, Any] = {"answer": "compiled", "problem": "compiler-refused", "raw": words}
         if isinstance(error, compiling.Damaged):
-            what = "tpu-compiler" if self.plan.framework == "jax" else "tf-tpu-compiler"
+            what = self.framework.compiler
             told |= {"problem": "compiler-damaged", "missing": [what], "status": "broken"}
         self._say(told)
 
@@ -194,8 +203,15 @@ class _Check:
                 self._say({"answer": "largest-batch", "problem": "compiler-refused", "raw": words})
                 return
             at_best = next((one for one in tried if one.batch == best and one.fits), None)
-            self._say({"answer": "largest-batch", "guess": guess, "largest_batch": best, "compiles": len(tried),
-                       "device_bytes": at_best.device_bytes if at_best else None})  # fmt: skip
+            self._say(
+                {
+                    "answer": "largest-batch",
+                    "guess": guess,
+                    "largest_batch": best,
+                    "compiles": len(tried),
+                    "device_bytes": at_best.device_bytes if at_best else None,
+                }
+            )
 
     def _first_batch(self) -> tuple[dict[str, Any], dict[str, tuple[tuple[int, ...], Any]]]:
         """The first real examples, and the shape and type of one."""
@@ -351,7 +367,7 @@ def _without_weights(ours: bool) -> Iterator[None]:
         self._initialize(self._convert_to_tensor(np.zeros(self._shape, np.float32), dtype=self._dtype))
 
     initial.fill = lambda model, seed, scale: None
-    if backend_is_jax():
+    if frameworks.by_id(_backend()).is_traced:
         Base._initialize_with_initializer = zeros
     try:
         yield
@@ -359,10 +375,10 @@ def _without_weights(ours: bool) -> Iterator[None]:
         initial.fill, Base._initialize_with_initializer = fill, initialize
 
 
-def backend_is_jax() -> bool:
+def _backend() -> str:
     import keras
 
-    return str(keras.backend.backend()) == "jax"
+    return str(keras.backend.backend())
 
 
 def _params(model: Any) -> int:

@@ -35,6 +35,7 @@ def told(compiled: Compiled, limit: int, trips: float = 1.0, update_bytes: int =
         "flops": None if compiled.flops is None else trips * compiled.flops,
         "bytes_accessed": moved,
         "moved_bytes": compiled.moved_bytes,
+        "collective_bytes": compiled.collective_bytes,
         "compile_s": round(compiled.seconds, 2),
         "effort": compiled.effort,
     }

@@ -97,8 +97,13 @@ def findings(
                 continue
             bounded = operation.type in _TAKE_BOUNDS
             if any(not scope.is_known(operation.inputs[at], bounded) for at in _places(operation, known.constant)):
-                add("op-dynamic-shape", "error", operation, **instead(operation, by_value=True),
-                    raw=f"{operation.type} needs to know a size or an axis beforehand")  # fmt: skip
+                add(
+                    "op-dynamic-shape",
+                    "error",
+                    operation,
+                    **instead(operation, by_value=True),
+                    raw=f"{operation.type} needs to know a size or an axis beforehand",
+                )
                 continue
             told_wide = any(id == "op-float64" for id, _ in found)  # once is enough, in a person's own lines
             if _is_wide(operation) and not told_wide and "line" in where(operation, operation.name, layers, file):
@@ -197,8 +202,10 @@ class _Scope:
         if operation.type == "Const":
             return True
         if operation.type in _SHAPES:
-            return bounded or all(one.shape.is_fully_defined() for one in operation.inputs) or (
-                operation.type == "Rank" and operation.inputs[0].shape.rank is not None
+            return (
+                bounded
+                or all(one.shape.is_fully_defined() for one in operation.inputs)
+                or (operation.type == "Rank" and operation.inputs[0].shape.rank is not None)
             )
         if tensor.name in self._inputs:
             return self._know_given(self._inputs[tensor.name], tensor, bounded, depth)

@@ -21,6 +21,7 @@ from tpu_studio.trainer.guardian.child import Trainer
 from tpu_studio.trainer.guardian.ending import Death, Ending, ending, may_restart
 from tpu_studio.trainer.guardian.logs import LogTap, readable
 from tpu_studio.trainer.guardian.side import Side
+from tpu_studio.wire import metrics
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import try_lock, wait_for_lock
 from tpu_studio.wire.controls import Controls
@@ -28,9 +29,10 @@ from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.events import Event, decode, encode
 from tpu_studio.wire.limits import Limits, changed, limits_of, used_before
 from tpu_studio.wire.phases import Status
+from tpu_studio.wire.plainfiles import write_inside
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runclock import RunClock, latest_event_s
-from tpu_studio.wire.runfolder import PLAN, claim_file, ledger_file, result_folder, write_atomically
+from tpu_studio.wire.runfolder import PLAN, claim_file, ledger_file, result_folder
 from tpu_studio.wire.secrets import Lines
 
 TURN_S = 0.2
@@ -188,8 +190,10 @@ class Keeper:
                 code == -signal.SIGKILL and not trainer.killed_by_us and trainer.memory.suspected,
                 trainer.killed_by_us,
             )
-            if self._alone and self._outcome is None and may_restart(
-                death, asked=self._asked, restarts=restarts, saved_since_start=self._saved_since_start
+            if (
+                self._alone
+                and self._outcome is None
+                and may_restart(death, asked=self._asked, restarts=restarts, saved_since_start=self._saved_since_start)
             ):
                 restarts += 1
                 self._needs_resume = True
@@ -322,7 +326,7 @@ class Keeper:
                     if name != "step" and isinstance(values, list) and values
                 }
             )
-            self._step = max(self._step, int(steps[-1])) if "loss" in said.fields else self._step
+            self._step = max(self._step, int(steps[-1])) if metrics.TRAINING_LOSS in said.fields else self._step
 
     # ------------------------------------------------------------------------------------------------------ obeying
 
@@ -416,7 +420,7 @@ class Keeper:
             "usd_per_hour": self._limits.usd_per_hour,
         }
         try:
-            write_atomically(ledger_file(self._run, self._attempt), encode(record))
+            write_inside(self._run, ledger_file(self._run, self._attempt), encode(record))
         except OSError as error:
             self._events.problem = self._events.problem or error
 

@@ -13,12 +13,17 @@ from typing import Any
 
 import keras
 
+from tpu_studio.trainer.frameworks import running
+
 
 def keep_plain() -> None:
     """Have Keras's attention layers and operations compute what they say. Any number of times."""
     keras.config.disable_flash_attention()  # `clear_session` forgets it, and a layer may ask for the kernel by itself
-    if keras.backend.backend() != "jax":
-        return
+    running().keep_attention_plain()
+
+
+def without_kernel() -> None:
+    """Of JAX, whose attention Keras would hand to the kernel."""
     from keras.src.backend.jax import nn
 
     if not hasattr(nn.dot_product_attention, "__wrapped__"):

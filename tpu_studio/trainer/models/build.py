@@ -10,7 +10,7 @@ from typing import Any
 import keras
 
 from tpu_studio.trainer.models import attention, convolution, dense, gpt
-from tpu_studio.trainer.models.shapes import options, shapes
+from tpu_studio.trainer.models.shapes import shapes
 from tpu_studio.wire import models as catalogue
 from tpu_studio.wire.plan import Plan
 
@@ -29,11 +29,11 @@ def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
     """
     sizes, seed = shapes(plan, description), int(plan.job["training.seed"])
     attention.keep_plain()
-    if plan.job.model == "file":
+    if plan.job.has_own_model:
         from tpu_studio.trainer.models import own  # reads and runs a person's file: only when asked to
 
         return own.build(own.path_of(plan), plan.consent, own.own_job(plan, sizes))
-    chosen, family = options(plan), catalogue.spec(plan.job.model).family
+    chosen, family = plan.options, catalogue.spec(plan.job.model).family
     keras.utils.clear_session()  # names of layers, hence of weights, must not depend on what was built before
     with precision(str(plan.job["training.precision"])):
         if family == "mlp":

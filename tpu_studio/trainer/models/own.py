@@ -24,7 +24,7 @@ import numpy as np
 
 from tpu_studio.trainer.models.build import precision
 from tpu_studio.trainer.models.shapes import Shapes
-from tpu_studio.wire import owncode
+from tpu_studio.wire import owncode, tasks
 from tpu_studio.wire.errors import ModelError, words_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.secrets import without_secrets
@@ -81,7 +81,7 @@ class OwnJob:
 
 
 def own_job(plan: Plan, sizes: Shapes) -> OwnJob:
-    text, picture = plan.task == "language-model", len(sizes.input) == 3
+    text, picture = tasks.by_id(plan.task).has_tokens, len(sizes.input) == 3
     return OwnJob(
         task=plan.task,
         input_shape=sizes.input,
@@ -93,7 +93,7 @@ def own_job(plan: Plan, sizes: Shapes) -> OwnJob:
         image_size=sizes.input[0] if picture else None,
         sequence_length=sizes.input[0] if text else None,
         vocabulary=sizes.outputs if text else None,
-        options=dict(plan.job.options),
+        options=plan.options,
         seed=int(plan.job["training.seed"]),
         precision=str(plan.job["training.precision"]),
     )
@@ -112,8 +112,8 @@ def build(path: Path, consent: str, job: OwnJob, *, limit_s: float | None = None
 
     Raises:
         ModelError: ``model-file-missing``, ``model-no-consent``, ``model-syntax``, ``model-no-function``,
-            ``model-raises``, ``model-stuck``, ``model-not-keras``, ``model-stateful``, ``model-wrong-input``,
-            ``model-wrong-output``.
+            ``model-raises``, ``model-stuck``, ``model-not-keras``, ``model-stateful``, ``model-many-inputs``,
+            ``model-wrong-input``, ``model-many-outputs``, ``model-wrong-output``.
     """
     source = read(path, consent)
 
@@ -153,14 +153,15 @@ def _function(source: bytes, path: Path) -> Callable[[OwnJob], Any]:
         encoding = tokenize.detect_encoding(io.BytesIO(source).readline)[0]
         if encoding not in ("utf-8", "utf-8-sig"):  # whoever agreed was shown it as UTF-8
             raise SyntaxError(f"it is written in {encoding}, and only UTF-8 is read")
-        code = compile(source, str(path), "exec", dont_inherit=True)
+        # The very text that was shown. Of bytes Python reads the encoding itself, behind a lone CR as well.
+        code = compile(source.decode("utf-8-sig"), str(path), "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         raise ModelError("model-syntax", file=str(path), line=line, raw=without_secrets(str(error))[:SHOWN]) from error
     module = types.ModuleType(MODULE)
     module.__file__ = str(path)
     sys.modules[MODULE] = module  # dataclasses and Keras look a class's module up by name
-    exec(code, module.__dict__)  # the person agreed to these very bytes
+    exec(code, module.__dict__)  # the person agreed to this very text
     function = getattr(module, FUNCTION, None)
     if not callable(function):
         raise ModelError("model-no-function", file=str(path), wanted=f"{FUNCTION}(job)")
@@ -175,11 +176,14 @@ def _check(model: Any, job: OwnJob, path: Path) -> None:
         raise ModelError("model-stateful", file=str(path), layer=str(keeps))
     wanted_input = (None, *job.input_shape)
     inputs = getattr(model, "inputs", None)
-    if inputs and (len(inputs) != 1 or not _fits(inputs[0].shape, wanted_input)):
-        got: Any = [list(one.shape) for one in inputs] if len(inputs) > 1 else list(inputs[0].shape)
-        raise ModelError("model-wrong-input", file=str(path), wanted=list(wanted_input), got=got)
+    if inputs and len(inputs) > 1:
+        raise ModelError("model-many-inputs", file=str(path), wanted=list(wanted_input), count=len(inputs))
+    if inputs and not _fits(inputs[0].shape, wanted_input):
+        raise ModelError("model-wrong-input", file=str(path), wanted=list(wanted_input), got=list(inputs[0].shape))
     answer = model(np.zeros((2, *job.input_shape), job.input_dtype), training=False)
-    wanted = (*job.input_shape, job.outputs) if job.task == "language-model" else (job.outputs,)
+    wanted = (*job.input_shape, job.outputs) if tasks.by_id(job.task).has_tokens else (job.outputs,)
+    if isinstance(answer, (list, tuple, dict)) and len(answer) > 1:
+        raise ModelError("model-many-outputs", file=str(path), wanted=[None, *wanted], count=len(answer))
     shape = getattr(answer, "shape", None)
     if shape is None or tuple(shape) != (2, *wanted):
         told = [None, *tuple(shape)[1:]] if shape is not None else _kind(answer)

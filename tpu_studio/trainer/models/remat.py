@@ -6,10 +6,12 @@ refuses keyword arguments), so the block's call is wrapped here, on the instance
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import keras
+
+from tpu_studio.trainer.frameworks import running
 
 
 def rematerialize(block: keras.Model) -> keras.Model:
@@ -32,17 +34,7 @@ def rematerialize(block: keras.Model) -> keras.Model:
         if others:  # the next random state, worked out apart: it must not leave the recomputed part, and costs nothing
             for variable, value in zip(others, run(*tensors)[1], strict=True):
                 variable.assign(value)
-        return _recomputed(lambda *given: run(*given)[0])(*tensors)
+        return running().recomputed(lambda *given: run(*given)[0])(*tensors)
 
     block.call = call
     return block
-
-
-def _recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.checkpoint(function)  # type: ignore[no-any-return]
-    import tensorflow as tf
-
-    return tf.recompute_grad(function)  # type: ignore[no-any-return]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tpu_studio.wire import models as catalogue
+from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO
@@ -41,7 +42,7 @@ class Shapes:
     @property
     def output(self) -> tuple[int, ...]:
         """Shape of the output without the batch."""
-        return (*self.input, self.outputs) if self.task == "language-model" else (self.outputs,)
+        return (*self.input, self.outputs) if tasks.by_id(self.task).has_tokens else (self.outputs,)
 
 
 def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
@@ -52,36 +53,30 @@ def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
     """
     kind = str(description.get("kind") or plan.job["data.kind"])
     classes = tuple(str(name) for name in description.get("classes") or ())
-    if plan.task == "language-model":
+    task = tasks.by_id(plan.task)
+    if task.has_tokens:
         return Shapes("text", plan.task, (_sequence_length(plan),), "int32", _vocabulary(plan, description))
     given = description.get("input_shape")
     if not given:
         raise ModelError("model-data-unknown", kind=kind)
     shape = tuple(int(size) for size in given)
     dtype = str(description.get("input_dtype") or ("float32" if len(shape) == 1 else "uint8"))
-    outputs = 1 if plan.task == "regression" else len(classes)
-    if plan.task == "classification" and outputs < 2:
+    outputs = 1 if task.has_number else len(classes)
+    if task.has_classes and outputs < 2:
         raise ModelError("model-data-unknown", kind=kind)
     white = float(description.get("value_max") or 255.0)
-    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if plan.task == "classification" else ())
-
-
-def options(plan: Plan) -> dict[str, Any]:
-    """All options of the plan's model, defaults filled in; as given for the user's own."""
-    if plan.job.model == "file":
-        return dict(plan.job.options)
-    return catalogue.options(plan.job.model, plan.job.options)
+    return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if task.has_classes else ())
 
 
 def _sequence_length(plan: Plan) -> int:
     given = plan.job["data.sequence_length"]
     if given != AUTO:
         return int(given)
-    known = None if plan.job.model == "file" else catalogue.spec(plan.job.model).sequence_length
+    known = None if plan.job.has_own_model else catalogue.spec(plan.job.model).sequence_length
     return known or 64
 
 
 def _vocabulary(plan: Plan, description: Mapping[str, Any]) -> int:
     """Tokens the model tells apart; never fewer than the data holds."""
-    own = int(options(plan).get("vocabulary", TOKENS_OF_BYTES))
+    own = int(plan.options.get("vocabulary", TOKENS_OF_BYTES))
     return max(own, int(description.get("vocabulary") or TOKENS_OF_BYTES))

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import keras
 import numpy as np
 
 from tpu_studio.data import predicting
+from tpu_studio.trainer.frameworks import running
 from tpu_studio.trainer.predict.generating import generate
 from tpu_studio.trainer.result import loading
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
 
 TOP = 10
@@ -34,7 +35,7 @@ class Asked:
         self._card = card
         self._data: dict[str, Any] = card["data"]
         self._model = loading.load(result, consent=consent)
-        self._run = _compiled(self._model)
+        self._run = running().compiled(self._model)
 
     def answer(self, items: Sequence[Any], at_once: int = 1) -> list[Answer]:
         """One answer for each picture or row; ``{"error": …}`` for one that cannot be read.
@@ -42,7 +43,7 @@ class Asked:
         Args:
             items: At most *at_once*; fewer are filled up with zeros.
         """
-        if self._card["task"] == "language-model":
+        if tasks.by_id(self._card["task"]).has_tokens:
             raise BadInput("predict-wrong-kind", wanted="prompt")
         inputs, errors = self._encode(items)
         if not inputs:
@@ -57,7 +58,7 @@ class Asked:
             inputs, predicting.decode_outputs(self._data, outputs, logits=True, top=TOP), strict=True
         ):
             errors[place] = _plain(told)
-            if self._data["kind"] == "table" and (unread := predicting.unread_in(self._data, items[place])):
+            if kinds.by_id(self._data["kind"]).has_rows and (unread := predicting.unread_in(self._data, items[place])):
                 errors[place]["unread"] = unread
         return errors
 
@@ -65,8 +66,8 @@ class Asked:
         self, prompt: str, *, tokens: int, temperature: float, seed: int, stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[str]:
         """What comes after *prompt*, in pieces as they are made."""
-        if self._card["task"] != "language-model":
-            raise BadInput("predict-wrong-kind", wanted="row" if self._data["kind"] == "table" else "image")
+        if not tasks.by_id(self._card["task"]).has_tokens:
+            raise BadInput("predict-wrong-kind", wanted=kinds.by_id(self._data["kind"]).question)
         encoded = predicting.encode_inputs(self._data, [prompt or "\n"])
         start = encoded["x"][0][: int(encoded["length"][0])]
         return generate(self._run, int(self._card["input"]["shape"][1]), start, tokens, temperature, seed, stopped)
@@ -89,20 +90,6 @@ class Asked:
             except OSError as error:
                 answers[place] = {"error": {"id": "data-missing", "facts": {"path": str(item), "raw": str(error)}}}
         return inputs, answers
-
-
-def _compiled(model: keras.Model) -> Callable[[Any], Any]:
-    """The model's function of one array, compiled by the framework that runs it."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        weights = [variable.value for variable in model.trainable_variables]
-        others = [variable.value for variable in model.non_trainable_variables]
-        run = jax.jit(lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0])
-        return lambda x: run(weights, others, x)
-    import tensorflow as tf
-
-    return tf.function(lambda x: model(x, training=False), reduce_retracing=True)  # type: ignore[no-any-return]
 
 
 def _plain(told: dict[str, Any]) -> Answer:

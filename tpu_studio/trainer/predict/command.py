@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer.result import files
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import BadInput, StudioError
+from tpu_studio.wire.jsonfile import parse_json
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 AT_ONCE = 32  # examples in one call; the last call is filled up, so that nothing is compiled twice
@@ -55,7 +57,7 @@ def answers(asked: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from tpu_studio.trainer.predict.asking import Asked
 
     model = Asked(result, card, consent=asked.consent)
-    if card["task"] == "language-model":
+    if tasks.by_id(card["task"]).has_tokens:
         for name, prompt in items:
             chunks = model.write(prompt, tokens=asked.tokens, temperature=asked.temperature, seed=asked.seed)
             yield {"item": name, "text": "".join(chunks)}
@@ -72,9 +74,9 @@ def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, An
 
     description = card["data"]
     for text in given:
-        if card["task"] == "language-model" and not Path(text).is_file():
+        if tasks.by_id(card["task"]).has_tokens and not Path(text).is_file():
             yield text, text
-        elif description["kind"] == "table" and text.lstrip().startswith("{"):
+        elif kinds.by_id(description["kind"]).has_rows and text.lstrip().startswith("{"):
             yield text, _row(text)
         else:
             found = inputs_in(description, Path(text))
@@ -84,7 +86,7 @@ def _items(card: dict[str, Any], given: Sequence[str]) -> Iterator[tuple[str, An
 
 def _row(text: str) -> dict[str, Any]:
     try:
-        row = json.loads(text)
+        row = parse_json(text, "the row")
     except ValueError as error:
         raise BadInput("predict-bad-question", raw=str(error)) from error
     if not isinstance(row, dict):

@@ -17,10 +17,11 @@ import keras
 from tpu_studio.trainer.models import count_params, shapes
 from tpu_studio.trainer.models.own import own_job
 from tpu_studio.trainer.result import files
+from tpu_studio.wire import frameworks, tasks
 from tpu_studio.wire.plan import Plan
 
 SAVED_MODEL_USE = {"tensorflow": "model = tf.saved_model.load('saved_model'), then model.serve(x)"}
-PACKAGES = {"keras": ("keras",), "tensorflow": ("tensorflow", "tensorflow-cpu"), "jax": ("jax",), "numpy": ("numpy",)}
+PACKAGES = {"keras": ("keras",), **{one.id: one.packages for one in frameworks.all_frameworks()}, "numpy": ("numpy",)}
 
 
 def card(
@@ -34,14 +35,14 @@ def card(
 ) -> dict[str, Any]:
     sizes = shapes(plan, description)
     own = None
-    if plan.job.model == "file":
+    if plan.job.has_own_model:
         own = {"sha256": plan.consent, "file": files.OWN_MODEL, "job": asdict(own_job(plan, sizes))}
     return {
         "format": files.FORMAT,
         "name": plan.job.name,
         "run": plan.run,
         "model": plan.job.model,
-        "options": dict(plan.job.options),
+        "options": plan.options,
         "task": plan.task,
         "classes": list(sizes.classes),
         "params": count_params(model),
@@ -70,9 +71,9 @@ def write_card(path: Path, tree: Mapping[str, Any]) -> None:
 
 
 def _meaning(task: str) -> str:
-    if task == "regression":
+    if tasks.by_id(task).has_number:
         return "one standardised number; undo it with data.target_transform"
-    if task == "language-model":
+    if tasks.by_id(task).has_tokens:
         return "a logit for each next token at each place; tokens are the bytes of UTF-8 text"
     return "a logit for each class; a softmax makes them probabilities"
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.sizes import PLAN_BYTES
 
 CARD, MODEL, OWN_MODEL = "model.json", "model.keras", "own_model.py"
 SAVED_MODEL, METRICS, TENSORBOARD, REPORT = "saved_model", "metrics.csv", "tensorboard", "report.html"
@@ -33,14 +35,18 @@ def read_card(result: Path) -> dict[str, Any]:
         RunError: ``result-unreadable``, ``result-newer``.
     """
     try:
-        card = json.loads((result / CARD).read_bytes())
+        card = read_json(result / CARD, PLAN_BYTES)
         version = card["format"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise RunError("result-unreadable", path=str(result / CARD), raw=str(error)) from error
     if not isinstance(version, int) or version > FORMAT:
         raise RunError("result-newer", path=str(result / CARD), format=version, known=FORMAT)
     if not isinstance(card, dict) or not isinstance(card.get("own") or {}, dict):
         raise RunError("result-unreadable", path=str(result / CARD), raw="it is no card of a result")
+    data = card.get("data")
+    kind = kinds.find(data.get("kind")) if isinstance(data, dict) else None
+    if card.get("task") not in tasks.IDS or kind is None:
+        raise RunError("result-unreadable", path=str(result / CARD), raw="its task or its data is not known")
     return card
 
 

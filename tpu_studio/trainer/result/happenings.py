@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.events import Event, from_record
+from tpu_studio.wire.jsonfile import parse_json
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
 
@@ -87,7 +88,7 @@ class Happenings:
 def read(run: Path) -> Happenings:
     found = Happenings()
     for file in events_names(run):
-        with open(file, "rb") as lines:
+        with open_to_read(file) as lines:
             for line in lines:
                 if b'"kind":"metric"' in line:
                     continue  # the many; they are in `points`
@@ -95,7 +96,7 @@ def read(run: Path) -> Happenings:
                     found.log_lines += 1
                     continue
                 try:
-                    record = json.loads(line)
+                    record = parse_json(line, file.name)
                 except ValueError:
                     continue  # torn by whoever died while writing it
                 if isinstance(record, dict):

@@ -5,39 +5,52 @@ Standard library only. What safe mode refuses is Keras's own business (``loading
 
 from __future__ import annotations
 
-import json
+import lzma
 import zipfile
+import zlib
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire.jsonfile import parse_json
+
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 _CONFIG_BYTES = 32_000_000
-_DEEPEST = 100
 _SIZES = ("units", "filters", "input_dim", "output_dim", "key_dim", "num_heads", "depth_multiplier")
+
+
+REFUSED = (
+    ValueError,
+    KeyError,
+    OSError,
+    EOFError,
+    RuntimeError,  # encrypted
+    NotImplementedError,  # packed in a way that is not known
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""What comes of a file that is damaged, or asks for what it cannot hold."""
 
 
 def check(path: Path) -> None:
     """Do nothing for a file that describes a model whose weights it can hold; one of another format is left to Keras.
 
     Raises:
-        ValueError, RecursionError, KeyError, OSError, zipfile.BadZipFile: It does not.
+        REFUSED: It does not, or cannot be read.
     """
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
         if archive.getinfo(CONFIG).file_size > _CONFIG_BYTES:
             raise ValueError(f"its {CONFIG} is larger than any model's")
-        tree = json.loads(archive.read(CONFIG))
-        _walk(tree, archive.getinfo(WEIGHTS).file_size, 0)
+        _walk(parse_json(archive.read(CONFIG), CONFIG), archive.getinfo(WEIGHTS).file_size)
 
 
-def _walk(tree: Any, weights: int, depth: int) -> None:
-    if depth > _DEEPEST:
-        raise ValueError("its layers are nested deeper than any model's")
+def _walk(tree: Any, weights: int) -> None:
     if isinstance(tree, dict):
         for name in _SIZES:
             size = tree.get(name)
             if isinstance(size, int) and size > 8 * weights:  # a bias alone has that many numbers
                 raise ValueError(f"a layer of {size:,} {name}, and {weights:,} bytes of weights")
     for inner in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
-        _walk(inner, weights, depth + 1)
+        _walk(inner, weights)

@@ -5,8 +5,6 @@ A model of the user's own is made by the user's own file, after consent to its b
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
 
 import keras
@@ -18,9 +16,20 @@ from tpu_studio.trainer.result.files import MODEL, OWN_MODEL, read_card
 from tpu_studio.wire.errors import RunError
 
 _DAMAGE = (
-    ValueError, TypeError, LookupError, ArithmeticError, OSError, AttributeError, ImportError, RecursionError,
-    MemoryError, RuntimeError, AssertionError, NotImplementedError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    OSError,
+    AttributeError,
+    ImportError,
+    RecursionError,
+    MemoryError,
+    RuntimeError,
+    AssertionError,
+    NotImplementedError,
+    *inspected.REFUSED,
+)
 """What Keras, h5py and JAX (RuntimeError: more memory than there is) raise of a damaged file."""
 
 

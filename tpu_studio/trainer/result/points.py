@@ -7,7 +7,6 @@ Numpy and the standard library only; a million steps of five metrics take a few 
 from __future__ import annotations
 
 import bisect
-import json
 import math
 from array import array
 from collections.abc import Mapping
@@ -18,21 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tpu_studio.wire import metrics
+from tpu_studio.wire.jsonfile import parse_json
+from tpu_studio.wire.plainfiles import open_to_read
 from tpu_studio.wire.runfolder import events_names
 
 Column = npt.NDArray[np.float64]
 
-ORDER = (
-    "loss",
-    "val_loss",
-    "accuracy",
-    "val_accuracy",
-    "val_r2",
-    "val_mae",
-    "val_nats_per_token",
-    "learning_rate",
-    "grad_norm",
-)
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -104,12 +95,12 @@ def read(run: Path) -> Points:
     """The points of all attempts of the run in that folder, as far as its events files hold them."""
     collected = _Collected()
     for file in events_names(run):
-        with open(file, "rb") as lines:
+        with open_to_read(file) as lines:
             for line in lines:
                 if b'"metric"' not in line and b'"resume"' not in line:
                     continue
                 try:
-                    record = json.loads(line)
+                    record = parse_json(line, file.name)
                 except ValueError:
                     continue  # a torn line: whoever wrote it died; the next attempt says where it went on
                 if not isinstance(record, dict):
@@ -125,7 +116,7 @@ def _columns(collected: _Collected) -> Points:
     known = {name: np.frombuffer(rows, np.int64) for name, rows in collected.steps.items() if len(rows)}
     steps = np.unique(np.concatenate(list(known.values()))) if known else np.empty(0, np.int64)
     columns, present = {}, {}
-    for name in sorted(known, key=_rank):
+    for name in sorted(known, key=metrics.rank):
         at = np.searchsorted(steps, known[name])
         columns[name], present[name] = np.full(len(steps), np.nan), np.zeros(len(steps), bool)
         columns[name][at] = np.frombuffer(collected.values[name], np.float64)
@@ -138,10 +129,6 @@ def _times(clock: list[tuple[int, float]], steps: npt.NDArray[np.int64]) -> Colu
         return np.zeros(len(steps))
     at = dict(sorted(clock))
     return np.interp(steps, np.fromiter(at, np.float64), np.fromiter(at.values(), np.float64))
-
-
-def _rank(name: str) -> tuple[int, str]:
-    return (ORDER.index(name) if name in ORDER else len(ORDER), name)
 
 
 def _number(value: Any) -> float:

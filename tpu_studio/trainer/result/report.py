@@ -16,8 +16,9 @@ from tpu_studio.trainer.result.curves import Line, picture
 from tpu_studio.trainer.result.happenings import Happenings
 from tpu_studio.trainer.result.page import PAGE
 from tpu_studio.trainer.result.points import Points
+from tpu_studio.wire import metrics, places, tasks
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import KEYS
+from tpu_studio.wire.schema import KEYS, concerns
 
 _ENDS = {
     "completed": ("Finished", "ok", "Training went through all planned steps."),
@@ -43,8 +44,6 @@ _NOTICES = {
     "events-lost": "Some reports could not be written down.",
     "savedmodel-failed": "TensorFlow's SavedModel could not be written; model.keras holds the same model.",
 }
-_ONLY_FOR_TEXT = ("data.sequence_length", "data.tokenizer")
-_ONLY_FOR_PICTURES = ("data.image_size", "data.augment")
 _PHASES = {
     "queued": "waiting",
     "setting-up": "setting up",
@@ -52,23 +51,19 @@ _PHASES = {
     "training": "training",
     "saving": "saving",
 }
-_LEARNED = {
-    "classification": "Learned to tell {classes} classes apart.",
-    "regression": "Learned to predict {target}.",
-    "language-model": "Learned to write like the text it was given.",
-}
 
 
 def page(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenings) -> str:
     title, tone, sentence = _ENDS.get(str(card["trained"]["ended"]), ("Ended", "neutral", ""))
-    learned = _LEARNED[plan.task].format(classes=len(card["classes"]), target=card["data"].get("target") or "a number")
+    target = card["data"].get("target") or "a number"
+    learned = tasks.by_id(plan.task).learned.format(classes=len(card["classes"]), target=target)
     return PAGE.format(
         title=_e(plan.job.name),
         pill=_e(title),
         tone=tone,
         lead=_e(f"{learned} {sentence}"),
         when=_e(_clock(happened.began)),
-        numbers="".join(_number(*each) for each in _numbers(card, points, happened)),
+        numbers="".join(_number(*each) for each in _numbers(plan, card, points, happened)),
         curves="".join(_curves(plan, points)),
         about=_rows(_about(plan, card, happened)),
         settings=_settings(plan),
@@ -88,29 +83,18 @@ def page(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenin
     )
 
 
-def _numbers(card: Mapping[str, Any], points: Points, happened: Happenings) -> list[tuple[str, str, str]]:
+def _numbers(plan: Plan, card: Mapping[str, Any], points: Points, happened: Happenings) -> list[tuple[str, str, str]]:
     """(label, big number, one line of context), the main one first."""
     final = {name: value for name, value in card["trained"]["final"].items() if isinstance(value, (int, float))}
     found: list[tuple[str, str, str]] = []
-    if "val_accuracy" in final:
-        found.append(
-            ("Right on unseen data", _percent(final["val_accuracy"]), _best(points, "val_accuracy", max, _percent))
-        )
-    if "val_r2" in final:
-        found.append(("R² on unseen data", f"{final['val_r2']:.4f}", "1 is perfect, 0 is guessing the mean"))
-    if "val_mae" in final:
-        found.append(("Typical error", _short(final["val_mae"]), "mean absolute error, in the column's own unit"))
-    if "val_nats_per_token" in final:
-        nats = final["val_nats_per_token"]
-        found.append(("Nats a character on unseen text", f"{nats:.3f}", f"perplexity {math.exp(min(nats, 50.0)):.2f}"))
-    if "loss" in final:
-        found.append(
-            (
-                "Loss",
-                _short(final["loss"]),
-                f"on unseen data {_short(final['val_loss'])}" if "val_loss" in final else "while training",
-            )
-        )
+    task = tasks.by_id(plan.task)
+    for metric in map(metrics.by_id, (task.metric, *task.others)):
+        if metric.id in final:
+            found.append(_measured(metric, final[metric.id], points))
+    loss, unseen = metrics.by_id(metrics.TRAINING_LOSS), final.get(task.loss)
+    if loss.id in final:
+        context = f"on unseen data {_short(unseen)}" if unseen is not None else "while training"
+        found.append((loss.title, _short(final[loss.id]), context))
     trained = happened.phases.get("training", 0.0) or happened.training_s
     steps = int(card["trained"]["steps"])
     found.append(("Training time", duration(trained), f"{steps:,} steps, and the checks between them"))
@@ -119,24 +103,32 @@ def _numbers(card: Mapping[str, Any], points: Points, happened: Happenings) -> l
     return found[:4]
 
 
+def _measured(metric: metrics.Metric, value: float, points: Points) -> tuple[str, str, str]:
+    """The big number of a metric on unseen data."""
+    if metric.unit == "nats":
+        return metric.report, f"{value:.3f}", f"{metric.row} {metrics.perplexity(value):.2f}"
+    if metric.unit == "share":
+        pick = max if metric.better == "higher" else min
+        return metric.report, _percent(value), _best(points, metric.id, pick, _percent)
+    return metric.report, f"{value:.4f}" if metric.unit == "score" else _short(value), metric.context
+
+
 def _curves(plan: Plan, points: Points) -> list[str]:
     def line(name: str, metric: str, colour: str, style: str = "raw") -> Line:
         return Line(name, *points.metric(metric), colour, style)
 
-    pictures = [
-        picture("Loss", [line("training", "loss", "s1"), line("unseen data", "val_loss", "s2", "dots")], _short)
-    ]
-    if plan.task == "classification":
-        pictures.append(
-            picture(
-                "Accuracy",
-                [line("training", "accuracy", "s1"), line("unseen data", "val_accuracy", "s2", "dots")],
-                _percent,
-            )
-        )
-    if plan.task == "regression":
-        pictures.append(picture("R²", [line("unseen data", "val_r2", "s2", "dots")], _short))
-        pictures.append(picture("Typical error", [line("unseen data", "val_mae", "s2", "dots")], _short))
+    def drawn(title: str, ids: Sequence[str]) -> str:
+        known = [metrics.by_id(name) for name in ids]
+        lines = [
+            line("unseen data", one.id, "s2", "dots") if one.unseen else line("training", one.id, "s1") for one in known
+        ]
+        return picture(title, lines, _percent if known[-1].unit == "share" else _short)
+
+    task = tasks.by_id(plan.task)
+    pictures = [drawn(metrics.by_id(metrics.TRAINING_LOSS).title, (metrics.TRAINING_LOSS, "val_loss"))]
+    for shown in (task.quality, *((name,) for name in task.others)):
+        if metrics.by_id(shown[-1]).unit != "nats":  # the curve of the loss shows it
+            pictures.append(drawn(metrics.by_id(shown[-1]).title, shown))
     pictures.append(picture("Learning rate", [line("learning rate", "learning_rate", "s3", "plain")], _short))
     pictures = [each for each in pictures if each]
     if len(pictures) % 2:  # two a row
@@ -173,7 +165,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
 def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:
     """How busy the chips of this machine were and how full their memory, as far as they told. In practice there are
     none."""
-    if plan.place == "practice":
+    if places.by_id(plan.place).rehearses:
         return []
     told = []
     if happened.busy:
@@ -186,14 +178,11 @@ def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:
 
 def _settings(plan: Plan) -> str:
     rows = []
-    hidden = {"data.path", "model.file", *_ONLY_FOR_TEXT, *_ONLY_FOR_PICTURES}
-    if plan.task == "language-model":
-        hidden -= set(_ONLY_FOR_TEXT)
-    elif plan.job["data.kind"] in ("images", "digits"):
-        hidden -= set(_ONLY_FOR_PICTURES)
     for key in KEYS:
         value = plan.job[key.path]
-        if key.table not in ("data", "training", "model") or value in (None, {}, []) or key.path in hidden:
+        if key.table not in ("data", "training", "model") or value in (None, {}, []) or key.kind == "path":
+            continue
+        if not concerns(key, plan.job["data.kind"], plan.task):
             continue
         term = f" <small>{_e(key.term)}</small>" if key.term else ""
         why = plan.reasons.get(key.path, "")

@@ -20,7 +20,7 @@ import keras
 
 from tpu_studio.trainer import leaving
 from tpu_studio.trainer.result import files, loading
-from tpu_studio.wire import ownpython
+from tpu_studio.wire import frameworks, ownpython
 
 LIMIT_S = 600.0
 FULL = "no space left on device"
@@ -36,7 +36,7 @@ def write_saved_model(result: Path, to: Path, model: keras.Model) -> dict[str, A
         said. What *to* holds then is worth nothing.
     """
     try:
-        if keras.backend.backend() == "tensorflow":
+        if frameworks.by_id(keras.backend.backend()).writes_saved_model:
             export(model, to, files.read_card(result))
             return {}
         return _by_a_second_process(result, to)

@@ -21,6 +21,7 @@ import numpy as np
 
 from tpu_studio.trainer.result import card as cards
 from tpu_studio.trainer.result import files, happenings, points, report, savedmodel, table, tensorboard
+from tpu_studio.wire import frameworks
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import result_folder
@@ -114,7 +115,7 @@ def _without_tensorflow() -> Iterator[None]:
     To save, it would import it (2.2 s, 300 MB) only to ask whether some value is one of TensorFlow's shapes.
     """
     module = keras.src.utils.module_utils.tensorflow
-    if keras.backend.backend() == "tensorflow" or module._available is not None:
+    if frameworks.by_id(keras.backend.backend()).writes_saved_model or module._available is not None:
         yield
         return
     module._available = False

@@ -32,10 +32,16 @@ class KeptQuota:
         zones, regions = {one.zone for one in rows}, set(addresses)
         kept = [one for one in before.get("rows", ()) if one["zone"] not in zones]
         kept += [
-            {"generation": one.generation, "use": one.use, "tier": one.tier, "zone": one.zone, "limit": one.limit,
-             "unit": one.unit}
+            {
+                "generation": one.generation,
+                "use": one.use,
+                "tier": one.tier,
+                "zone": one.zone,
+                "limit": one.limit,
+                "unit": one.unit,
+            }
             for one in rows
-        ]  # fmt: skip
+        ]
         told = {region: two for region, two in (before.get("addresses") or {}).items() if region not in regions}
         found = {"t": now, "rows": kept, "addresses": {**told, **{one: list(two) for one, two in addresses.items()}}}
         tree = {"format": 1, "projects": {**self._read(), project: found}}

@@ -39,9 +39,12 @@ class Acts:
     """
 
     def __init__(
-        self, records: Records, closing: Closing, place: Callable[[str], CloudPlace],
+        self,
+        records: Records,
+        closing: Closing,
+        place: Callable[[str], CloudPlace],
         uploads: dict[str, tuple[int, int]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._records, self._closing, self._place, self._uploads = records, closing, place, uploads
         self._gating = Gating(records, records.home, self._declare, self._is_starting)
         self._failures: dict[str, int] = {}  # not of `Watched`, which is made anew after some failures
@@ -88,9 +91,12 @@ class Acts:
             return 0.0
 
     def _begin(
-        self, run: Watched, action: decide.Open | Show | decide.Prepare | decide.SetStops | decide.Create,
-        rules: Rules, limits: Limits,
-    ) -> float:  # fmt: skip
+        self,
+        run: Watched,
+        action: decide.Open | Show | decide.Prepare | decide.SetStops | decide.Create,
+        rules: Rules,
+        limits: Limits,
+    ) -> float:
         """What comes before a machine is there. Raises CloudRefused where nothing was begun."""
         match action:
             case decide.Open():
@@ -117,9 +123,15 @@ class Acts:
                 self._records.say(run, "intent-closed", id=f"create/{machine.ref.name}", outcome="accepted")
             case decide.Notice(machine, seen):
                 self._records.say(
-                    run, "cloud", name=machine.ref.name, zone=machine.ref.zone, state=seen.state, raw=seen.raw,
-                    created=seen.created, over=seen.over,
-                )  # fmt: skip
+                    run,
+                    "cloud",
+                    name=machine.ref.name,
+                    zone=machine.ref.zone,
+                    state=seen.state,
+                    raw=seen.raw,
+                    created=seen.created,
+                    over=seen.over,
+                )
             case decide.SetLeaseStops(machine):
                 return self._set_lease_stops(run, machine, limits)
             case decide.Leave(machine, why, facts):
@@ -278,14 +290,28 @@ class Acts:
         machine = run.state.of(name) or machine
         now = run.side.clock.now()
         config = asking.config(
-            machine, plan=run.plan, state=run.state, side=run.side, install=self._records.install, limits=limits,
-            stops=stops, now=now, queue=run.side.stops.queue(machine.ref) if stops else "",
-        )  # fmt: skip
+            machine,
+            plan=run.plan,
+            state=run.state,
+            side=run.side,
+            install=self._records.install,
+            limits=limits,
+            stops=stops,
+            now=now,
+            queue=run.side.stops.queue(machine.ref) if stops else "",
+        )
         metadata = preparing.metadata(config, asking.bare_deadline(now, run.state, rules, limits))
         wanted = asking.wanted(
-            machine, metadata, plan=run.plan, rules=rules, limits=limits, state=run.state, side=run.side,
-            install=self._records.install, now=now,
-        )  # fmt: skip
+            machine,
+            metadata,
+            plan=run.plan,
+            rules=rules,
+            limits=limits,
+            state=run.state,
+            side=run.side,
+            install=self._records.install,
+            now=now,
+        )
         run.looks.pop(name, None)
         try:
             if not repeat:  # a repeat finds the first call's own machine among what is used up

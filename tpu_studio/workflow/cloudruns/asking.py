@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.domain.catalogue import FLEX_START_MOST_S, catalogue
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.stops import times
@@ -51,6 +51,11 @@ def stay_s(limits: Limits, used_s: float) -> float:
     if limits.money_usd is not None and limits.usd_per_hour:
         left = min(left, max(0.0, limits.money_usd - limits.reserved_usd) / limits.usd_per_hour * 3600.0)
     return max(60.0, left - used_s)
+
+
+def _run_s(wanted: float, tier: str) -> float:
+    """A run that was given more time may go beyond what flex-start lends: Google ends the machine, not the run."""
+    return min(wanted, FLEX_START_MOST_S) if tier == "flex-start" else wanted
 
 
 def labels_of(run: str, install: str) -> Mapping[str, str]:
@@ -151,7 +156,7 @@ def wanted(
         runtime=str((state.pieces or {}).get("runtime") or catalogue().image(slice_.generation, plan.framework)),
         tier=tier,
         valid_for_s=max(60.0, rules.wait_s - max(0.0, now - state.since)),
-        run_s=stay_s(limits, state.used_s(now)) + rules.boot_s if own_stop else None,
+        run_s=_run_s(stay_s(limits, state.used_s(now)) + rules.boot_s, tier) if own_stop else None,
         metadata=metadata,
         labels=labels_of(plan.run, install),
         service_account=side.runner,

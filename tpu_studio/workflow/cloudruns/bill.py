@@ -9,7 +9,6 @@ part that has none at all is in no sum.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import region_of
 from tpu_studio.wire.extras import chips_usd_per_hour_in, part_of
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import ledger_file
 from tpu_studio.workflow.cloudruns.state import State
@@ -40,8 +40,11 @@ class Part:
             return None if value is None else round(value, 6)
 
         return {
-            "id": self.id, "usd": told(self.usd), "usd_at_least": told(self.least), "usd_at_most": told(self.most),
-        }  # fmt: skip
+            "id": self.id,
+            "usd": told(self.usd),
+            "usd_at_least": told(self.least),
+            "usd_at_most": told(self.most),
+        }
 
 
 @dataclass(frozen=True)
@@ -147,12 +150,12 @@ def _operations(folder: Path, attempts: int) -> dict[str, int]:
     found = {"a": 0, "b": 0, "bytes": 0, "whole": 0}
     for attempt in range(1, attempts + 1):
         try:
-            told = json.loads(ledger_file(folder, attempt).read_bytes())["operations"]
+            told = read_json(ledger_file(folder, attempt))["operations"]
             for name in ("a", "b", "bytes"):
                 value = told[name]
                 found[name] += value if isinstance(value, int) and 0 <= value < 1 << 50 else 0
             found["whole"] += 1
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        except (OSError, ValueError, KeyError, TypeError):
             continue  # it wrote none: what the plan reserves holds it
     return found
 

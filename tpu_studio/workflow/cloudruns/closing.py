@@ -14,10 +14,12 @@ from typing import Any
 
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear
 from tpu_studio.wire.extras import chips_usd_per_hour
+from tpu_studio.wire.jsonfile import read_json
 from tpu_studio.wire.limits import Limits
 from tpu_studio.wire.phases import Phase
+from tpu_studio.wire.plainfiles import write_inside
 from tpu_studio.wire.reasons import Reason
-from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder, write_atomically
+from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder
 from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, bill
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
@@ -52,11 +54,19 @@ class Closing:
         ended = self._until(run, replace(machine, created=created), guard, deletion, rules, limits)
         self._tell_unseen(run, machine, deletion, rules, limits)
         self._records.say(
-            run, "deleted", name=machine.ref.name, zone=machine.ref.zone,
+            run,
+            "deleted",
+            name=machine.ref.name,
+            zone=machine.ref.zone,
             proof="refused" if machine.ref.name in run.unlookable else "404",
-            made=machine.made or created is not None, created=created, billed_until=ended.likely,
-            billed_least=ended.least, billed_most=ended.most, spoke=guard.first or None, first=first,
-        )  # fmt: skip
+            made=machine.made or created is not None,
+            created=created,
+            billed_until=ended.likely,
+            billed_least=ended.least,
+            billed_most=ended.most,
+            spoke=guard.first or None,
+            first=first,
+        )
         if failing:
             self._records.say(run, "notice", id="delete-proved", level="info", facts={"name": machine.ref.name})
         run.looks.pop(machine.ref.name, None)
@@ -70,9 +80,13 @@ class Closing:
         self, run: Watched, machine: Machine, guard: Guard, deletion: Deletion | None, rules: Rules, limits: Limits
     ) -> Until:
         signs = Signs(
-            run.side.clock.now(), deletion, run.alive_at.get(machine.ref.name, 0.0), _lived_until(run.folder, machine),
-            lambda: self._first_stop(run, machine, guard, rules, limits), _own_end(run, machine, guard, rules, limits),
-        )  # fmt: skip
+            run.side.clock.now(),
+            deletion,
+            run.alive_at.get(machine.ref.name, 0.0),
+            _lived_until(run.folder, machine),
+            lambda: self._first_stop(run, machine, guard, rules, limits),
+            _own_end(run, machine, guard, rules, limits),
+        )
         return until(machine, guard, signs)
 
     def _deletion(self, run: Watched, machine: Machine) -> Deletion | None:
@@ -135,9 +149,15 @@ class Closing:
         rate = limits.usd_per_hour if run.state.there else 0.0
         told = {"usd_at_least": round(least, 6), "usd_at_most": round(most, 6)} if most - least > 0.01 * usd else {}
         self._records.say(
-            run, "money", usd=round(usd, 6), usd_per_hour=rate, proved=not run.state.there,
-            operations=run.usage.record(), **told, **({"settled": True} if settled else {}),
-        )  # fmt: skip
+            run,
+            "money",
+            usd=round(usd, 6),
+            usd_per_hour=rate,
+            proved=not run.state.there,
+            operations=run.usage.record(),
+            **told,
+            **({"settled": True} if settled else {}),
+        )
 
     def last_words(self, run: Watched, attempt: int) -> None:
         """All that *attempt* said, to the last byte."""
@@ -161,9 +181,15 @@ class Closing:
             known = {"accelerator": run.plan.accelerator, "tier": tier, "project": run.side.project, "hosts": hosts}
             facts = {**known, **facts}
         self._records.say(
-            run, "end", attempt=run.state.attempt, status=reason.status.value, reason=reason.value,
-            steps=0, final={}, facts={"result": False, **facts},
-        )  # fmt: skip
+            run,
+            "end",
+            attempt=run.state.attempt,
+            status=reason.status.value,
+            reason=reason.value,
+            steps=0,
+            final={},
+            facts={"result": False, **facts},
+        )
 
     def again(self, run: Watched) -> None:
         """As a person's extension of a run that is over."""
@@ -204,11 +230,19 @@ class Closing:
         parts = bill.parts_of_run(run.folder, run.plan, state, run.usage, kept, now)
         price = chips_usd_per_hour(run.plan.price)
         record = receipt(
-            run.plan, state, bucket=run.side.mailbox.bucket, usd_per_hour=price, left=left, now=now,
-            unseen_usd=unseen, stop_account=_stop_account(run.folder), kept_bytes=kept, parts=parts,
-        )  # fmt: skip
+            run.plan,
+            state,
+            bucket=run.side.mailbox.bucket,
+            usd_per_hour=price,
+            left=left,
+            now=now,
+            unseen_usd=unseen,
+            stop_account=_stop_account(run.folder),
+            kept_bytes=kept,
+            parts=parts,
+        )
         data = json.dumps(record, indent=1).encode() + b"\n"
-        write_atomically(result_folder(run.folder) / "receipt.json", data)
+        write_inside(run.folder, result_folder(run.folder) / "receipt.json", data)
         if run.state.opened:
             try:
                 run.mirror.put("result/receipt.json", data)
@@ -220,9 +254,13 @@ class Closing:
         end = state.end
         self._records.tidy(run, everything=True)  # a run that is done gets no more turns
         self._records.say(
-            run, "phase", phase=Phase.DONE.value, detail="", attempt=run.state.attempt,
+            run,
+            "phase",
+            phase=Phase.DONE.value,
+            detail="",
+            attempt=run.state.attempt,
             status=end.get("status") if end else None,
-        )  # fmt: skip
+        )
         if run.state.opened:
             try:
                 run.mirror.push_desk()
@@ -267,10 +305,10 @@ def _made(folder: Path, machine: Machine, guard: Guard) -> float:
 
 def _in_ledger(folder: Path, machine: Machine, key: str) -> float:
     try:
-        record = json.loads(ledger_file(folder, machine.attempt).read_bytes())
+        record = read_json(ledger_file(folder, machine.attempt))
         value = float(record[key]) if record["name"] == machine.ref.name else 0.0
         return value if 0.0 < value < 1e11 else 0.0
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return 0.0
 
 
@@ -297,7 +335,7 @@ def _stop_account(folder: Path) -> str:
 def _claimed_by(folder: Path, machine: Machine) -> bool:
     """Whether it is this machine that runs, or ran, the attempt; a desktop may have died before it knew of it."""
     try:
-        claim = json.loads(claim_file(folder, machine.attempt).read_bytes())
+        claim = read_json(claim_file(folder, machine.attempt))
     except (OSError, ValueError):
         return machine.outcome == "accepted"
     return isinstance(claim, dict) and claim.get("name") == machine.ref.name

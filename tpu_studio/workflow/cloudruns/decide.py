@@ -20,15 +20,22 @@ from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, Machine, State
 
 ELSEWHERE = (
-    "no-capacity", "quota-exceeded", "not-entitled", "region-limit", "type-not-in-zone", "zone-not-allowed",
+    "no-capacity",
+    "quota-exceeded",
+    "not-entitled",
+    "region-limit",
+    "type-not-in-zone",
+    "zone-not-allowed",
     "tier-not-offered",
-)  # fmt: skip
+)
 """Refusals that another zone may not repeat."""
 OF_REGION = "region-limit"
 """One that every other zone of the region repeats."""
 OWN_REASON = {
-    "quota-exceeded": Reason.QUOTA_EXCEEDED, "not-entitled": Reason.NOT_ENTITLED, "region-limit": Reason.REGION_LIMIT,
-}  # fmt: skip
+    "quota-exceeded": Reason.QUOTA_EXCEEDED,
+    "not-entitled": Reason.NOT_ENTITLED,
+    "region-limit": Reason.REGION_LIMIT,
+}
 """Reasons of a launch that all zones refused, the most useful to know first."""
 AGAIN = ("no-capacity", "create-rate")
 """Refusals that time may heal."""
@@ -180,9 +187,26 @@ class Done:
 
 
 Action = (
-    Open | Show | Prepare | SetStops | Create | Look | Accept | Notice | SetLeaseStops | Leave | Delete | Gone
-    | RemoveStops | NextAttempt | Again | Declare | Finish | Wait | Done
-)  # fmt: skip
+    Open
+    | Show
+    | Prepare
+    | SetStops
+    | Create
+    | Look
+    | Accept
+    | Notice
+    | SetLeaseStops
+    | Leave
+    | Delete
+    | Gone
+    | RemoveStops
+    | NextAttempt
+    | Again
+    | Declare
+    | Finish
+    | Wait
+    | Done
+)
 
 
 def decide(state: State, seen: Seen, rules: Rules, run: str) -> Action:

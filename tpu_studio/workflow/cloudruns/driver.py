@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import Controls
 from tpu_studio.wire.errors import CloudRefused, CloudUnclear, NotReady, RunError, SignedOut, StudioError
@@ -36,10 +37,9 @@ from tpu_studio.workflow.cloudruns.recording import Records, Watched
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Guard, State, fold, with_guard
 from tpu_studio.workflow.cloudruns.usage import CountedMailbox, usage_of
-from tpu_studio.workflow.consent import is_foreign
+from tpu_studio.workflow.consent import is_foreign, tells_of_us
 from tpu_studio.workflow.ports import Journal
 
-PLACES = ("practice", "cloud")
 WATCHED_HOLDS_S = 10.0
 ACTS_A_TURN = 40
 LOOK_EVERY_S = (10.0, 60.0)  # at a machine that is ready: while watched and silent, and otherwise
@@ -104,8 +104,7 @@ class Driver:
             with desk.driving(folder) as alone:
                 if not alone:
                     return POLL_S[0]
-                launched_here = self._journal.plan_of(run) is not None
-                if is_foreign(folder, launched_here=launched_here):  # nobody here agreed to its price
+                if is_foreign(folder, launched_here=self.launched_here(folder)):  # nobody here agreed to its price
                     if self.state(run).settled:
                         return 0.0
                     self.problems[run] = RunError("run-imported", run=run)
@@ -163,19 +162,30 @@ class Driver:
     def is_unsettled(self, run: str) -> bool:
         return not self.state(run).settled
 
+    def launched_here(self, folder: Path) -> bool:
+        """Whether the journal knows the run's launch or take-over. One that was lost is told of ours, now."""
+        run = folder.name
+        if self._journal.plan_of(run) is not None:
+            return True
+        if run not in self._runs and not (self._journal.fresh and tells_of_us(folder, desk.install_id(self.home))):
+            return False
+        self.tell_journal()
+        return True
+
     def tell_journal(self) -> None:
         """A journal that was begun anew learns from the run folders: each plan, and the create calls without answer."""
+        install = desk.install_id(self.home)
         for folder in sorted((self.home / "runs").glob("*/")):
             try:
                 plan = plans.read(folder)
                 state = self.state(folder.name)
             except (OSError, StudioError):
                 continue
-            if plan.place not in PLACES or state.settled or is_foreign(folder, launched_here=False):
+            if not places.by_id(plan.place).rents or not tells_of_us(folder, install):
                 continue  # a stranger's: what it says of machines, project and bucket is not looked after from here
             facts = {"plan": plan.to_json()}
             self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
-            for one in state.there:
+            for one in state.there if not state.settled else ():
                 if not one.outcome:
                     ref = one.ref
                     known: dict[str, Any] = {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
@@ -230,7 +240,10 @@ class Driver:
         return known
 
     def _put_plan_back(self, folder: Path) -> None:
-        """Raises RunError where nobody knows it any more."""
+        """Also where the folder has another plan than was agreed to: code, limits and price are the journal's.
+
+        Raises RunError where nobody knows it any more.
+        """
         known = self._runs.get(folder.name)
         if known is not None and folder.is_dir():
             try:
@@ -240,6 +253,8 @@ class Driver:
             if there != known.frozen:
                 _log.warning("run %s: its plan was damaged, and is put back", folder.name)
                 put(folder, known.frozen)
+        elif self.plans.is_another(folder):
+            self.plans.mend(folder, ask_cloud=False)
         elif is_damaged(folder) and not self.plans.mend(folder):
             raise RunError("plan-unreadable" if (folder / PLAN).exists() else "plan-missing", run=folder.name)
 

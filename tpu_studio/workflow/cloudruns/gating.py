@@ -38,9 +38,12 @@ class Gating:
     """
 
     def __init__(
-        self, records: Records, home: Path, declare: Callable[[Watched, Reason, Mapping[str, Any]], None],
+        self,
+        records: Records,
+        home: Path,
+        declare: Callable[[Watched, Reason, Mapping[str, Any]], None],
         may_be_starting: Callable[[str, Watched], bool],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._records, self._declare, self._may_be_starting = records, declare, may_be_starting
         self._proofs = _Proofs(home / FILE)
         self._tried: dict[str, float] = {}
@@ -108,9 +111,13 @@ class Gating:
         return self._set(run, ref, zones, evidence, lambda at: ({rights.trial(queue, at, account): account}, ""))
 
     def _set(
-        self, run: Watched, ref: Ref, zones: Sequence[str], evidence: gate.Evidence,
+        self,
+        run: Watched,
+        ref: Ref,
+        zones: Sequence[str],
+        evidence: gate.Evidence,
         tasks_set: Callable[[Ref], tuple[Mapping[str, str], str]],
-    ) -> float:  # fmt: skip
+    ) -> float:
         name, now = run.folder.name, run.side.clock.now()
         first = self._tried.setdefault(name, now)
         try:

@@ -21,21 +21,28 @@ from typing import Any
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import send
 from tpu_studio.wire.events import Event, complete_lines, decode
-from tpu_studio.wire.plainfiles import make_folder, open_to_append
+from tpu_studio.wire.jsonfile import parse_json, read_json
+from tpu_studio.wire.plainfiles import (
+    create_inside,
+    make_folder,
+    make_folders,
+    open_to_append,
+    open_to_read,
+    write_inside,
+)
 from tpu_studio.wire.runfolder import (
     OWNER,
     PLAN,
     WATCHING,
     claim_file,
     control_file,
-    create_once,
     desk_events_file,
     events_file,
     events_name,
     heartbeat_file,
     ledger_file,
-    write_atomically,
 )
+from tpu_studio.wire.sizes import TooLarge, read_at_most
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
@@ -81,7 +88,7 @@ class Words:
         """Some of what is new; True: there may be more."""
         path, start = events_file(self._folder, attempt, worker), self._read.get((attempt, worker), 0)
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 file.seek(start)
                 chunk = file.read(_CHUNK)
         except FileNotFoundError:
@@ -146,7 +153,7 @@ class Mirror:
 
     def _pull_file(
         self, name: str, path: Path, catch_up: bool, at_most: int = EVENTS_AT_MOST, one: bool = False
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         came = False
         size = path.stat().st_size if path.exists() else 0
         while size < at_most:
@@ -227,7 +234,7 @@ class Mirror:
 
     def result(self) -> int:
         """Download what lies under result/; how many files are there now. Names that lead elsewhere, or that no file
-        can have here, are left out, and what is beyond RESULT_AT_MOST or RESULT_FILES."""
+        can have here, are left out, and what is beyond RESULT_AT_MOST or RESULT_FILES: by the bytes that came."""
         count, total = 0, 0
         for stored in self._box.list(f"{self.prefix}result/"):
             relative = stored.name.removeprefix(self.prefix)
@@ -240,11 +247,14 @@ class Mirror:
             if count >= RESULT_FILES or total + stored.size > RESULT_AT_MOST:
                 self._leave_out("result")
                 continue
-            total += stored.size
             try:
                 if not path.exists() or path.stat().st_size != stored.size:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    self._box.download(stored.name, path)
+                    make_folders(self.folder, path.parent)
+                    self._box.download(stored.name, path, at_most=RESULT_AT_MOST - total)
+                total += path.stat().st_size
+            except TooLarge:
+                self._leave_out("result")
+                continue
             except OSError as error:
                 if error.errno not in _NO_FILE:
                     raise
@@ -255,8 +265,8 @@ class Mirror:
 
     def _fetch(self, path: Path) -> None:
         data = self._box.read(self.prefix + path.relative_to(self.folder).as_posix())
-        if data is not None and (not path.exists() or path.read_bytes() != data):
-            write_atomically(path, data)
+        if data is not None and _kept(path) != data:
+            write_inside(self.folder, path, data)
 
     # ------------------------------------------------------------------------------------------------------------ up
 
@@ -295,7 +305,7 @@ class Mirror:
             return
         if self._pushed is None:
             self._pushed = self._pushed_so_far(name)
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             file.seek(self._pushed)
             data = file.read()
         data = data[: data.rfind(b"\n") + 1]
@@ -321,7 +331,7 @@ class Mirror:
             if not self._box.create(name, data):
                 theirs = self._box.read(name)
                 if theirs is not None and theirs != data:
-                    write_atomically(path, theirs)
+                    write_inside(self.folder, path, theirs)
                     if (record := _record(data)) is not None:
                         send(self.folder, {key: value for key, value in record.items() if key != "t"})
             self._controls_pushed += 1
@@ -347,7 +357,7 @@ class Mirror:
             if path is not None and stored.name != f"{self.prefix}control/{path.name}":
                 continue  # deeper down, where a machine may write
             if path is not None and not path.exists():
-                create_once(path, self._box.read(stored.name) or b"")
+                create_inside(self.folder, path, self._box.read(stored.name) or b"")
 
     def watching(self, now: float) -> None:
         """Say that somebody looks; rewritten at most every 30 s (holds for 90)."""
@@ -374,7 +384,7 @@ def desk_events(folder: Path) -> Iterator[Event]:
     found: list[Event] = []
     ours = f"ts-{folder.name}-a"
     for path in sorted((folder / "events").glob("desk-*.jsonl")):
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             lines, _ = complete_lines(file.read(DESK_AT_MOST))
         events = (event for line in lines if (event := decode(line)) is not None)
         found += [event for event in events if event.kind != "intent" or str(event.get("name")).startswith(ours)]
@@ -397,10 +407,18 @@ def inside(folder: Path, relative: str) -> Path:
 def _record(data: bytes) -> Mapping[str, Any] | None:
     """The record in a control file; None where it holds none: then nothing was asked for."""
     try:
-        record = json.loads(data)
-    except (ValueError, RecursionError):
+        record = parse_json(data, "control")
+    except ValueError:
         return None
     return record if isinstance(record, dict) else None
+
+
+def _kept(path: Path) -> bytes | None:
+    """What the plain file at *path* holds; None where there is none that can have come from a bucket."""
+    try:
+        return read_at_most(path, READ_AT_MOST)
+    except (OSError, TooLarge):
+        return None
 
 
 def _offset(name: str) -> int | None:
@@ -428,8 +446,8 @@ def _workers_there(folder: Path, attempt: int) -> int:
 
 def _heartbeat(folder: Path, attempt: int) -> float:
     try:
-        record = json.loads(heartbeat_file(folder, attempt).read_bytes())
+        record = read_json(heartbeat_file(folder, attempt))
         value = record.get("t", 0.0)
         return float(value) if isinstance(value, (int, float)) and 0 < value < 1e11 else 0.0
-    except (OSError, ValueError, AttributeError, RecursionError):
+    except (OSError, ValueError, AttributeError):
         return 0.0

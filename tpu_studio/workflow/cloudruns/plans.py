@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tpu_studio.wire import plan as plans
+from tpu_studio.wire import tasks
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import RunError, StudioError
 from tpu_studio.wire.job import parse
@@ -31,7 +32,7 @@ _log = logging.getLogger(__name__)
 def any_plan(place: str) -> Plan:
     """Enough of a plan to reach *place* with."""
     job = parse({"name": "any", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": place}})
-    return Plan(job, "classification", "jax", place=place)
+    return Plan(job, tasks.IDS[0], "jax", place=place)
 
 
 def is_damaged(folder: Path) -> bool:
@@ -78,13 +79,26 @@ class Plans:
             said = list(desk_events(folder))
             t = said[-1].t + 0.001 if said else loads(frozen).created
             desk.write_event(
-                folder, desk.install_id(self._home), "notice", t=t, id="plan-mended", level="warning",
+                folder,
+                desk.install_id(self._home),
+                "notice",
+                t=t,
+                id="plan-mended",
+                level="warning",
                 facts={"source": source},
-            )  # fmt: skip
+            )
         except OSError as error:
             raise desk.disk_error(error, folder) from error
         _log.warning("run %s: its plan was damaged, and is back as the %s has it", folder.name, source)
         return True
+
+    def is_another(self, folder: Path) -> bool:
+        """Whether the plan in *folder* is not the one that the journal has of this run; False where it knows none."""
+        launched = self._from_journal(folder.name)
+        try:
+            return launched is not None and plans.read(folder).to_json() != loads(launched).to_json()
+        except (RunError, OSError):
+            return False  # damaged: another question
 
     def _from_journal(self, run: str) -> bytes | None:
         tree = self._journal.plan_of(run)
@@ -111,7 +125,7 @@ class Plans:
 def put(folder: Path, frozen: bytes) -> bool:
     """Put *frozen* in place; False while somebody drives the run by the plan that stands there."""
     try:
-        fd = os.open(folder / PLAN, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(folder / PLAN, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         write_atomically(folder / PLAN, frozen)
         return True

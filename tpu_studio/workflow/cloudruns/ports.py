@@ -228,8 +228,12 @@ class Mailbox(Protocol):
         False: it is not there (any more)."""
         ...
 
-    def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
-        """To a file beside *path*, checked, then put in place."""
+    def download(self, name: str, path: Path, progress: Progress | None = None, *, at_most: int | None = None) -> None:
+        """To a file beside *path*, checked, then put in place.
+
+        Raises:
+            TooLarge: It has more than *at_most* bytes, whatever a listing said before; nothing is put in place.
+        """
         ...
 
     def delete(self, names: Sequence[str]) -> None: ...

@@ -15,9 +15,18 @@ FORMAT = 1
 
 
 def receipt(
-    plan: Plan, state: State, *, bucket: str, usd_per_hour: float | None, left: list[str], now: float,
-    unseen_usd: float = 0.0, stop_account: str = "", kept_bytes: int | None = None, parts: Sequence[Part] = (),
-) -> Any:  # fmt: skip
+    plan: Plan,
+    state: State,
+    *,
+    bucket: str,
+    usd_per_hour: float | None,
+    left: list[str],
+    now: float,
+    unseen_usd: float = 0.0,
+    stop_account: str = "",
+    kept_bytes: int | None = None,
+    parts: Sequence[Part] = (),
+) -> Any:
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
     Args:

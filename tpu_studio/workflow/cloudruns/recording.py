@@ -175,8 +175,15 @@ class Records:
     def leave_stops(self, run: Watched, machine: Machine) -> None:
         """Into the journal: stops of *machine*, which is gone, are to be removed when that is possible again."""
         ref = machine.ref
-        facts = {"id": f"{STOPS_LEFT}/{ref.name}", "name": ref.name, "zone": ref.zone, "backend": ref.backend,
-                 "queue": ref.queue, "alpha": ref.alpha, **self._begun(run)}  # fmt: skip
+        facts = {
+            "id": f"{STOPS_LEFT}/{ref.name}",
+            "name": ref.name,
+            "zone": ref.zone,
+            "backend": ref.backend,
+            "queue": ref.queue,
+            "alpha": ref.alpha,
+            **self._begun(run),
+        }
         try:
             self.journal.open(STOPS_LEFT, run.folder.name, facts, time.time())
         except NotReady as error:  # the sweep finds them all the same

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.errors import StudioError
-from tpu_studio.wire.runfolder import result_folder, write_atomically
+from tpu_studio.wire.jsonfile import read_json
+from tpu_studio.wire.plainfiles import write_inside
+from tpu_studio.wire.runfolder import result_folder
 from tpu_studio.workflow.cloudruns.ports import CloudSide, Ref
 from tpu_studio.workflow.ports import Intent, Journal
 
@@ -70,8 +72,8 @@ def _tell_receipt(folder: Path, name: str) -> None:
     """The receipt on this disk no longer has the stops of *name* among what is left."""
     path = result_folder(folder) / "receipt.json"
     try:
-        record = json.loads(path.read_bytes())
+        record = read_json(path)
         kept = [one for one in record["stops_left"] if one != "unknown" and f"/{name}-" not in str(one)]
-        write_atomically(path, json.dumps({**record, "stops_left": kept}, indent=1).encode() + b"\n")
+        write_inside(folder, path, json.dumps({**record, "stops_left": kept}, indent=1).encode() + b"\n")
     except (OSError, ValueError, KeyError, TypeError) as error:
         _log.info("run %s: its receipt still speaks of stops: %s", folder.name, error)

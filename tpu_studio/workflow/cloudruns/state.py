@@ -381,9 +381,14 @@ def _gate(state: State, event: Event) -> State:
 def _again(state: State, event: Event) -> State:
     attempt = _attempt_of(event, state.attempt + 1)
     return replace(
-        state, attempt=max(state.attempt, attempt), since=event.t, end=None, declared=False, settled=False,
+        state,
+        attempt=max(state.attempt, attempt),
+        since=event.t,
+        end=None,
+        declared=False,
+        settled=False,
         waiver_over=True,
-    )  # fmt: skip
+    )
 
 
 def _end(state: State, event: Event) -> State:

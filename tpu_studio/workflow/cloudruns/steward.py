@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Protocol, TypeVar
 
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
-from tpu_studio.workflow.cloudruns.driver import PLACES
 from tpu_studio.workflow.ports import UNREADABLE, RunSummary
 
 LOOK_EVERY_S = 5.0
@@ -163,6 +163,7 @@ def unsettled(rows: Iterable[RunSummary]) -> list[str]:
     return [
         row.run
         for row in rows
-        if row.place in PLACES and row.problem in ("", UNREADABLE)
+        if places.by_id(row.place).rents
+        and row.problem in ("", UNREADABLE)
         and not (row.settled and (row.folder / "result" / "receipt.json").exists())
-    ]  # fmt: skip
+    ]

@@ -91,8 +91,8 @@ class CountedMailbox:
         self.usage.a += found  # rewritten; only looked at, where it is young, would be cheaper
         return found
 
-    def download(self, name: str, path: Path, progress: Progress | None = None) -> None:
-        self._box.download(name, path, progress)
+    def download(self, name: str, path: Path, progress: Progress | None = None, *, at_most: int | None = None) -> None:
+        self._box.download(name, path, progress, at_most=at_most)
         self.usage.b += 2
         self.usage.down += path.stat().st_size
 

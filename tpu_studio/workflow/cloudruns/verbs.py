@@ -19,7 +19,7 @@ from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns import asking, believed
-from tpu_studio.workflow.cloudruns.driver import PLACES, Driver
+from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.plans import put
 from tpu_studio.workflow.cloudruns.state import Machine, State
@@ -27,7 +27,7 @@ from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
 from tpu_studio.workflow.ports import Journal
 
-__all__ = ["PLACES", "CloudVerbs"]
+__all__ = ["CloudVerbs"]
 
 
 class CloudVerbs:
@@ -117,7 +117,7 @@ class CloudVerbs:
     def seen(self, folder: Path, checkpoint: bool, usd: float) -> Seen:
         """What the decisions about verbs need to know. A copy of somebody else's run does not go on here."""
         run = folder.name
-        foreign = is_foreign(folder, launched_here=self._journal.plan_of(run) is not None)
+        foreign = is_foreign(folder, launched_here=self.driver.launched_here(folder))
         state, plan = self.driver.state(run), plans.read(folder)
         limits, plain = believed.limits(folder, plan), limits_of(plan)
         end, ended = state.end, (state.machines[-1].gone or 0.0) if state.machines else 0.0

@@ -42,9 +42,13 @@ def chosen(steps: Sequence[Step], agreed: bool, max_usd: float) -> list[Step]:
 
 
 def check(
-    prober: Prober, agreed: bool, max_usd: float, *, told: Told = lambda step: None,
+    prober: Prober,
+    agreed: bool,
+    max_usd: float,
+    *,
+    told: Told = lambda step: None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Raises SignedOut and what `Prober.clean` raises at the start; a step that cannot be asked settles nothing."""
     prober.clean()
     found: dict[str, Seen] = {}

@@ -22,7 +22,7 @@ from tests.fakes.consent import address_behind
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin import browser, gcloud
-from tpu_studio.cloud.signin.accounts import Accounts
+from tpu_studio.cloud.signin.accounts import Account, Accounts
 from tpu_studio.cloud.signin.browser import NEEDED, SCOPES, Client
 from tpu_studio.cloud.signin.secrets import PrivateFile, Session
 from tpu_studio.domain.sentences import say
@@ -365,11 +365,15 @@ def test_a_client_file_of_the_console_is_read_and_a_web_client_refused():
     told = json.dumps({"installed": {"client_id": "a", "client_secret": "b", "auth_uri": "https://…"}})
     assert Client.parse(told) == Client("a", "b")
     wrong = {
-        "": "other", "{": "other", "[]": "json", "{}": "json",
+        "": "other",
+        "{": "other",
+        "[]": "json",
+        "{}": "json",
         '{"web": {"client_id": "a", "client_secret": "b"}}': "web",
-        '{"type": "service_account"}': "key", '{"type": "authorized_user"}': "gcloud",
+        '{"type": "service_account"}': "key",
+        '{"type": "authorized_user"}': "gcloud",
         '{"installed": {"client_id": "a"}}': "no-secret",
-    }  # fmt: skip
+    }
     for text, what in wrong.items():
         with pytest.raises(SignedOut, match="client-unreadable") as refused:
             Client.parse(text)
@@ -428,3 +432,50 @@ def test_several_accounts_can_be_kept_and_chosen(accounts: Accounts, google: Goo
     with pytest.raises(SignedOut):
         accounts.use("oauth:nobody@example.com")
     assert accounts.use(first.id).email == "ada@example.com"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no file locks here")
+def test_a_window_and_a_command_line_that_sign_in_at_once_lose_no_account(tmp_path: Path):
+    program = (
+        "import sys; from pathlib import Path\n"
+        "from tpu_studio.cloud.endpoints import Endpoints\n"
+        "from tpu_studio.cloud.signin.accounts import Account, Accounts\n"
+        "from tpu_studio.cloud.signin.browser import Client\n"
+        "from tpu_studio.cloud.signin.secrets import PrivateFile\n"
+        "home, name = Path(sys.argv[1]), sys.argv[2]\n"
+        "secrets = lambda: PrivateFile(home / 'private' / 'secrets.json')\n"
+        "known = Accounts(home, Endpoints.at('http://127.0.0.1:9'), secrets)\n"
+        "for n in range(25):\n"
+        "    address = f'{name}{n}@example.com'\n"
+        "    known._keep(Account(f'oauth:{address}', 'oauth', address, 'c'), Client('c', 's'), f'token-{address}')\n"
+        "    known.remember_project(f'oauth:{address}', f'p-{address}')\n"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), name]) for name in "ab"]
+    assert [one.wait(PATIENCE_S) for one in both] == [0, 0]
+    kept = Accounts(tmp_path, Endpoints.at("http://127.0.0.1:9"), Session).all()
+    assert {one.email: one.project for one in kept} == {
+        f"{name}{n}@example.com": f"p-{name}{n}@example.com" for name in "ab" for n in range(25)
+    }
+
+
+def test_no_lock_is_held_while_google_is_asked_to_revoke(
+    accounts: Accounts, google: Google, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    gone = accounts.sign_in(CLIENT, google.browse)
+    other = Accounts(tmp_path, google.endpoints, lambda: PrivateFile(tmp_path / "private" / "secrets.json"))
+    seen: list[tuple[str, ...]] = []
+
+    def revoke(endpoints: Endpoints, token: str) -> None:
+        """A slow answer: meanwhile another window signs in, and this one too, from other threads."""
+        for number, one in enumerate((other, accounts)):
+            address = f"{number}@example.com"
+            act = threading.Thread(target=one._add, args=(Account(f"oauth:{address}", "oauth", address),))
+            act.start()
+            act.join(PATIENCE_S)
+            assert not act.is_alive(), "it waits for Google"
+        seen.append(tuple(account.email for account in accounts.all()))
+
+    monkeypatch.setattr(browser, "revoke", revoke)
+    assert accounts.remove(gone.id) is True
+    assert seen == [("0@example.com", "1@example.com")] == [tuple(one.email for one in accounts.all())]
+    assert accounts.secrets.get(f"refresh:{gone.id}") is None

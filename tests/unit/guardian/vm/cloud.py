@@ -107,24 +107,47 @@ class Cloud:
         name = f"ts-digits-k3f7-a{attempt}-t1"
         self.objects[f"{PREFIX}job/bundle-{sha}.tar.gz"] = data
         config = {
-            "format": 1, "run": "digits-k3f7", "attempt": attempt, "try": 1, "name": name, "install": "me",
-            "backend": "tpu", "resource": f"v2/projects/p/locations/us-west4-a/queuedResources/{name}?force=true",
+            "format": 1,
+            "run": "digits-k3f7",
+            "attempt": attempt,
+            "try": 1,
+            "name": name,
+            "install": "me",
+            "backend": "tpu",
+            "resource": f"v2/projects/p/locations/us-west4-a/queuedResources/{name}?force=true",
             "node": f"v2/projects/p/locations/us-west4-a/nodes/{name}",
-            "project": "p", "zone": "us-west4-a", "region": "us-west4", "workers": 1, "chips": 8,
-            "bucket": BUCKET, "prefix": PREFIX,
+            "project": "p",
+            "zone": "us-west4-a",
+            "region": "us-west4",
+            "workers": 1,
+            "chips": 8,
+            "bucket": BUCKET,
+            "prefix": PREFIX,
             "endpoints": {
-                "storage": self.url, "tpu": self.url, "compute": self.url, "tasks": f"{self.url}/cloudtasks",
+                "storage": self.url,
+                "tpu": self.url,
+                "compute": self.url,
+                "tasks": f"{self.url}/cloudtasks",
                 "resourcemanager": f"{self.url}/resources",
             },
             "outside_stops": {
-                "queue": QUEUE, "account": "stopper@p.iam.gserviceaccount.com",
-                "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)], "margin_s": 600,
+                "queue": QUEUE,
+                "account": "stopper@p.iam.gserviceaccount.com",
+                "before": [f"{QUEUE}/tasks/{name}-b-{n}-99" for n in (1, 2, 3)],
+                "margin_s": 600,
             },
-            "lease_s": 14400, "usd_per_hour": 1.2, "spent_usd": 0.0, "money_usd": 5.0, "idle_minutes": 15,
-            "silence_s": 900, "bundle": {"object": f"{PREFIX}job/bundle-{sha}.tar.gz", "sha256": sha,
-            "bytes": len(data)}, "data": [], "environment": {"framework": "jax", "python": "3.12", **LOCKED},
-            "trust_code": False, "guardian_sha256": "",
-        }  # fmt: skip
+            "lease_s": 14400,
+            "usd_per_hour": 1.2,
+            "spent_usd": 0.0,
+            "money_usd": 5.0,
+            "idle_minutes": 15,
+            "silence_s": 900,
+            "bundle": {"object": f"{PREFIX}job/bundle-{sha}.tar.gz", "sha256": sha, "bytes": len(data)},
+            "data": [],
+            "environment": {"framework": "jax", "python": "3.12", **LOCKED},
+            "trust_code": False,
+            "guardian_sha256": "",
+        }
         for number in (1, 2, 3):
             self.tasks[f"{QUEUE}/tasks/{name}-b-{number}-99"] = {}
         config.update(changes)
@@ -135,8 +158,11 @@ class Cloud:
 
     def ranges(self, attempt: int = 1) -> list[tuple[int, bytes]]:
         folder = f"{PREFIX}events/a{attempt:04d}-w000/"
-        return [(int(Path(name).stem), data) for name, data in sorted(self.objects.items())
-                if name.startswith(folder) and re.fullmatch("[0-9]{12}", Path(name).stem)]  # fmt: skip
+        return [
+            (int(Path(name).stem), data)
+            for name, data in sorted(self.objects.items())
+            if name.startswith(folder) and re.fullmatch("[0-9]{12}", Path(name).stem)
+        ]
 
     def events(self, attempt: int = 1) -> list[dict[str, Any]]:
         """What a reader has that appends range after range; fails on a gap, an overlap or a torn line."""

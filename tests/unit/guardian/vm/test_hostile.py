@@ -242,10 +242,18 @@ def test_a_ledger_that_cannot_be_leaves_the_figure_of_the_launch(cloud: Cloud, m
 
 
 def test_strange_names_among_the_ranges_and_copies_are_left_alone(cloud: Cloud, machine: Machine) -> None:
-    for name in ("events/a0001-w000/zzz.jsonl", "events/a0001-w000/\u00b2.jsonl", "events/a0001-w000/1e3.jsonl",
-                 "events/a0001-w001/000000000000.jsonl", "events/a0009-w000/000000000000.jsonl",
-                 "checkpoints/\u00b2/COMMITTED", "checkpoints/../COMMITTED", "checkpoints/x/COMMITTED",
-                 "control/zzz.json", "control/000009.json"):  # fmt: skip
+    for name in (
+        "events/a0001-w000/zzz.jsonl",
+        "events/a0001-w000/\u00b2.jsonl",
+        "events/a0001-w000/1e3.jsonl",
+        "events/a0001-w001/000000000000.jsonl",
+        "events/a0009-w000/000000000000.jsonl",
+        "checkpoints/\u00b2/COMMITTED",
+        "checkpoints/../COMMITTED",
+        "checkpoints/x/COMMITTED",
+        "control/zzz.json",
+        "control/000009.json",
+    ):
         cloud.put(name, b"{}\n")
     cloud.config()
     machine("--steps 3").boot().to_its_deletion()

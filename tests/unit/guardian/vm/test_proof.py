@@ -108,11 +108,16 @@ def proved(api: Api, backend: str = "compute") -> Proof:
 
 @pytest.mark.parametrize(
     ("covered", "uncovered", "status", "said"),
-    [(403, 403, 403, "DELETE of ts-proof-… 403"), (404, 404, 404, "DELETE of no-proof-… 404"),
-     (200, 403, 200, "DELETE of ts-proof-… 200"), (503, 403, 503, "DELETE of ts-proof-… 503"),
-     (None, 403, 0, "no answer"), (404, None, 0, "no answer")],
+    [
+        (403, 403, 403, "DELETE of ts-proof-… 403"),
+        (404, 404, 404, "DELETE of no-proof-… 404"),
+        (200, 403, 200, "DELETE of ts-proof-… 200"),
+        (503, 403, 503, "DELETE of ts-proof-… 503"),
+        (None, 403, 0, "no answer"),
+        (404, None, 0, "no answer"),
+    ],
     ids=["right missing", "404 for everybody", "taken", "down", "no answer", "control without answer"],
-)  # fmt: skip
+)
 def test_a_trial_that_shows_no_right_is_no_proof(
     covered: int | None, uncovered: int | None, status: int, said: str
 ) -> None:
@@ -163,9 +168,10 @@ def test_a_role_granted_a_moment_ago_is_waited_for(cloud: Cloud, machine: Machin
 
 
 @pytest.mark.parametrize(
-    ("answer", "status"), [(None, 200), (403, 403), (400, 400), (503, 503), ("cut", 0)],
+    ("answer", "status"),
+    [(None, 200), (403, 403), (400, 400), (503, 503), ("cut", 0)],
     ids=["not granted", "Resource Manager is off", "refused", "down", "no answer"],
-)  # fmt: skip
+)
 def test_what_is_not_proved_in_ten_minutes_trains_nothing_and_is_deleted_from_outside_at_once(
     cloud: Cloud, machine: Machine, answer: int | str | None, status: int
 ) -> None:

@@ -123,8 +123,14 @@ def test_a_machine_that_nobody_watches_shows_that_it_lives_in_the_clouds_time(
     """So near to its end its last word is, however fast a practice clock runs."""
     config, at = load(json.dumps(cloud.config(silence_s=900, attempt=1))), {"s": 0.0}
     box = Mailbox(
-        cast(Any, Box()), config, tmp_path, 0, ledger=None, speed=lambda: speed, now=lambda: 0.0,
+        cast(Any, Box()),
+        config,
+        tmp_path,
+        0,
+        ledger=None,
+        speed=lambda: speed,
+        now=lambda: 0.0,
         monotonic=lambda: at["s"],
-    )  # fmt: skip
+    )
     at["s"] = 100_000.0  # long after anybody looked
     assert box._out_pause() == pause

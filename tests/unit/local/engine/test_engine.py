@@ -149,9 +149,7 @@ def test_each_failure_has_its_own_id_and_leaves_no_engine(
     assert engine.state().status == "missing"
 
 
-def test_a_network_that_does_not_answer_is_told_while_pip_tries_again(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_network_that_does_not_answer_is_told_while_pip_tries_again(engine: Engine, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FAKE_FAULT", "offline")
     told: list[Progress] = []
 

@@ -17,9 +17,12 @@ def test_no_login_of_an_address_is_kept_or_told(tmp_path: Path, password: str) -
     script.write_text(f"import sys; print({said!r}); print('six @ https://a.example/six'); sys.stdout.write({said!r})")
     told: list[str] = []
     code, tail = processes.run(
-        [sys.executable, script], env=processes.clean_environment(), log=tmp_path / "install.log",
-        on_line=told.append, cancelled=lambda: False,
-    )  # fmt: skip
+        [sys.executable, script],
+        env=processes.clean_environment(),
+        log=tmp_path / "install.log",
+        on_line=told.append,
+        cancelled=lambda: False,
+    )
     cut = "InvalidURL: Failed to parse: http://proxy.example:3128"
     assert (code, told) == (0, [cut, "six @ https://a.example/six", cut])
     assert tail.splitlines() == told

@@ -10,13 +10,21 @@ import pytest
 
 from tpu_studio.planner.own import Lesson, OwnRun, OwnRuns
 from tpu_studio.planner.own.likeness import Traits, likeness
-from tpu_studio.planner.own.own import NOISE_HERE
+from tpu_studio.wire import places
 from tpu_studio.wire.plan import Range
 
 HERE = Traits(
-    "computer", framework="tensorflow", precision="float32", family="mlp", model="mlp", batch_per_chip=32, params=1e5,
-    length=8, per_call=4, key="this",
-)  # fmt: skip
+    "computer",
+    framework="tensorflow",
+    precision="float32",
+    family="mlp",
+    model="mlp",
+    batch_per_chip=32,
+    params=1e5,
+    length=8,
+    per_call=4,
+    key="this",
+)
 THERE = replace(HERE, place="cloud", generation="v5e", framework="jax", precision="bfloat16", chips=8)
 MODEL = Range(0.002, 0.005, 0.02)
 
@@ -51,7 +59,7 @@ def test_one_run_of_the_same_work_brings_the_estimate_close_to_what_was_measured
 def test_more_runs_that_agree_make_it_narrower_but_never_narrower_than_one_run_differs_from_the_next():
     widths = [width(learned(*[0.010] * count)) for count in (1, 2, 3, 6, 12)]
     assert widths == sorted(widths, reverse=True)
-    assert widths[-1] >= 2 * 1.28 * NOISE_HERE  # 80 % of a normal of that deviation
+    assert widths[-1] >= 2 * 1.28 * places.by_id("computer").noise  # 80 % of a normal of that deviation
 
 
 @pytest.mark.parametrize("wild", [0.001, 0.1, 1.0])
@@ -120,7 +128,7 @@ def test_any_runs_give_a_range_that_makes_sense():
         assert lesson is not None
         found = lesson.seconds
         assert 0 < found.low < found.expected < found.high < math.inf
-        assert width(lesson) >= 2 * 1.28 * NOISE_HERE
+        assert width(lesson) >= 2 * 1.28 * places.by_id("computer").noise
 
 
 def test_likeness_is_a_correlation():
@@ -128,12 +136,21 @@ def test_likeness_is_a_correlation():
     random = np.random.default_rng(7)
     some = [
         Traits(
-            "cloud", str(random.choice(["v4", "v5e", "v6e"])), "jax", "bfloat16", str(random.choice(["gpt", "cnn"])),
-            "m", float(2 ** random.integers(0, 9)), int(2 ** random.integers(0, 6)), float(10 ** random.uniform(4, 9)),
-            64.0, 8, str(random.integers(0, 3)),
+            "cloud",
+            str(random.choice(["v4", "v5e", "v6e"])),
+            "jax",
+            "bfloat16",
+            str(random.choice(["gpt", "cnn"])),
+            "m",
+            float(2 ** random.integers(0, 9)),
+            int(2 ** random.integers(0, 6)),
+            float(10 ** random.uniform(4, 9)),
+            64.0,
+            8,
+            str(random.integers(0, 3)),
         )
         for _ in range(24)
-    ]  # fmt: skip
+    ]
     matrix = np.array([[likeness(one, other) for other in some] for one in some])
     assert (np.diag(matrix) == 1).all() and np.allclose(matrix, matrix.T)
     assert np.linalg.eigvalsh(matrix).min() > -1e-9

@@ -41,7 +41,7 @@ class Person:
 
     def runs(
         self, name: str, plan: Plan, step_s: float, *, steps: int = 200, waiting: float = 0.0, over: bool = True
-    ) -> Path:  # fmt: skip
+    ) -> Path:
         folder = self.home / "runs" / name
         (folder / "events").mkdir(parents=True)
         (folder / PLAN).write_bytes(dumps(plan.launched(name, NOW, "test")))
@@ -60,10 +60,17 @@ class Person:
             t += seconds
             lines.append(
                 event(
-                    "speed", t=t + 32, step=number * each, steps=each, examples=32 * each, seconds=seconds,
-                    waiting_for_data_s=waiting * seconds, device_s=0.9 * seconds, compiles=1,
+                    "speed",
+                    t=t + 32,
+                    step=number * each,
+                    steps=each,
+                    examples=32 * each,
+                    seconds=seconds,
+                    waiting_for_data_s=waiting * seconds,
+                    device_s=0.9 * seconds,
+                    compiles=1,
                 )
-            )  # fmt: skip
+            )
         if over:
             lines.append(event("phase", t=t + 34, phase="saving", detail="result"))
             lines.append(event("end", t=t + 40, status="finished", reason="completed", steps=steps, final={}))

@@ -18,10 +18,18 @@ from tpu_studio.planner.throughput.workload import KEYS, Workload, precision_of,
 from tpu_studio.wire.errors import BadInput
 
 GPT = {
-    "generation": "v6e", "chips": 8, "family": "llm-dense", "params": 1.24e8, "flops_per_unit_train": 8.6e8,
-    "precision": "bf16", "unit": "token", "sequence_length": 1024, "image_size": None, "global_batch": 64,
+    "generation": "v6e",
+    "chips": 8,
+    "family": "llm-dense",
+    "params": 1.24e8,
+    "flops_per_unit_train": 8.6e8,
+    "precision": "bf16",
+    "unit": "token",
+    "sequence_length": 1024,
+    "image_size": None,
+    "global_batch": 64,
     "framework": "MaxText (JAX)",
-}  # fmt: skip
+}
 
 
 def ids(record: Any) -> set[str]:
@@ -93,13 +101,19 @@ def test_a_format_that_the_chip_has_no_faster_units_for_is_said():
 @pytest.mark.parametrize(
     ("content", "id"),
     [
-        (b"", "workload-file-broken"), (b"   \n", "workload-file-broken"), (b"{", "workload-file-broken"),
-        (bytes(range(256)), "workload-file-broken"), (b"[1, 2]", "workload-not-an-object"),
-        (b"7", "workload-not-an-object"), (b"null", "workload-not-an-object"),
-        (b'{"chips": 1e999}', "workload-number"), (b'{"generation": 6}', "workload-word"),
-        (b"[" * 100_000, "workload-file-broken"), (b'{"a":"' + b"x" * (2 << 20) + b'"}', "workload-file-too-large"),
+        (b"", "workload-file-broken"),
+        (b"   \n", "workload-file-broken"),
+        (b"{", "workload-file-broken"),
+        (bytes(range(256)), "workload-file-broken"),
+        (b"[1, 2]", "workload-not-an-object"),
+        (b"7", "workload-not-an-object"),
+        (b"null", "workload-not-an-object"),
+        (b'{"chips": 1e999}', "workload-number"),
+        (b'{"generation": 6}', "workload-word"),
+        (b"[" * 100_000, "workload-file-broken"),
+        (b'{"a":"' + b"x" * (2 << 20) + b'"}', "workload-file-too-large"),
     ],
-)  # fmt: skip
+)
 def test_a_broken_file_is_told_in_words(tmp_path: Path, content: bytes, id: str):
     path = tmp_path / "workload.json"
     path.write_bytes(content)
@@ -158,17 +172,33 @@ def test_whatever_is_in_the_file_ends_in_a_range_or_in_words(record: dict[str, A
 
 @pytest.mark.parametrize(
     ("written", "read"),
-    [("bf16", "bf16"), ("int8 AQT + bf16", "int8"), ("bf16 (fp32 params)", "bf16"), ("mixed_bfloat16", "bf16"),
-     ("fp8", "fp8"), ("FP32", "fp32"), ("float32", "fp32"), ("posit", None), (None, None)],
-)  # fmt: skip
+    [
+        ("bf16", "bf16"),
+        ("int8 AQT + bf16", "int8"),
+        ("bf16 (fp32 params)", "bf16"),
+        ("mixed_bfloat16", "bf16"),
+        ("fp8", "fp8"),
+        ("FP32", "fp32"),
+        ("float32", "fp32"),
+        ("posit", None),
+        (None, None),
+    ],
+)
 def test_number_formats_are_read_as_people_write_them(written: str | None, read: str | None):
     assert precision_of(written) == read
 
 
 @pytest.mark.parametrize(
     ("written", "read"),
-    [("MaxText (JAX)", "maxtext"), ("JAX/Flax", "flax"), ("TensorFlow 2.0", "tensorflow"), ("PyTorch/XLA", "pytorch"),
-     ("Keras 3 on JAX", "jax"), ("JAX (big_vision)", "bigvision"), ("fortran", "")],
-)  # fmt: skip
+    [
+        ("MaxText (JAX)", "maxtext"),
+        ("JAX/Flax", "flax"),
+        ("TensorFlow 2.0", "tensorflow"),
+        ("PyTorch/XLA", "pytorch"),
+        ("Keras 3 on JAX", "jax"),
+        ("JAX (big_vision)", "bigvision"),
+        ("fortran", ""),
+    ],
+)
 def test_frameworks_are_read_as_people_write_them(written: str, read: str):
     assert stack_of(written) == read

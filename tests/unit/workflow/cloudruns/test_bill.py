@@ -70,11 +70,11 @@ def test_a_bucket_elsewhere_adds_what_went_between():
     assert by_id(across, regions=("europe-west4",))["traffic"].usd is None  # nobody published it: no guess
 
 
-def test_what_nobody_published_is_counted_at_the_dearest_and_told_as_a_range_from_nothing():
+def test_what_we_have_no_price_for_is_counted_above_the_dearest_and_told_as_a_range_from_nothing():
     loan = Loan(("us-central2-b",), "on-demand", 1, compute=True, bucket_region="us-central2")
     extras = extras_of(loan, MOVED, hours=4.0, money_usd=None, usd_per_hour=1.2)
     parts = {part.id: part for part in parts_of(extras, HOUR, Part("chips", 1.2, 1.2, 1.2), "us-central2", ())}
-    disk, storage = 200 * 0.13 / 730, 0.023 * 720 / 730
+    disk, storage = 200 * 0.18 / 730, 0.04 * 720 / 730
     assert parts["disk"].least == 0.0 and parts["disk"].usd == pytest.approx(disk)
     assert parts["disk"].most == pytest.approx(1.5 * disk)
     assert parts["storage"].least == 0.0 and parts["storage"].usd == pytest.approx(storage)
@@ -125,7 +125,7 @@ class Box:
 
     def upload(self, path: Path, name: str, progress: Any = None) -> None: ...
 
-    def download(self, name: str, path: Path, progress: Any = None) -> None:
+    def download(self, name: str, path: Path, progress: Any = None, *, at_most: int | None = None) -> None:
         path.write_bytes(b"1234567")
 
     def delete(self, names: Any) -> None: ...

@@ -189,9 +189,10 @@ def test_a_create_call_that_is_repeated_is_not_looked_at_beforehand(desk: CloudD
 
 DAY_S = 86_400.0
 PIECES = {
-    "bundle": {"object": "runs/x/job/bundle", "bytes": 1}, "environment": {},
+    "bundle": {"object": "runs/x/job/bundle", "bytes": 1},
+    "environment": {},
     "data": [{"object": "data/a", "bytes": 1}, {"object": "data/b", "bytes": 1}],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("gone", [False, True])
@@ -260,9 +261,7 @@ def test_stop_while_training_is_the_guardians_to_obey(desk: CloudDesk, sky: Sky)
     nothing_left(desk)
 
 
-def test_discarded_it_leaves_no_copy_in_the_bucket_and_the_receipt_prices_what_stays(
-    desk: CloudDesk, sky: Sky
-) -> None:
+def test_discarded_it_leaves_no_copy_in_the_bucket_and_the_receipt_prices_what_stays(desk: CloudDesk, sky: Sky) -> None:
     def copies() -> list[str]:
         return [name for name in sky.objects if "/checkpoints/" in name]
 

@@ -157,9 +157,12 @@ class Disk:
     def __init__(self, patch: pytest.MonkeyPatch, desk: CloudDesk) -> None:
         self.full, self.code = False, errno.ENOSPC
         for module, name in (
-            (desk_files, "append_whole"), (mirrors, "append_whole"), (mirrors, "write_atomically"),
-            (desk_files, "write_atomically"), (mirrors, "create_once"),
-        ):  # fmt: skip
+            (desk_files, "append_whole"),
+            (mirrors, "append_whole"),
+            (mirrors, "write_inside"),
+            (desk_files, "write_atomically"),
+            (mirrors, "create_inside"),
+        ):
             patch.setattr(module, name, self._refusing(getattr(module, name)))
         patch.setattr(desk.journal, "_execute", self._refusing_writes(desk.journal._execute))
 

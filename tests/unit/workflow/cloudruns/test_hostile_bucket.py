@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -46,18 +49,31 @@ NONSENSE: tuple[str, ...] = (
     '{"a":1}',
 )
 FIELDS: dict[str, tuple[str, ...]] = {
-    "phase": ("phase", "detail", "attempt"), "metric": ("step", "loss", "val_loss"),
+    "phase": ("phase", "detail", "attempt"),
+    "metric": ("step", "loss", "val_loss"),
     "money": ("usd", "usd_per_hour", "since"),
-    "speed": ("step", "steps", "examples", "seconds", "device_s"), "device": ("worker",), "checkpoint": ("step",),
-    "notice": ("id", "level", "facts"), "control": ("verb",),
+    "speed": ("step", "steps", "examples", "seconds", "device_s"),
+    "device": ("worker",),
+    "checkpoint": ("step",),
+    "notice": ("id", "level", "facts"),
+    "control": ("verb",),
     "end": ("status", "reason", "steps", "final", "facts", "attempt"),
-    "target": ("steps",), "resume": ("step", "attempt"), "again": ("attempt",), "attempt-over": ("attempt", "reason"),
-    "cloud": ("name", "state", "created"), "deleted": ("name", "created", "billed_until", "made"),
+    "target": ("steps",),
+    "resume": ("step", "attempt"),
+    "again": ("attempt",),
+    "attempt-over": ("attempt", "reason"),
+    "cloud": ("name", "state", "created"),
+    "deleted": ("name", "created", "billed_until", "made"),
     "waiting": ("zones", "since"),
-    "intent": ("name", "action", "zone", "backend", "attempt", "try"), "intent-closed": ("id", "outcome", "facts"),
-    "leaving": ("name", "why", "facts"), "opened": ("bucket",), "prepared": ("pieces",), "stops-removed": ("name",),
-    "upload": ("done", "total"), "log": ("text",),
-}  # fmt: skip
+    "intent": ("name", "action", "zone", "backend", "attempt", "try"),
+    "intent-closed": ("id", "outcome", "facts"),
+    "leaving": ("name", "why", "facts"),
+    "opened": ("bucket",),
+    "prepared": ("pieces",),
+    "stops-removed": ("name",),
+    "upload": ("done", "total"),
+    "log": ("text",),
+}
 
 
 def lines() -> Iterator[bytes]:
@@ -271,9 +287,16 @@ def test_result_names_that_no_file_can_have_keep_no_run_from_being_settled(desk:
 
 @pytest.mark.parametrize(
     "text",
-    ['{"verb":"stop","attempt":"x"}', f'{{"verb":"limits","hours":{HUGE}}}', '{"verb":"limits","money_usd":NaN}',
-             '{"verb":"extend","epochs":-1}', "[" * 100_000, "7", ""],
-)  # fmt: skip
+    [
+        '{"verb":"stop","attempt":"x"}',
+        f'{{"verb":"limits","hours":{HUGE}}}',
+        '{"verb":"limits","money_usd":NaN}',
+        '{"verb":"extend","epochs":-1}',
+        "[" * 100_000,
+        "7",
+        "",
+    ],
+)
 def test_a_control_that_cannot_be_obeyed_is_obeyed_by_nobody(tmp_path: Path, text: str) -> None:
     (tmp_path / "control").mkdir()
     (tmp_path / "control" / "000001.json").write_text(text)
@@ -308,6 +331,58 @@ def test_more_events_and_results_than_a_run_writes_stay_in_the_bucket_and_that_i
     notices = [one for one in mirror.desk_events(desk.folder) if one.kind == "notice"]
     told = [one for one in notices if one.get("id") == "left-in-bucket"]
     assert len(told) == 1 and "result" in told[0].get("facts")["what"]
+
+
+def test_a_result_that_grows_while_it_is_listed_is_counted_by_the_bytes_that_come(
+    tmp_path: Path, sky: Sky, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror, "RESULT_AT_MOST", 100)
+    for name, size in (("a", 60), ("b", 60), ("c", 30)):
+        sky._put(f"{PREFIX}result/{name}", b"x" * size)
+    box = sky.side().mailbox
+    told = [replace(one, size=1) for one in box.list(f"{PREFIX}result/")]
+    monkeypatch.setattr(type(box), "list", lambda self, prefix, start="": told)
+    (tmp_path / RUN).mkdir()
+    one = mirror.Mirror(tmp_path / RUN, "aaaaaaaa", box)
+    assert one.result() == 2 and one.left_out == {"result"}
+    assert sorted(path.name for path in (tmp_path / RUN / "result").iterdir()) == ["a", "c"]
+
+
+@pytest.mark.parametrize("place", ["claims", "ledger", "heartbeat", "control", "events", "result", "result/deep"])
+def test_nothing_that_comes_down_is_written_through_a_link_in_the_runs_folder(
+    tmp_path: Path, sky: Sky, place: str
+) -> None:
+    folder, mine = tmp_path / RUN, tmp_path / "mine"
+    mine.mkdir()
+    (mine / "a0001.json").write_text("mine")
+    (folder / place).parent.mkdir(parents=True)
+    (folder / place).symlink_to(mine)
+    names = ("claims/a0001.json", "ledger/a0001.json", "heartbeat/a0001-w000.json", "control/000001.json")
+    for name in (*names, "events/a0001-w000/000000000000.jsonl", "result/a", "result/deep/a", "result/deep/b/c"):
+        sky._put(PREFIX + name, b'{"from":"the bucket"}\n')
+    box = sky.side().mailbox
+    one = mirror.Mirror(folder, "aaaaaaaa", box)
+    for act in (
+        lambda: one.records(1),
+        lambda: one.heartbeat(1),
+        one.pull_controls,
+        one.push_controls,
+        lambda: one.pull(1, 1, catch_up=True),
+        one.desk_files,
+        one.restore,
+        one.result,
+    ):
+        with suppress(OSError):
+            act()
+    assert [(path.name, path.read_text()) for path in mine.rglob("*")] == [("a0001.json", "mine")]
+
+
+def test_a_pipe_in_the_place_of_a_ledger_is_not_waited_for(tmp_path: Path, sky: Sky) -> None:
+    (tmp_path / RUN / "ledger").mkdir(parents=True)
+    os.mkfifo(tmp_path / RUN / "ledger" / "a0001.json")
+    sky._put(f"{PREFIX}ledger/a0001.json", b"{}")
+    mirror.Mirror(tmp_path / RUN, "aaaaaaaa", sky.side().mailbox).records(1)
+    assert (tmp_path / RUN / "ledger" / "a0001.json").read_bytes() == b"{}"
 
 
 def test_events_beyond_the_limit_are_left_in_the_bucket(tmp_path: Path) -> None:

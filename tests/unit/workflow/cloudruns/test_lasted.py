@@ -73,8 +73,19 @@ def test_what_was_taken_back_may_be_charged_until_it_is_deleted() -> None:
 
 def test_billing_may_begin_with_ready_and_a_node_that_vanished_while_it_was_made_may_be_billed() -> None:
     """The doubts `billing-begins` and `vanished-not-billed`."""
-    one = Machine(Ref("ts-run-a1-t1", "us-west4-a"), 1, 1, created=T, first=T - 300, ready=T + 90, spoke=T + 60,
-                  gone=T + 700, billed_until=T + 600, billed_least=T + 590, billed_most=T + 610)  # fmt: skip
+    one = Machine(
+        Ref("ts-run-a1-t1", "us-west4-a"),
+        1,
+        1,
+        created=T,
+        first=T - 300,
+        ready=T + 90,
+        spoke=T + 60,
+        gone=T + 700,
+        billed_until=T + 600,
+        billed_least=T + 590,
+        billed_most=T + 610,
+    )
     assert one.billed_s(T + 9000) == 600
     assert one.billed_between_s(T + 9000) == (530, 910)
 
@@ -95,17 +106,35 @@ def test_a_machine_that_may_not_read_when_it_was_made_may_be_charged_from_before
     """The doubt `node-created`, with the laptop off."""
     events = [
         Event(T, "intent", {"action": "create", "name": "ts-run-a1-t1", "zone": "us-west4-a", "attempt": 1}),
-        Event(T + 2000, "deleted", {"name": "ts-run-a1-t1", "billed_until": T + 600.0, "created": T + 90.0,
-                                    "spoke": T + 91.0, "first": T + 2.0}),
-    ]  # fmt: skip
+        Event(
+            T + 2000,
+            "deleted",
+            {
+                "name": "ts-run-a1-t1",
+                "billed_until": T + 600.0,
+                "created": T + 90.0,
+                "spoke": T + 91.0,
+                "first": T + 2.0,
+            },
+        ),
+    ]
     one = fold(events).machines[0]
     assert one.billed_s(T + 9000) == 510 and one.billed_between_s(T + 9000)[1] == 598
 
 
 def test_a_flex_start_of_compute_engine_may_be_charged_while_it_waits() -> None:
     """The doubt `flex-pending-free`; one that waited in vain, too."""
-    came = Machine(Ref("ts-run-a1-t1", "us-east5-a", "compute"), 1, 1, made=True, asked=T - 3600, created=T, ready=T,
-                   gone=T + 700, billed_until=T + 600)  # fmt: skip
+    came = Machine(
+        Ref("ts-run-a1-t1", "us-east5-a", "compute"),
+        1,
+        1,
+        made=True,
+        asked=T - 3600,
+        created=T,
+        ready=T,
+        gone=T + 700,
+        billed_until=T + 600,
+    )
     assert came.billed_s(T + 9000) == 600 and came.billed_between_s(T + 9000) == (600, 4200)
     in_vain = replace(came, created=None, ready=None, billed_until=None)
     assert in_vain.billed_s(T + 9000) == 0 and in_vain.billed_between_s(T + 9000) == (0, 4300)

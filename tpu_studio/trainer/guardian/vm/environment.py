@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO
 
 from tpu_studio.trainer.guardian.vm.config import Environment
+from tpu_studio.wire import frameworks
 
 READY = "ready.json"
 LOCKS = Path("tpu_studio", "resources", "vm")
@@ -42,11 +43,6 @@ _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "S
 
 class EnvironmentFailed(Exception):
     """The last lines of what could not be done."""
-
-
-TPU_FIRST = "tpu,cpu"
-"""JAX opens each platform that is named, or fails (``xla_bridge.backends``); the first trains. Without the processor
-beside the TPU, callbacks to Python and ``keras.device("cpu")`` fail."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ def prepare(
         made_of = hashlib.sha256(json.dumps(asdict(wanted), sort_keys=True).encode() + lock.read_bytes()).hexdigest()
     except OSError as error:
         raise EnvironmentFailed(f"the list of what to install cannot be read: {error}") from error
-    ready = Ready(str(python), {"JAX_PLATFORMS": TPU_FIRST} if wanted.framework == "jax" else {})
+    ready = Ready(str(python), dict(frameworks.by_id(wanted.framework).chip_environment))
     if mark.exists() and mark.read_text() == made_of and python.exists():
         return ready
     mark.unlink(missing_ok=True)

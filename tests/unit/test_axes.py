@@ -1,0 +1,49 @@
+"""The ratchet of `axes`: how often an id of an axis is spelled outside its home. The numbers may only fall."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.unit.axes import AXES, Axis, literals
+from tpu_studio.wire import families, frameworks, kinds, metrics, places, tasks
+
+MOST = {"place": 34, "kind": 13, "task": 0, "family": 6, "framework": 0, "metric": 2, "tier": 94}
+BY_NAME = {axis.name: axis for axis in AXES}
+
+
+@pytest.mark.parametrize("axis", AXES, ids=lambda axis: axis.name)
+def test_no_more_ids_are_spelled_than_before(axis: Axis) -> None:
+    spelled = literals(axis)
+    files = Counter(one.file for one in spelled).most_common(8)
+    words = f"{len(spelled)} literals of a {axis.name} where {MOST[axis.name]} were; most in {files}"
+    assert len(spelled) <= MOST[axis.name], f"{words}: ask the record in {axis.homes[0]} instead"
+
+
+def test_the_ratchet_sees_each_way_of_spelling_an_id(tmp_path: Path) -> None:
+    ways = {
+        "comparison": 'if place == "colab": pass',
+        "set": 'if plan.place in ("cloud", "practice"): pass',
+        "case": 'match job["where.place"]:\n    case "colab": pass',
+        "table": 'WORDS = {"computer": 1, "cloud": 2}',
+        "call": 'start(place="colab")',
+        "default": 'def start(place="computer"): pass',
+        "constant": 'PLACE = "computer"',
+    }
+    for name, source in ways.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    (tmp_path / "other.py").write_text('open_file("cloud")\nlogger = name("computer")\n')
+    seen = {one.file.removesuffix(".py") for one in literals(BY_NAME["place"], tmp_path)}
+    assert seen == set(ways)
+
+
+def test_the_ratchet_knows_the_ids_that_the_records_have() -> None:
+    assert BY_NAME["task"].ids == set(tasks.IDS)
+    assert BY_NAME["kind"].ids == set(kinds.IDS)
+    assert BY_NAME["place"].ids == set(places.IDS)
+    assert BY_NAME["framework"].ids == set(frameworks.IDS)
+    assert BY_NAME["family"].ids == {family.id for family in families.all_families()}
+    assert BY_NAME["metric"].ids >= {name for task in tasks.all_tasks() for name in (*task.metrics, *task.quality)}
+    assert BY_NAME["metric"].ids <= {metric.id for metric in metrics.all_metrics()}

@@ -1,0 +1,33 @@
+"""A file of another name among the claims is nobody's claim: one stopped every verb for all runs."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tpu_studio.domain.visible import numbered
+from tpu_studio.wire.runfolder import belongs, is_number, latest_attempt
+
+STRANGE = ["a1x.json", "a0²3.json", "a1.json", "a.json", "a٠٠٠١.json", "a00001x.json"]
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_claim_of_another_name_is_passed_over_and_taken_in_from_nobody(tmp_path: Path, name: str) -> None:
+    claims = tmp_path / "claims"
+    claims.mkdir()
+    (claims / name).write_text("{}")
+    assert latest_attempt(tmp_path) == 0
+    (claims / "a0007.json").write_text("{}")
+    assert latest_attempt(tmp_path) == 7
+    assert not belongs(PurePosixPath("claims", name)) and belongs(PurePosixPath("claims/a0007.json"))
+    assert not belongs(PurePosixPath("claims/a0007.json/a0001.json"))
+
+
+def test_a_digit_is_no_number_and_a_number_is_no_longer_than_one_can_be() -> None:
+    assert is_number("000012") and not is_number("²") and not is_number("1" * 30) and not is_number("")
+
+
+def test_what_python_reads_and_nobody_sees_is_written_out() -> None:
+    shown = numbered("a\rb\r\nc\ufe0fd\U000e0100e\u2800")
+    assert shown == "a\\u{d}b\r\nc\\u{fe0f}d\\u{e0100}e\\u{2800}"

@@ -1,0 +1,33 @@
+"""What a model file asks for is read from its text, however deep that nests."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpu_studio.wire.ownimports import asked
+
+DEEP = {
+    "signs": "x = " + "-" * 2000 + "1",
+    "names": "x = a" + ".a" * 2000,
+    "a condition": "if " + "a." * 900 + "b:\n    pass",
+    "functions": "x = " + "lambda: " * 400 + "0",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_an_expression_that_nests_deep_hides_no_import_and_breaks_nothing(name: str) -> None:
+    """`make fuzz` found that the first three ended the reading with a RecursionError."""
+    found = asked(f"import os\n{DEEP[name]}\ndef build_model(job):\n    import torch\n")
+    assert found == {} or found["imports"] == {"os": 1, "torch": found["imports"]["torch"]}
+    assert found or name in ("signs", "names", "functions")  # more than Python itself reads
+
+
+def test_branches_that_nest_for_ever_are_left_to_whoever_builds_the_model() -> None:
+    assert asked("if a:\n    pass\n" + "elif a:\n    pass\n" * 3000) == {}
+
+
+def test_what_is_imported_where_the_backend_is_asked_for_may_be_tensorflow() -> None:
+    text = 'if keras.backend.backend() == "tensorflow":\n    import tensorflow\n    import os\nelse:\n    import jax\n'
+    assert asked(text)["imports"] == {"os": 3, "jax": 5}
+    assert asked("if x:\n    import tensorflow\n")["imports"] == {"tensorflow": 2}
+    assert asked('if os.environ["KERAS_BACKEND"] == "jax":\n    import tensorflow\n')["imports"] == {}

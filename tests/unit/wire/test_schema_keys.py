@@ -1,0 +1,30 @@
+"""What the schema says of each key beside its type: what it changes, where it stands, for which data."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.fakes.looks import job
+from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, Key, concerns, step_values
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_each_key_stands_in_a_known_group_and_names_its_choices(key: Key) -> None:
+    assert not key.group or key.group in GROUPS
+    assert set(key.words) <= set(key.choices)
+
+
+def test_a_steps_time_depends_on_what_changes_its_program_and_on_nothing_else() -> None:
+    values = job("mlp", "table").values
+    step = step_values(values)
+    assert {"training.global_batch", "training.clip_norm", "training.weight_decay", "data.columns"} <= set(step)
+    assert {"training.steps_per_call", "model.options"} <= set(step)
+    assert not {"name", "training.seed", "training.epochs", "limits.hours", "where.zones", "where.place"} & set(step)
+    assert set(step_values(values, machine=True)) - set(step) == {"where.place", "where.accelerator", "where.backend"}
+
+
+def test_a_setting_of_texts_is_not_one_of_pictures_and_converted_data_tells_by_its_task() -> None:
+    size, length = BY_PATH["data.image_size"], BY_PATH["data.sequence_length"]
+    assert concerns(size, "digits") and not concerns(size, "text") and concerns(size, None)
+    assert concerns(length, "tfrecord") and concerns(size, "tfrecord")
+    assert not concerns(length, "tfrecord", "classification") and concerns(length, "tfrecord", "language-model")

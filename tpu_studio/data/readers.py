@@ -1,0 +1,95 @@
+"""Which module reads which kind of data: a `Reader` for each id of ``wire.kinds``.
+
+A new kind is a row there, a module that looks at its data and opens it, and a row here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tpu_studio.data import described, digits, images, shards, tables, texts
+from tpu_studio.data.folders import list_images
+from tpu_studio.data.looked import Look
+from tpu_studio.data.opened import Opened
+from tpu_studio.data.paths import path_error
+from tpu_studio.data.watching import Watch
+from tpu_studio.wire.job import Job
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How one kind of data is read.
+
+    Attributes:
+        look: The quick look at the job's data.
+        open: Its sources; arguments: the job, bytes that may be kept in memory, threads that decode, progress.
+        fingerprint: What a look would take of the data at that path now.
+        files: The files that it consists of, with their names below the data's folder.
+    """
+
+    look: Callable[[Job, Watch], Look]
+    open: Callable[[Job, int, int, Watch], Opened]
+    fingerprint: Callable[[Path], str]
+    files: Callable[[Path], list[tuple[Path, str]]]
+
+
+def reader_of(job: Job) -> Reader:
+    return _READERS[job["data.kind"]]
+
+
+def _picture_files(path: Path) -> list[tuple[Path, str]]:
+    return [(path / name, Path(name).as_posix()) for name in sorted(list_images(path, Watch()).names)]
+
+
+def _shard_files(path: Path) -> list[tuple[Path, str]]:
+    tree = described.read_dataset(path)
+    folder, top = (path, path / described.NAME) if path.is_dir() else (path.parent, path)
+    names = sorted(shard["name"] for split in described.SPLITS for shard in tree["splits"][split]["shards"])
+    return [(top, top.name)] + [(folder / name, name) for name in names]
+
+
+def _text_files(path: Path) -> list[tuple[Path, str]]:
+    if path.is_file():
+        return [(path, path.name)]
+    inside = sorted(item for item in path.rglob("*") if item.suffix.lower() in texts.SUFFIXES and item.is_file())
+    return [(item, item.relative_to(path).as_posix()) for item in inside]
+
+
+def _table_fingerprint(path: Path) -> str:
+    try:
+        return tables.fingerprint(path)
+    except OSError as error:
+        raise path_error(path, error) from error
+
+
+_READERS = {
+    "images": Reader(
+        images.look,
+        lambda job, budget, workers, watch: images.open_images(job, budget=budget, workers=workers, watch=watch),
+        lambda path: list_images(path, Watch()).fingerprint(),
+        _picture_files,
+    ),
+    "table": Reader(
+        tables.look,
+        lambda job, budget, _, watch: tables.open_table(job, budget=budget, watch=watch),
+        _table_fingerprint,
+        _text_files,
+    ),
+    "text": Reader(
+        texts.look,
+        lambda job, budget, _, watch: texts.open_text(job, budget=budget, watch=watch),
+        texts.fingerprint_of_text,
+        _text_files,
+    ),
+    "digits": Reader(
+        lambda job, _: digits.look(job), lambda job, *_: digits.open_digits(job), lambda _: "", lambda _: []
+    ),
+    "tfrecord": Reader(
+        shards.look,
+        lambda job, budget, workers, watch: shards.open_shards(job, budget=budget, workers=workers, watch=watch),
+        lambda path: shards.fingerprint(described.read_dataset(path)),
+        _shard_files,
+    ),
+}

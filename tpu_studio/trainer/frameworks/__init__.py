@@ -1,0 +1,82 @@
+"""What the trainer does otherwise in each framework: one module ``on_<id>`` for each id of ``wire.frameworks``.
+
+`module_of` gives the one of a plan, `running` the one that Keras was started with; all have what `Functions` says. A
+module is imported with its framework in mind and imports the framework itself only inside its functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from tpu_studio.trainer.recipe import Recipe
+from tpu_studio.trainer.state import Layout
+from tpu_studio.wire import frameworks, places
+from tpu_studio.wire.plan import Plan
+
+COLAB_STAND_IN = "TPU_STUDIO_COLAB_ENGINE"  # of tests: the notebook trains on this computer (`trainer.notebook`)
+
+
+@dataclass(frozen=True)
+class Way:
+    """How steps are called: through XLA or not, and how many a call at most."""
+
+    compiled: bool
+    per_call: int
+
+
+@dataclass(frozen=True)
+class Devices:
+    """Those of this process, of all processes together, and of which *kind* (``cpu``, ``tpu``)."""
+
+    here: int
+    all: int
+    kind: str
+
+
+class Functions(Protocol):
+    """What a module of a framework has."""
+
+    def begin_here(self, plan: Plan, devices: int) -> None:
+        """Set the environment for training on this computer's processor, as *devices* of this process."""
+
+    def devices(self, plan: Plan) -> Devices:
+        """Raises StudioError ``tpu-not-opened``."""
+        ...
+
+    def way(self, plan: Plan, *, slow_convolutions: bool) -> Way:
+        """*slow_convolutions*: the model convolves, on a processor."""
+        ...
+
+    def make_steps(self, plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+        """The step functions: the same methods in each framework."""
+        ...
+
+    def keep_attention_plain(self) -> None: ...
+    def recomputed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """*function*, whose inside is worked out again in the backward pass."""
+        ...
+
+    def compiled(self, model: Any) -> Callable[[Any], Any]:
+        """The function of one array that *model* is when it does not train."""
+        ...
+
+
+def module_of(framework: str) -> Functions:
+    return cast(Functions, importlib.import_module(f"{__name__}.on_{frameworks.by_id(framework).id}"))
+
+
+def running() -> Functions:
+    """The one that Keras was started with."""
+    import keras
+
+    return module_of(str(keras.backend.backend()))
+
+
+def needs_a_tpu(plan: Plan) -> bool:
+    """Whether a processor must not train: off this computer, a TPU is charged or was given for it."""
+    place = places.by_id(plan.place)
+    return not place.on_this_computer and not (place.notebook and os.environ.get(COLAB_STAND_IN))

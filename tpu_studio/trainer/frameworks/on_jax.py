@@ -1,0 +1,92 @@
+"""JAX: everything through XLA, on processors and on TPUs."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any
+
+from tpu_studio.trainer.frameworks import Devices, Way, needs_a_tpu
+from tpu_studio.trainer.recipe import Recipe
+from tpu_studio.trainer.state import Layout
+from tpu_studio.wire import places, tasks
+from tpu_studio.wire.errors import StudioError
+from tpu_studio.wire.plan import Plan
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8  # malloc.h
+
+
+def begin_here(plan: Plan, devices: int) -> None:
+    if tasks.by_id(plan.task).has_tokens:
+        keep_memory()
+    flags = os.environ.get("XLA_FLAGS", "")
+    if devices > 1 and "device_count" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_force_host_platform_device_count={devices}".strip()
+
+
+def keep_memory() -> None:
+    """Have the C library keep memory it was given back, where it can be told so (glibc).
+
+    XLA on a processor takes its working memory anew for each call, and glibc returns large pieces to the system at
+    once: gpt-nano pays 26,000 page faults a call, 45 ms, for memory it had a moment ago. Small models need little
+    memory a call, and the one arena that this takes costs their short steps 6 %: for language models only.
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError):
+        return
+    for name, value in ((_M_MMAP_MAX, 0), (_M_TRIM_THRESHOLD, 2**31 - 1), (_M_ARENA_MAX, 1)):
+        mallopt(name, value)
+
+
+def devices(plan: Plan) -> Devices:
+    import jax
+
+    try:
+        found = Devices(len(jax.local_devices()), len(jax.devices()), jax.default_backend())
+    except RuntimeError as error:  # "Unable to initialize backend 'tpu': …"
+        raise StudioError("tpu-not-opened", raw=str(error)[:1000], place=plan.place) from error
+    if needs_a_tpu(plan) and found.kind != "tpu":  # where there is no libtpu, JAX goes on without a word
+        raise StudioError("tpu-not-opened", raw=f"JAX found no TPU, only {found.kind}", place=plan.place)
+    return found
+
+
+def way(plan: Plan, *, slow_convolutions: bool) -> Way:
+    """Always compiled. Convolutions on a processor are slow either way, and one step a call keeps compiling short."""
+    return Way(True, 1 if slow_convolutions else max(1, int(plan.job["training.steps_per_call"])))
+
+
+def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
+    from tpu_studio.trainer.step_jax import JaxSteps
+
+    if places.by_id(plan.place).on_this_computer:
+        quicken(model)
+    return JaxSteps(model, recipe, shape, devices=plan.devices)
+
+
+def quicken(model: Any) -> None:
+    from tpu_studio.trainer.models import quick
+
+    quick.quicken(model)
+
+
+def keep_attention_plain() -> None:
+    from tpu_studio.trainer.models import attention
+
+    attention.without_kernel()
+
+
+def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
+    import jax
+
+    return jax.checkpoint(function)  # type: ignore[no-any-return]
+
+
+def compiled(model: Any) -> Callable[[Any], Any]:
+    import jax
+
+    weights = [variable.value for variable in model.trainable_variables]
+    others = [variable.value for variable in model.non_trainable_variables]
+    run = jax.jit(lambda weights, others, x: model.stateless_call(weights, others, x, training=False)[0])
+    return lambda x: run(weights, others, x)

@@ -1,0 +1,182 @@
+"""The kinds of data: how each is called, what one example of it is, where it comes from and what can be learnt from it.
+
+How a kind is looked at, read, encoded and converted: ``data``. Which model takes which kind: ``wire.models``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Example = Literal["picture", "row", "text", "record"]
+
+
+@dataclass(frozen=True)
+class DataKind:
+    """One kind of data, as ``data.kind`` names it.
+
+    Attributes:
+        title, hint, icon: Its card in the window.
+        example: What one example is; ``record`` is whatever the data was converted from.
+        items: Examples in the plural, behind a number: "pictures".
+        material: What it is, behind "to learn from": "a table".
+        plural: Data of this kind in general: "tables".
+        tasks: What can be learnt from it; empty where the data itself says it.
+        source: A ``folder``, a ``file`` (or a folder of them), what comes with the program, or what it ``converted``.
+        few: Below so many (text: *few_items*) there is little to learn from.
+        question: What a trained model of it is asked with on the command line.
+        drop: Title, hint and button of the place to drop it on.
+        files: The filter of the file dialog, "" where folders are chosen.
+        suffixes: Of its files, left out of a title.
+        model: The model to begin with.
+    """
+
+    id: str
+    title: str
+    hint: str
+    icon: str
+    example: Example
+    items: str
+    material: str
+    plural: str
+    source: Literal["folder", "file", "built-in", "converted"]
+    tasks: tuple[str, ...] = ()
+    few: int = 100
+    few_items: str = ""
+    question: str = ""
+    drop: tuple[str, str, str] = ("", "", "")
+    files: str = ""
+    suffixes: tuple[str, ...] = ()
+    model: str = ""
+
+    @property
+    def has_pictures(self) -> bool:
+        return self.example == "picture"
+
+    @property
+    def has_rows(self) -> bool:
+        return self.example == "row"
+
+    @property
+    def has_text(self) -> bool:
+        return self.example == "text"
+
+    @property
+    def is_built_in(self) -> bool:
+        """Comes with the program: no path, nothing to upload but the file itself."""
+        return self.source == "built-in"
+
+    @property
+    def is_converted(self) -> bool:
+        return self.source == "converted"
+
+    @property
+    def has_picture_files(self) -> bool:
+        """Pictures in files of their own, which are decoded while training."""
+        return self.has_pictures and self.source == "folder"
+
+
+_KINDS = (
+    DataKind(
+        "images",
+        "Pictures",
+        "A folder for each kind",
+        "images",
+        "picture",
+        "pictures",
+        "pictures",
+        "pictures",
+        "folder",
+        tasks=("classification",),
+        question="image",
+        drop=("Drop a folder of pictures here", "One folder inside it for each kind of thing.", "Choose a folder…"),
+        model="small-cnn",
+    ),
+    DataKind(
+        "table",
+        "Table",
+        "A .csv file",
+        "table",
+        "row",
+        "rows",
+        "a table",
+        "tables",
+        "file",
+        tasks=("classification", "regression"),
+        few=200,
+        question="row",
+        drop=(
+            "Drop a table here",
+            "A .csv file: a line for each example, a column for each measure.",
+            "Choose a file…",
+        ),
+        files="Tables (*.csv *.tsv *.tab *.txt);;All files (*)",
+        suffixes=(".csv", ".txt"),
+        model="mlp",
+    ),
+    DataKind(
+        "text",
+        "Text",
+        "To learn to write like it",
+        "file-text",
+        "text",
+        "pieces of text",
+        "plain text",
+        "text",
+        "file",
+        tasks=("language-model",),
+        few=20_000,
+        few_items="characters",
+        question="prompt",
+        drop=("Drop a text here", "A plain .txt file, or a folder of them. Any language.", "Choose a file…"),
+        files="Texts (*.txt *.md *.text);;All files (*)",
+        suffixes=(".csv", ".txt"),
+        model="gpt-nano",
+    ),
+    DataKind(
+        "digits",
+        "Digits sample",
+        "Built in, quickest first run",
+        "grid-3x3",
+        "picture",
+        "pictures",
+        "pictures",
+        "digits",
+        "built-in",
+        tasks=("classification",),
+        question="image",
+        model="small-cnn",
+    ),
+    DataKind(
+        "tfrecord",
+        "Converted data",
+        "TFRecord made by this app",
+        "package",
+        "record",
+        "examples",
+        "converted data",
+        "converted data",
+        "converted",
+        drop=("Drop converted data here", "A folder with dataset.json, made by Convert.", "Choose a folder…"),
+    ),
+)
+_BY_ID = {kind.id: kind for kind in _KINDS}
+IDS = tuple(_BY_ID)
+
+
+def all_kinds() -> tuple[DataKind, ...]:
+    return _KINDS
+
+
+def by_id(name: str) -> DataKind:
+    """The kind of that id.
+
+    Raises:
+        KeyError: no such kind; a job that was read names only those that exist.
+    """
+    return _BY_ID[name]
+
+
+def find(name: object) -> DataKind | None:
+    """The kind of that id, None where there is none yet, or none of that name."""
+    return _BY_ID.get(name) if isinstance(name, str) else None

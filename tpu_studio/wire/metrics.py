@@ -1,0 +1,131 @@
+"""What a run measures: each metric's names, which way is better, how it is read, and where it is drawn.
+
+A metric point on disk carries nothing but an id and numbers (``wire.events``); whatever else window, command line,
+report and notebook need to know of it stands here, once. Which of them a task leads with: ``wire.tasks``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+Unit = Literal["share", "score", "nats", "number"]
+MOST_NATS = 50.0  # e to more than that says no more
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric.
+
+    Attributes:
+        title: The field's term, which heads a curve and stands before a figure: "Accuracy".
+        row: The same within a line: "accuracy".
+        label: What a big figure of it is called in plain words; *report*: the same in the report.
+        unit: ``share`` reads as percent; ``score`` is at most 1 (1 is perfect), percent as well; ``nats`` are natural
+            logarithms of a perplexity; ``number`` is as it is.
+        better: Which way is better.
+        unseen: Measured on unseen data, at checks, rather than at each step of training.
+        headline: Stands in the one line that tells how far a run is.
+        context: What a figure of it means, in a line.
+    """
+
+    id: str
+    title: str
+    row: str
+    label: str
+    unit: Unit = "number"
+    better: Literal["higher", "lower"] = "lower"
+    unseen: bool = False
+    headline: bool = False
+    context: str = ""
+    report: str = ""
+
+    @property
+    def percent(self) -> bool:
+        return self.unit in ("share", "score")
+
+    def beats(self, new: float, old: float) -> bool:
+        """Whether *new* is better than *old*."""
+        return new > old if self.better == "higher" else new < old
+
+
+# In the order in which a table of them has its columns.
+_METRICS = (
+    Metric("loss", "Loss", "loss", "Loss", headline=True),
+    Metric("val_loss", "Loss", "loss on unseen", "Loss on unseen data", unseen=True, headline=True),
+    Metric("accuracy", "Accuracy", "accuracy", "Right while training", "share", "higher"),
+    Metric(
+        "val_accuracy",
+        "Accuracy",
+        "accuracy",
+        "Right on unseen",
+        "share",
+        "higher",
+        unseen=True,
+        headline=True,
+        report="Right on unseen data",
+    ),
+    Metric(
+        "val_r2",
+        "Explained (R²)",
+        "explained (R²)",
+        "Explained (R²)",
+        "score",
+        "higher",
+        unseen=True,
+        headline=True,
+        context="1 is perfect, 0 is guessing the mean",
+        report="R² on unseen data",
+    ),
+    Metric(
+        "val_mae",
+        "Typical error",
+        "mean error",
+        "Typical error",
+        unseen=True,
+        context="mean absolute error, in the column's own unit",
+        report="Typical error",
+    ),
+    Metric(
+        "val_nats_per_token",
+        "Perplexity",
+        "perplexity",
+        "Unsure between",
+        "nats",
+        unseen=True,
+        headline=True,
+        report="Nats a character on unseen text",
+    ),
+    Metric("learning_rate", "Learning rate", "learning rate", "Learning rate"),
+    Metric("grad_norm", "Size of the gradient", "size of the gradient", "Size of the gradient"),
+)
+_BY_ID = {metric.id: metric for metric in _METRICS}
+TRAINING_LOSS = _METRICS[0].id
+
+
+def all_metrics() -> tuple[Metric, ...]:
+    return _METRICS
+
+
+def by_id(name: str) -> Metric:
+    """The metric of that id; of one that a newer version or a model of one's own reports, what its name tells."""
+    if (metric := _BY_ID.get(name)) is not None:
+        return metric
+    words = name.removeprefix("val_").replace("_", " ")
+    share = name.endswith("accuracy")
+    score = name.endswith("r2")
+    unit: Unit = "share" if share else "score" if score else "number"
+    better: Literal["higher", "lower"] = "higher" if share or score else "lower"
+    return Metric(name, words[:1].upper() + words[1:], words, words, unit, better, unseen=name.startswith("val_"))
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Sorts ids as a table of them has its columns; unknown ones last, by name."""
+    metric = _BY_ID.get(name)
+    return (_METRICS.index(metric) if metric else len(_METRICS), name)
+
+
+def perplexity(nats: float) -> float:
+    """Between how many tokens a model is unsure that loses *nats* a token."""
+    return math.exp(min(nats, MOST_NATS))

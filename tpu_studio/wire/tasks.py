@@ -1,0 +1,105 @@
+"""What a model can learn to do: how each task is called, what its answers are, and which metrics it leads with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task, as ``data.task`` names it.
+
+    Attributes:
+        answers: ``classes`` (one of a few), a ``number``, or the next ``tokens`` of a text.
+        does: What the model learns to do, after "to"; *doing*: the same as a noun.
+        why: The plan's reason for choosing it.
+        learned: The report's sentence; fields ``classes`` (how many) and ``target``.
+        metrics: Ids of its metrics on unseen data and in training, the one that people look at first.
+        unseen: Where its main metric was measured, when the data's own noun does not say it.
+        loss: Id of the loss on unseen data that stands beside the training loss.
+        quality: Ids of the curves of the second plot, the one on training data first where there is one.
+        others: Ids of what the report draws beside them.
+    """
+
+    id: str
+    answers: Literal["classes", "number", "tokens"]
+    does: str
+    doing: str
+    why: str
+    learned: str
+    metrics: tuple[str, ...]
+    quality: tuple[str, ...]
+    loss: str = "val_loss"
+    unseen: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def has_classes(self) -> bool:
+        return self.answers == "classes"
+
+    @property
+    def has_number(self) -> bool:
+        return self.answers == "number"
+
+    @property
+    def has_tokens(self) -> bool:
+        return self.answers == "tokens"
+
+    @property
+    def metric(self) -> str:
+        """Id of the metric on unseen data that people look at."""
+        return self.metrics[0]
+
+
+_TASKS = (
+    Task(
+        "classification",
+        "classes",
+        "tell kinds apart",
+        "telling kinds apart",
+        "The answers are a few kinds, so the model learns to tell them apart.",
+        "Learned to tell {classes} classes apart.",
+        ("val_accuracy", "accuracy", "val_loss", "loss"),
+        ("accuracy", "val_accuracy"),
+    ),
+    Task(
+        "regression",
+        "number",
+        "estimate a number",
+        "estimating a number",
+        "The answers are numbers, so the model learns to estimate them.",
+        "Learned to predict {target}.",
+        ("val_r2", "val_mae", "val_loss", "loss"),
+        ("val_r2",),
+        unseen="on unseen rows",
+        others=("val_mae",),
+    ),
+    Task(
+        "language-model",
+        "tokens",
+        "continue the text",
+        "continuing text",
+        "Plain text: the model learns to continue it.",
+        "Learned to write like the text it was given.",
+        ("val_nats_per_token", "val_loss", "loss"),
+        ("loss", "val_nats_per_token"),
+        loss="val_nats_per_token",
+        unseen="on unseen text",
+    ),
+)
+_BY_ID = {task.id: task for task in _TASKS}
+IDS = tuple(_BY_ID)
+
+
+def all_tasks() -> tuple[Task, ...]:
+    return _TASKS
+
+
+def by_id(name: str) -> Task:
+    """The task of that id.
+
+    Raises:
+        KeyError: no such task; a job and a plan that were read name only those that exist.
+    """
+    return _BY_ID[name]
