@@ -268,9 +268,9 @@ def _points(last: int) -> str:
 
 def desk(home: Path, found: dict[str, str]) -> None:
     from tests.fakes.looks import DIGITS, LAPTOP, job
+    from tests.fakes.making import make_plan
     from tpu_studio.cloud.connection import practice_side
     from tpu_studio.cloud.preparing import Preparation
-    from tpu_studio.planner.make import make_plan
     from tpu_studio.store.index import Index
     from tpu_studio.store.journal import JournalFile
     from tpu_studio.workflow.background import BackgroundLoop

@@ -31,8 +31,8 @@ from doubts_met import ASKED_BY_MACHINES, watch_doubts
 
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
+from tests.fakes.making import make_plan
 from tpu_studio.cloud.evidence import PROOF
-from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.compute_checks import KIND as INSTANCE
 from tpu_studio.practice.faults import Faults, read_fault
 from tpu_studio.practice.machines.fleet import Fleet

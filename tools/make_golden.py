@@ -22,9 +22,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tpu_studio.cli.planning import slice_of  # noqa: E402
 from tpu_studio.data.look import look  # noqa: E402
 from tpu_studio.domain.jobfile import load  # noqa: E402
+from tpu_studio.local.preflight import slice_of  # noqa: E402
 from tpu_studio.planner.make import make_plan  # noqa: E402
 from tpu_studio.wire.job import set_values  # noqa: E402
 from tpu_studio.wire.plan import Plan  # noqa: E402

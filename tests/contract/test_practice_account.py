@@ -13,11 +13,11 @@ import pytest
 
 from tests.contract.conftest import Call, Start, caller
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.cloud.places import rented_places
 from tpu_studio.places.accounts import folder_of
 from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs
-from tpu_studio.planner.make import make_plan
 from tpu_studio.practice import daemon
 from tpu_studio.practice.quota_limits import QUOTAS, limit
 from tpu_studio.practice.settings import Settings

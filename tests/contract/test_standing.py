@@ -10,6 +10,7 @@ import pytest
 from google.oauth2.credentials import Credentials
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.signin.accounts import Account, Accounts
 from tpu_studio.domain.catalogue import catalogue_at, forget_renewed
@@ -17,7 +18,6 @@ from tpu_studio.domain.standing import standing_of
 from tpu_studio.places import renewing, standing
 from tpu_studio.places.accounts import Side
 from tpu_studio.places.reaching import PRACTICE_OWNER, practice_for_runs
-from tpu_studio.planner.make import make_plan
 from tpu_studio.practice import daemon
 from tpu_studio.practice.main import Practice
 from tpu_studio.workflow.account.ports import Choices

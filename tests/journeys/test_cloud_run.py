@@ -18,11 +18,11 @@ import pytest
 
 from tests.fakes.engines import counting_engine
 from tests.fakes.looks import DIGITS, LAPTOP, job
+from tests.fakes.making import make_plan
 from tests.fakes.practices import Start
 from tests.fakes.waiting import PATIENCE_S
 from tpu_studio.cloud.connection import practice_side
 from tpu_studio.cloud.preparing import Preparation
-from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.main import Practice
 from tpu_studio.practice.meter import whole_usd
 from tpu_studio.store.index import Index

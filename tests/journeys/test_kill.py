@@ -251,10 +251,10 @@ def test_the_home_cannot_be_written_and_nothing_is_launched(studio: Studio) -> N
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel ends the trainer with its guardian on Linux only")
 def test_with_the_real_trainer_a_killed_guardian_and_a_killed_trainer_leave_one_curve(tmp_path: Path) -> None:
+    from tests.fakes.making import make_plan
     from tpu_studio.data.look import look
     from tpu_studio.local.computer import Computer
     from tpu_studio.local.engine import Engine, engine_root
-    from tpu_studio.planner.make import make_plan
     from tpu_studio.wire.job import parse
     from tpu_studio.workflow.runs import Runs
 

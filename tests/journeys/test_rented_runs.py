@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, job
+from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
 from tests.journeys.test_cloud_run import Desk, desk, practice
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.data.look import look
-from tpu_studio.planner.make import make_plan
 from tpu_studio.practice.main import Practice
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.plan import Plan

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.making import make_plan
 from tests.trainer.in_engine import environment
 from tpu_studio.data.look import look
 from tpu_studio.local.engine import compiler, tf_compiler
-from tpu_studio.planner.make import make_plan
 from tpu_studio.wire.job import parse
 
 ENGINE_LIMIT_S = 240

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.looks import HANDS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tests.fakes.waiting import PATIENCE_S
 from tests.trainer.in_engine import engine_python, environment
 from tests.trainer.training import planned
-from tpu_studio.planner.make import make_plan
 from tpu_studio.wire import plan as plans
 
 pytestmark = [pytest.mark.engine]

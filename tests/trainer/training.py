@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.making import make_plan
 from tests.trainer.in_engine import ROOT, engine_python, environment
 from tpu_studio.data.look import look
-from tpu_studio.planner.make import make_plan
 from tpu_studio.wire import events as codec
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.job import parse

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tpu_studio.local.preflight import Preflight, Slice
-from tpu_studio.wire import places
+from tpu_studio.local.preflight import Preflight, slice_of
 from tpu_studio.wire.plan import Plan
 
 
@@ -20,14 +19,3 @@ class PlanPreflight:
     def ask(self, plan: Plan, stage: Callable[[str], None], cancelled: Callable[[], bool]) -> Mapping[str, Any]:
         """Raises NotReady, StudioError ``check-cancelled``."""
         return self._preflight.ask(plan, slice_of(plan), largest_batch=True, stage=stage, cancelled=cancelled)
-
-
-def slice_of(plan: Plan) -> Slice | None:
-    """The slice of a plan for a TPU, for the compiler; None on this computer."""
-    if places.by_id(plan.place).local:
-        return None
-    from tpu_studio.domain.catalogue import catalogue
-
-    part = catalogue().slice(plan.accelerator)
-    unit = catalogue().generation(part.generation).matrix_unit
-    return Slice(part.accelerator_type, part.generation, part.topology, part.devices, unit)

@@ -9,7 +9,7 @@ from typing import Any
 from tpu_studio.cli.engine import cancelling
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
-from tpu_studio.cli.planning import note, prepare, runs_on, slice_of
+from tpu_studio.cli.planning import note, prepare, runs_on
 from tpu_studio.cli.studio import studio
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, NotReady
@@ -28,6 +28,7 @@ _STAGES = {
 
 def check(arguments: Arguments, output: Output) -> int:
     """Exit code 0; 1 when it does not fit; 2 when job, data or model is wrong."""
+    from tpu_studio.local.preflight import slice_of
     from tpu_studio.planner.compiled import with_compiler
     from tpu_studio.viewmodels.plancheck import own_words
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +14,17 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import Studio, studio
 from tpu_studio.cli.trusting import ask
-from tpu_studio.wire import owncode, ownimports, places
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, NotReady, RunError, StudioError
 from tpu_studio.wire.job import Job, parse_setting, set_values
 from tpu_studio.wire.plan import Check, Plan, Range
-from tpu_studio.wire.secrets import line_of_secret
+from tpu_studio.workflow import ownfile
+from tpu_studio.workflow.ownfile import OwnFile
+from tpu_studio.workflow.planning import Bucket, Draft, Planning, Sources, plan_job, wants_timing
 
 if TYPE_CHECKING:
-    from tpu_studio.local.preflight import Slice
-    from tpu_studio.planner.own import OwnRuns
+    from tpu_studio.data.looked import Look
+    from tpu_studio.planner.timing import Timing
 
 MEASURE_S = 4.0
 _MARKS = {"ok": "✓", "info": "·", "warning": "!", "error": "✗"}
@@ -136,202 +137,141 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
             why = say(priced.error).title
             output.say(f"Google's price list could not be read today: {why}. The plan says from when its prices are.")
     output.progress(None, "Looking at the data …")
-    draft = _Draft(job, _look(job), _own_model(services, job, trusted=arguments.trust_code, output=output))
-    draft.taught = services.own_runs()
-    made = draft.plan()
-    if made.blocking:
-        return made
-    if draft.own.sha256 and draft.own.consent and checked:
-        draft.facts |= _inspected(services, made, draft.own, output)
-        made = draft.plan()
-    if not places.by_id(job["where.place"]).local:
-        draft.compare(services)
-        made = draft.plan()
-    if places.by_id(job["where.place"]).has_chips:
-        if measure and (picture_s := _paced(made, output)):
-            draft.picture_s = picture_s
-            made = draft.plan()
-        return _as_checked(services, made) if checked else made  # steps here tell nothing about a TPU
-    timing = services.stopwatch.known(made)
-    may_build = draft.own.consent or not draft.own.sha256
-    known = (made.basis.get("own") or {}).get("well")  # own runs of this very work tell as much as a timing would
-    if timing is None and measure and may_build and not made.blocking and not rents and not known:
-        timing = _timed(services, made, output)
-    made = draft.plan(timing) if timing is not None else made
-    return _as_checked(services, made) if checked else made
+    own = _own_file(services, job, trusted=arguments.trust_code, output=output)
+    steps = _Steps(services, output, Draft(job, _look(job), own), asks_check=checked)
+    planning = steps.plan(advise=False)
+    if planning.plan.blocking:
+        return steps.plan().plan
+    if steps.draft.consent and checked:
+        steps.inspect(planning.plan)
+        planning = steps.plan(advise=False)
+    if measure:
+        steps.measure(planning)
+    return steps.plan().plan
 
 
-def slice_of(made: Plan) -> Slice | None:
-    """The slice of a plan for a TPU, for the compiler; None on this computer."""
-    if not (at := places.by_id(made.place)).rents and not at.notebook:
-        return None
-    from tpu_studio.domain.catalogue import catalogue
-    from tpu_studio.local.preflight import Slice
+class _Steps:
+    """One job's way to its plan at a terminal: each step asks for more that is known."""
 
-    part = catalogue().slice(made.accelerator)
-    unit = catalogue().generation(part.generation).matrix_unit
-    return Slice(part.accelerator_type, part.generation, part.topology, part.devices, unit)
+    def __init__(self, services: Studio, output: Output, draft: Draft, *, asks_check: bool) -> None:
+        self.draft = draft
+        self._services, self._output, self._asks_check = services, output, asks_check
+        self._own_runs, self._now = services.own_runs(), time.time()
+        self._picture_s: float | None = None
 
+    def plan(self, *, advise: bool = True) -> Planning:
+        """With all that is known by now."""
+        sources = Sources(
+            timing=self._timing,
+            picture_s=lambda plan: self._picture_s,
+            checked=self._checked,
+            bucket=self._bucket,
+            own=self._own_runs,
+        )
+        return plan_job(self.draft, sources, self._now, advise=advise)
 
-def _as_checked(services: Studio, made: Plan) -> Plan:
-    """With the TPU compiler's answer, when `check` has asked it before."""
-    from tpu_studio.planner.compiled import with_compiler
+    def inspect(self, plan: Plan) -> None:
+        """What the person's own model is made of, as far as the engine can tell now."""
+        self._output.progress(None, "Building the model …")
+        try:
+            found: Mapping[str, Any] = self._services.stopwatch.inspect(plan)
+        except NotReady:
+            return  # without an engine nothing is built; the launch itself says so
+        except RunError as error:
+            if error.id != "timing-failed":
+                raise
+            found = {"problem": "model-ended", "facts": {**error.facts, "file": str(plan.job["model.file"])}}
+        self.draft = replace(self.draft, inspected=found)
 
-    target = slice_of(made)
-    known = services.preflight.known(made, target) if target and not made.blocking else None
-    return with_compiler(made, known) if known and _says(known) else made
+    def measure(self, planning: Planning) -> None:
+        """A few real steps, where they tell something; how quickly pictures are read, where a TPU may wait for them."""
+        from tpu_studio.viewmodels.planpace import needs_pace, read_pace
 
+        if needs_pace(planning.plan):
+            self._output.progress(None, "Timing how quickly the pictures are read …")
+            self._picture_s = read_pace(planning.plan)
+        elif wants_timing(self.draft, planning):
+            _time(self._services, planning.plan, self._output)
 
-def _says(known: Mapping[str, Any]) -> bool:
-    """Whether a kept answer has something that the plan does not know by itself."""
-    traced = known.get("traced") or {}
-    wrong = traced.get("problems") or any(one.get("level") == "error" for one in traced.get("operations") or ())
-    return bool(wrong) or "fits" in (known.get("compiled") or {})
-
-
-@dataclass(frozen=True)
-class _OwnModel:
-    """The job's own Python file: *consent* is its sha256 when it may run. All empty for a model of ours."""
-
-    sha256: str = ""
-    consent: str = ""
-    missing: bool = False
-    secret_line: int | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
-
-
-class _Draft:
-    """A plan made again with each thing that is found out."""
-
-    def __init__(self, job: Job, look: Any, own: _OwnModel) -> None:
-        self.job, self.look, self.own = job, look, own
-        self.facts: dict[str, Any] = {}
-        if own.sha256:
-            self.facts["sha256"] = own.sha256
-        if own.missing:
-            self.facts["missing"] = True
-        if own.secret_line:
-            self.facts["secret_line"] = own.secret_line
-        self.facts |= own.asked
-        self.here: Mapping[str, Any] | None = None
-        self.bucket_region, self.kept_days = "", 0
-        self.picture_s: float | None = None
-        self.taught: OwnRuns | None = None
-
-    def compare(self, services: Studio) -> None:
-        """For a rented place: what was timed of the same job on this computer, and where the person's bucket is."""
-        from tpu_studio.places.accounts import cloud_side
-        from tpu_studio.places.known import bucket_known
-        from tpu_studio.planner.make import make_plan
-        from tpu_studio.planner.outlook import HERE
-
-        here = set_values(self.job, HERE)
-        consent = self.own.consent
-        made = make_plan(here, self.look, model_facts=self.facts, now=time.time(), consent=consent, advise=False)
-        self.here = services.stopwatch.known(made)
-        place = str(self.job["where.place"])
-        if places.by_id(place).rehearses:
-            self.bucket_region, self.kept_days = bucket_known(place, services.home)
-        elif places.by_id(place).charges:
-            side = cloud_side(services.home)
-            active = side.signing.active()
-            if active:
-                choices = side.choices.of(active.id)
-                self.bucket_region, self.kept_days = choices.region, choices.kept_days
-
-    def plan(self, timing: Mapping[str, Any] | None = None) -> Plan:
-        from tpu_studio.planner.make import make_plan
+    def _timing(self, plan: Plan) -> Timing | None:
         from tpu_studio.planner.timing import Timing
 
-        return make_plan(
-            self.job,
-            self.look,
-            timing=Timing.from_json(timing) if timing else None,
-            model_facts=self.facts,
-            now=time.time(),
-            consent=self.own.consent,
-            here=Timing.from_json(self.here) if self.here else None,
-            bucket_region=self.bucket_region,
-            kept_days=self.kept_days,
-            picture_s=self.picture_s,
-            own=self.taught,
-        )
+        kept = self._services.stopwatch.known(plan)
+        return Timing.from_json(kept) if kept else None
+
+    def _checked(self, plan: Plan) -> Mapping[str, Any] | None:
+        """The TPU compiler's answer, when `check` has asked it before."""
+        from tpu_studio.local.preflight import slice_of
+
+        target = slice_of(plan)
+        if not self._asks_check or target is None or plan.blocking:
+            return None
+        kept = self._services.preflight.known(plan, target)
+        return kept if kept and _says(kept) else None
+
+    def _bucket(self, place: str) -> Bucket:
+        from tpu_studio.places.accounts import cloud_side
+        from tpu_studio.places.known import bucket_known
+
+        if places.by_id(place).rehearses:
+            return Bucket(*bucket_known(place, self._services.home))
+        side = cloud_side(self._services.home)
+        active = side.signing.active()
+        if not active:
+            return Bucket()
+        choices = side.choices.of(active.id)
+        return Bucket(choices.region, choices.kept_days)
 
 
-def _look(job: Job) -> Any:
+def _says(answer: Mapping[str, Any]) -> bool:
+    """Whether a kept answer has something that the plan does not know by itself."""
+    traced = answer.get("traced") or {}
+    wrong = traced.get("problems") or any(one.get("level") == "error" for one in traced.get("operations") or ())
+    return bool(wrong) or "fits" in (answer.get("compiled") or {})
+
+
+def _look(job: Job) -> Look:
     from tpu_studio.data.look import look
 
     return look(job)
 
 
-def _own_model(services: Studio, job: Job, *, trusted: bool, output: Output) -> _OwnModel:
-    """Whether the job's own file is there and may run; ``--trust-code`` or a yes at the terminal is remembered."""
+def _own_file(services: Studio, job: Job, *, trusted: bool, output: Output) -> OwnFile | None:
+    """The job's own file, if it has one; ``--trust-code`` or a yes at the terminal lets it run, and is remembered."""
     if not job.has_own_model:
-        return _OwnModel()
-    path = Path(job.base or ".", os.path.expanduser(str(job["model.file"])))
+        return None
+    path, place = Path(job.base or ".", os.path.expanduser(str(job["model.file"]))), str(job["where.place"])
     try:
-        source = owncode.read(path)
+        own = ownfile.read(path, services.consents)
     except OSError:
-        source = None
-    if source is None:
-        return _OwnModel(missing=True)
-    text = source.decode("utf-8", "replace")
-    sha256, secret_line, asked = hashlib.sha256(source).hexdigest(), line_of_secret(text), ownimports.asked(text)
-    place = str(job["where.place"])
-    if not services.consents.agreed(sha256, place):
-        if secret_line:
-            from tpu_studio.domain.sentences import say_finding
+        return OwnFile(path, missing=True)
+    if own.missing or place in own.agreed:
+        return own
+    if own.secret_line:
+        from tpu_studio.domain.sentences import say_finding
 
-            output.say(str(say_finding("model-file-secret", {"file": str(path), "line": secret_line})))
-        if not (trusted or ask(path, place, output)):
-            return _OwnModel(sha256, secret_line=secret_line, asked=asked)
-        services.consents.agree(sha256, str(path), place)
-    return _OwnModel(sha256, sha256, secret_line=secret_line, asked=asked)
+        output.say(str(say_finding("model-file-secret", {"file": str(path), "line": own.secret_line})))
+    return ownfile.agree(own, services.consents, place) if trusted or ask(path, place, output) else own
 
 
-def _inspected(services: Studio, made: Plan, own: _OwnModel, output: Output) -> dict[str, Any]:
-    """What the person's own model is made of, as far as the engine can tell now."""
-    output.progress(None, "Building the model …")
-    try:
-        return {"sha256": own.sha256, **services.stopwatch.inspect(made)}
-    except NotReady:
-        return {"sha256": own.sha256}  # without an engine nothing is built; the launch itself says so
-    except RunError as error:
-        if error.id != "timing-failed":
-            raise
-        facts = {**error.facts, "file": str(made.job["model.file"])}
-        return {"sha256": own.sha256, "problem": "model-ended", "facts": facts}
-
-
-def _timed(services: Studio, made: Plan, output: Output) -> Mapping[str, Any] | None:
-    """A short timing, or None where none can be had: then the estimate stays wide."""
+def _time(services: Studio, plan: Plan, output: Output) -> None:
+    """A short timing, kept for plans of the same work; where none can be had, the estimate stays wide."""
     try:
         services.engine.python()
     except NotReady:
         output.say(
             "The training engine is not installed: the estimate is wide. Get it with: tpu-studio engine --install"
         )
-        return None
+        return
     output.progress(None, "Timing a few real steps …", now=True)
     try:
-        return services.stopwatch.time(made, MEASURE_S)
+        services.stopwatch.time(plan, MEASURE_S)
     except BadInput:
         raise
     except StudioError as error:
         from tpu_studio.domain.sentences import say
 
         output.say(f"The steps could not be timed, so the estimate is wide: {say(error).title}.")
-        return None
-
-
-def _paced(made: Plan, output: Output) -> float | None:
-    """What a picture takes to be read, where a TPU may have to wait for pictures."""
-    from tpu_studio.viewmodels.planpace import needs_pace, read_pace
-
-    if not needs_pace(made):
-        return None
-    output.progress(None, "Timing how quickly the pictures are read …")
-    return read_pace(made)
 
 
 def note(check: Check) -> list[str]:

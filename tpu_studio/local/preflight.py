@@ -27,7 +27,7 @@ import psutil
 
 from tpu_studio.local.computer import package_folder, trainer_environment
 from tpu_studio.local.engine import EngineState
-from tpu_studio.wire import frameworks
+from tpu_studio.wire import frameworks, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import write_atomically
@@ -72,6 +72,17 @@ class Slice:
     def to_json(self) -> dict[str, Any]:
         names = ("accelerator", "generation", "topology", "devices")
         return {name: getattr(self, name) for name in names}
+
+
+def slice_of(plan: Plan) -> Slice | None:
+    """The slice of a plan for a TPU, for the compiler; None on this computer."""
+    if places.by_id(plan.place).local:
+        return None
+    from tpu_studio.domain.catalogue import catalogue
+
+    part = catalogue().slice(plan.accelerator)
+    unit = catalogue().generation(part.generation).matrix_unit
+    return Slice(part.accelerator_type, part.generation, part.topology, part.devices, unit)
 
 
 @dataclass(frozen=True)

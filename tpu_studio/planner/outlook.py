@@ -1,30 +1,23 @@
 """A plan seen among its alternatives: where else it could be trained, whether a TPU is worth it, what would help. Pure.
 
-Put on top of a finished plan by ``planner.make``, which hands in the drafts it works with.
+Put on top of a finished plan by ``planner.make``, which hands in how other parts are worked out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.advice.choose import advise
 from tpu_studio.planner.advice.situation import Situation
-from tpu_studio.planner.auto import Resolved
 from tpu_studio.planner.broken import without_money
 from tpu_studio.planner.checks import refused_at
 from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
-from tpu_studio.planner.estimate import Estimate
-from tpu_studio.planner.facts import DataFacts
-from tpu_studio.planner.own import Mine
-from tpu_studio.planner.rented import Rented
-from tpu_studio.planner.timing import Timing
+from tpu_studio.planner.parts import Parts
 from tpu_studio.planner.verdict import judge
-from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import places
-from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO
 
@@ -34,67 +27,44 @@ HERE: Mapping[str, Any] = dict.fromkeys(
 )
 
 
-class Draft(Protocol):
-    """A plan in the making, as ``planner.make`` has it."""
-
-    job: Job
-    resolved: Resolved
-    options: dict[str, Any]
-    facts: DataFacts
-    work: Work
-    memory: Memory
-    estimate: Estimate
-    rented: Rented | None
-    timing: Timing | None
-    mine: Mine
-
-    @property
-    def fits(self) -> bool: ...
-
-    def resolved_for(self, devices: int) -> Resolved: ...
-
-    def usual(self) -> Resolved: ...
-
-    def plan(self, now: float) -> Plan: ...
+At = Callable[[Mapping[str, Any] | None, bool], Parts]  # changes of the job or none; whether timings still count
 
 
-At = Callable[[Mapping[str, Any] | None, bool], Draft]  # changes of the job or none; whether timings still count
-
-
-def with_outlook(plan: Plan, draft: Draft, at: At, now: float, bucket_region: str = "") -> Plan:
+def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Plan]) -> Plan:
     """*plan* with its verdict, its alternatives, and the advice among its checks, after those of the same level."""
-    found = _compared(plan, draft, at)
+    found = _compared(plan, parts, at)
     verdict = judge(plan, found)
     told = [way.to_json() for way in found.alternatives()]
     plan = replace(plan, verdict=verdict.to_json(), alternatives=tuple(told))
     if plan.blocking:
         return without_money(plan)
+    question, sized = parts.question, parts.sized
     situation = Situation(
-        draft.job,
+        question.job,
         plan,
-        draft.resolved,
-        draft.usual(),
-        draft.options,
-        draft.facts,
-        draft.work,
-        draft.estimate,
-        draft.rented,
-        draft.timing,
+        sized.resolved,
+        parts.usual(),
+        question.options,
+        question.facts,
+        sized.work,
+        parts.estimate,
+        sized.rented,
+        question.known.timing,
         found,
         verdict,
-        bucket_region,
+        question.known.bucket_region,
     )
-    advice = advise(situation, lambda fix, timed: at(fix, timed).plan(now))
+    advice = advise(situation, lambda fix, timed: planned(at(fix, timed)))
     checks = sorted([*plan.checks, *advice], key=lambda check: LEVELS.get(check.level, 2))
     return replace(plan, checks=tuple(checks))
 
 
-def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
-    here = draft if places.by_id(plan.place).local else at(HERE, False)
-    cloud = draft
+def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
+    here = parts if places.by_id(plan.place).local else at(HERE, False)
+    cloud = parts
     if not places.by_id(plan.place).charges:
         changes: dict[str, Any] = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
-        if refused_at("cloud", str(draft.job["training.framework"])):
+        if refused_at("cloud", str(parts.question.job["training.framework"])):
             changes["training.framework"] = AUTO
         rehearsed = {"where.accelerator": plan.accelerator} if places.by_id(plan.place).rehearses else HERE
         cloud = at({**rehearsed, **changes}, False)
@@ -103,8 +73,8 @@ def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
         pass
     elif places.by_id(plan.place).rents and plan.fits and plan.time_s:  # its slice may have several machines
         tier, time, cost = str(plan.job["where.tier"]), plan.time_s, plan.cost_usd
-        if places.by_id(plan.place).rehearses and cloud.rented is not None:  # as Google's takes, which it rehearses
-            time, usd = cloud.estimate.time_s, cloud.rented.usd_per_hour
+        if places.by_id(plan.place).rehearses and cloud.sized.rented is not None:
+            time, usd = cloud.estimate.time_s, cloud.sized.rented.usd_per_hour
             cost = time.scaled(usd / 3600) if usd else None
         own = Way("cloud", plan.accelerator, tier, time, cost, title_of(plan.accelerator))
     elif places.by_id(plan.place).notebook and plan.fits and plan.time_s:
@@ -112,14 +82,15 @@ def _compared(plan: Plan, draft: Draft, at: At) -> Comparison:
     return compare(_drawn(here), _drawn(cloud), own)
 
 
-def _drawn(draft: Draft) -> Drawn:
+def _drawn(parts: Parts) -> Drawn:
+    sized = parts.sized
     return Drawn(
-        draft.job,
-        draft.resolved,
-        draft.work,
-        draft.memory,
-        draft.estimate,
-        draft.fits,
-        draft.resolved_for,
-        draft.mine,
+        parts.question.job,
+        sized.resolved,
+        sized.work,
+        sized.memory,
+        parts.estimate,
+        parts.fits,
+        parts.resolved_for,
+        parts.mine,
     )

@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tpu_studio.viewmodels import draft, ownfile, planwhere, planwords, thumbnails
-from tpu_studio.viewmodels.ownfile import Consents, OwnFile
+from tpu_studio.viewmodels import draft, planwhere, planwords, thumbnails
 from tpu_studio.viewmodels.plancheck import PlanChecks, Preflight, described
 from tpu_studio.viewmodels.planedit import Editing
 from tpu_studio.viewmodels.planlook import Looks
@@ -26,6 +25,8 @@ from tpu_studio.viewmodels.problem import Problem, problem_of
 from tpu_studio.wire import places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.job import Job
+from tpu_studio.workflow import ownfile
+from tpu_studio.workflow.ownfile import Consents, OwnFile
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineView, EngineViewModel
     from tpu_studio.viewmodels.runs import RunsView, RunsViewModel
     from tpu_studio.wire.plan import Plan
+    from tpu_studio.workflow.planning import Sources
     from tpu_studio.workflow.ports import Tasks
 
 PAUSE_S = 1.5  # after the last edit, before real steps are timed
@@ -171,47 +173,22 @@ class PlanViewModel(Editing, Starting):
         if view.looking:
             self.state.set(replace(view, stale=view.plan is not None))
             return
-        from tpu_studio.planner.make import estimate_of, make_plan
-        from tpu_studio.planner.outlook import HERE
+        from tpu_studio.workflow.planning import Draft, plan_job
 
-        own = view.own
-        facts: dict[str, Any] = {}
-        if own:
-            facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
-        consent = own.sha256 if own and str(view.job["where.place"]) in own.agreed else ""
         try:
-            known: dict[str, Any] = {"model_facts": facts, "now": self._now(), "consent": consent, "own": self._taught}
-            place, (region, kept_days) = str(view.job["where.place"]), self._bucket
-            known |= {
-                "bucket_region": region if places.by_id(place).charges else "",
-                "kept_days": kept_days.get(place, 0),
-            }
-            bare = make_plan(view.job, view.look, advise=False, **known)
-            timing, picture_s = self._times.of(bare), self._paces.of(bare)
-            here = None
-            if not view.needs_engine or view.rented:
-                here = self._times.of(make_plan(draft.edited(view.job, HERE), view.look, advise=False, **known))
-            plan = make_plan(view.job, view.look, timing=timing, here=here, picture_s=picture_s, **known)
-            parts = estimate_of(
-                view.job,
-                view.look,
-                timing=timing,
-                model_facts=facts,
-                picture_s=picture_s,
-                consent=consent,
-                own=self._taught,
-            )
-            plan = self._as_checked(plan)
-            verdict = verdict_of(view.job, plan)
+            planning = plan_job(Draft(view.job, view.look, view.own), self._sources(), self._now())
         except StudioError as error:
             path = str(error.facts.get("key") or "model.name")
             self.state.set(
                 replace(view, plan=None, parts=None, stale=False, problems={**view.problems, path: problem_of(error)})
             )
             return
+        plan = planning.plan
+        if not self._checks.of(plan):
+            self._checks.forget_outcome()
         word = (
             "ready"
-            if timing
+            if planning.known.timing
             else "failed"
             if self._times.was_tried(plan)
             else "measuring"
@@ -219,24 +196,32 @@ class PlanViewModel(Editing, Starting):
             else "none"
         )
         where = self._where(plan)
-        slices = (
-            planwhere.choices(view.job, plan, view.look, timing, self._now(), picture_s, self._taught)
-            if view.rented
-            else ()
-        )
+        slices = planwhere.choices(view.job, planning, view.look, self._now()) if view.rented else ()
         check = described(self._checks.view, plan, self._checks.of(plan), self._may_check)
         self.state.set(
             replace(
                 view,
                 plan=plan,
-                parts=parts,
+                parts=planning.parts.estimate,
                 stale=False,
                 timing=word,
                 where=where,
                 slice_choices=slices,
-                verdict=verdict,
+                verdict=verdict_of(view.job, plan),
                 check=check,
             )
+        )
+
+    def _sources(self) -> Sources:
+        from tpu_studio.workflow.planning import Bucket, Sources
+
+        region, kept_days = self._bucket
+        return Sources(
+            timing=self._times.of,
+            picture_s=self._paces.of,
+            checked=self._checks.of,  # with the TPU compiler's answer where there is one: that very plan is launched
+            bucket=lambda place: Bucket(region if places.by_id(place).charges else "", kept_days.get(place, 0)),
+            own=self._taught,
         )
 
     def _where(self, plan: Plan | None) -> planwhere.WhereView:
@@ -269,16 +254,6 @@ class PlanViewModel(Editing, Starting):
 
     def cancel_check(self) -> None:
         self._checks.cancel()
-
-    def _as_checked(self, plan: Plan) -> Plan:
-        """With the TPU compiler's answer where there is one: that very plan is launched."""
-        answer = self._checks.of(plan)
-        if not answer:
-            self._checks.forget_outcome()
-            return plan
-        from tpu_studio.planner.compiled import with_compiler
-
-        return with_compiler(plan, answer)
 
     def _check_changed(self) -> None:
         view, check = self.state.value, self._checks.view

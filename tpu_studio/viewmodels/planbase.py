@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.domain.observable import Observable
-from tpu_studio.viewmodels.ownfile import Consents, OwnFile
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.workflow.ownfile import Consents, OwnFile
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineViewModel

@@ -7,10 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from tpu_studio.viewmodels import draft, ownfile
-from tpu_studio.viewmodels.ownfile import OwnFile
+from tpu_studio.viewmodels import draft
 from tpu_studio.viewmodels.planbase import PlanBase
 from tpu_studio.viewmodels.problem import problem_of
+from tpu_studio.workflow import ownfile
+from tpu_studio.workflow.ownfile import OwnFile
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineViewModel

@@ -16,7 +16,6 @@ from tpu_studio.planner.broken import broken
 from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.viewmodels.engine import EngineView
 from tpu_studio.viewmodels.leaving import Leaving
-from tpu_studio.viewmodels.ownfile import OwnFile
 from tpu_studio.viewmodels.plancheck import CheckView
 from tpu_studio.viewmodels.planform import FieldView, main_fields, more_fields
 from tpu_studio.viewmodels.planverdict import Verdict
@@ -26,6 +25,7 @@ from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.wire import places
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Check, Plan
+from tpu_studio.workflow.ownfile import OwnFile
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look

@@ -31,8 +31,8 @@ from tpu_studio.wire.plan import Plan
 
 if TYPE_CHECKING:
     from tpu_studio.data.looked import Look
-    from tpu_studio.planner.own import OwnRuns
-    from tpu_studio.planner.timing import Timing
+    from tpu_studio.planner.known import Known
+    from tpu_studio.workflow.planning import Planning
 
 PLACES = tuple((place.id, place.tab) for place in places.all_places() if not place.notebook)
 PLACE_WORDS = dict(PLACES)
@@ -281,18 +281,12 @@ def zone_changes(view: WhereView, zone: str, on: bool) -> Mapping[str, Any]:
     return {"where.zones": zones or None}
 
 
-def choices(
-    job: Job,
-    plan: Plan,
-    look: Look,
-    timing: Timing | None,
-    now: float,
-    picture_s: float | None = None,
-    own: OwnRuns | None = None,
-) -> tuple[SliceChoice, ...]:
-    """A good first one, the fastest that is not far dearer, and the cheapest by the hour: a plan each."""
+def choices(job: Job, planning: Planning, look: Look, now: float) -> tuple[SliceChoice, ...]:
+    """A good first one, the fastest that is not far dearer, and the cheapest by the hour: a plan each, which rests on
+    all that the plan rests on."""
+    plan, known_of_it = planning.plan, planning.known
     bare = draft.edited(job, {"where.accelerator": None, "where.zones": None})
-    first = _planned(bare, look, timing, now, picture_s, own)
+    first = _planned(bare, look, known_of_it, now)
     if first is None or not first.time_s:
         return ()
     found = {first.accelerator: first}
@@ -308,10 +302,8 @@ def choices(
             made = _planned(
                 draft.edited(job, {"where.accelerator": part.accelerator_type, "where.zones": None}),
                 look,
-                timing,
+                known_of_it,
                 now,
-                picture_s,
-                own,
             )
             if made is not None and not made.blocking and made.fits and made.time_s and made.cost_usd:
                 found[part.accelerator_type] = made
@@ -355,12 +347,10 @@ def _choice(made: Plan, words: str) -> SliceChoice:
     return SliceChoice(made.accelerator, title_of(made.accelerator), words, " · ".join(p for p in (time, cost) if p))
 
 
-def _planned(
-    job: Job, look: Look, timing: Timing | None, now: float, picture_s: float | None, own: OwnRuns | None
-) -> Plan | None:
+def _planned(job: Job, look: Look, known: Known, now: float) -> Plan | None:
     from tpu_studio.planner.make import make_plan
 
     try:
-        return make_plan(job, look, timing=timing, now=now, advise=False, picture_s=picture_s, own=own)
+        return make_plan(job, look, known, now=now, advise=False)
     except StudioError:
         return None

@@ -11,10 +11,10 @@ import pytest
 from PySide6.QtSvg import QSvgRenderer
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.gui.kit import fonts
 from tpu_studio.gui.plan import pdf
 from tpu_studio.local import planpdf
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.planner.report.printed import PLOT, plain_svg, printed
 from tpu_studio.wire.errors import BadInput

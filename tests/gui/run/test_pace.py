@@ -10,11 +10,11 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tests.fakes.tasks import InlineTasks
 from tests.unit.planner.own.test_user import Person, step_range
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.run.page import RunPage
-from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels.run import RunViewModel
 
 

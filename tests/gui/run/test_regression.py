@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIAMONDS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tests.fakes.tasks import InlineTasks
 from tests.unit.viewmodels.test_run import Oracle, Verbs, Watched, training
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.run.page import RunPage
-from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels.run import RunViewModel
 from tpu_studio.wire.events import event
 

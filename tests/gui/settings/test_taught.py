@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tests.unit.planner.own.test_user import Person
 from tpu_studio.gui.kit.button import Button
 from tpu_studio.gui.shell.sheet import Sheet
-from tpu_studio.planner.make import make_plan
 
 
 def test_what_runs_taught_is_counted_and_forgotten_after_a_yes(studio, home, qtbot):

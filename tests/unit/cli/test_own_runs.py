@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, NOW, job
+from tests.fakes.making import make_plan
 from tests.unit.planner.own.test_user import Person, step_range
 from tpu_studio.cli.main import main
-from tpu_studio.planner.make import make_plan
 from tpu_studio.wire.resources import resource_path
 
 JOB = str(resource_path("examples", "digits.tpujob"))

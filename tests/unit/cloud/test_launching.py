@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.looks import DIGITS, job
+from tests.fakes.making import make_plan
 from tests.fakes.skies import Sky
 from tpu_studio.places.launching import launch_script, run_script
-from tpu_studio.planner.make import make_plan
 from tpu_studio.store.index import Index
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import BadInput, RunError

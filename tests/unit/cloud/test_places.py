@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.cloud import connection
 from tpu_studio.cloud.endpoints import Endpoints
 from tpu_studio.cloud.places import rented_places
 from tpu_studio.cloud.signin.accounts import Accounts
 from tpu_studio.cloud.signin.secrets import Session
 from tpu_studio.places.accounts import cloud_side
-from tpu_studio.planner.make import make_plan
 from tpu_studio.workflow.account.ports import Choices
 from tpu_studio.workflow.account.remembering import ChoicesFile
 

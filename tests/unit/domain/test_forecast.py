@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.domain.folding import apply
 from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.run import RunView
-from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels import runpace
 from tpu_studio.wire.events import decode, encode, event
 from tpu_studio.wire.plan import Plan, Range

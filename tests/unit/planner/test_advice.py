@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
 from tpu_studio.data.sources import MEMORY_BUDGET_BYTES
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.advice import CHECKS
 from tpu_studio.planner import assumptions
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.timing import Timing
 from tpu_studio.trainer.feed import READING_THREADS
 from tpu_studio.wire.errors import StudioError

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.domain.catalogue import catalogue_at, forget_renewed, use
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.standing import FILE, standing_of
-from tpu_studio.planner.make import make_plan
 from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 

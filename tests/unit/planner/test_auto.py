@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Finding, Look
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.job import Job, set_values

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job, with_finding
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Finding, Look
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.checks import nearest_batches
 from tpu_studio.planner.computer import Computer
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.ownimports import asked

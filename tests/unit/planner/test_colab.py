@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.fakes.looks import DIGITS, NOW
+from tests.fakes.making import make_plan
 from tpu_studio.domain.sentences import say_check
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.job import parse, set_values
 

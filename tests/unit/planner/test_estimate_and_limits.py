@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
+from tests.fakes.making import estimate_of, make_plan
 from tpu_studio.domain.sentences import say_finding
-from tpu_studio.planner.make import estimate_of, make_plan
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.plan import Check
 

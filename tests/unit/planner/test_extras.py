@@ -8,13 +8,13 @@ from functools import partial
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
 from tpu_studio.domain import rates
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.regions import with_cloud_tasks
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.planner.extras import Loan, Moved, extras_of
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.planner.report import besides
 from tpu_studio.planner.report.worst import worst_case

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
+from tests.fakes.making import make_plan
 from tpu_studio.planner import work
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.planner.floor import mfu_bounds
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.plan import Plan
 

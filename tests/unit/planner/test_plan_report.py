@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, LAPTOP, NOW, PLAYS, job
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.page import page
 from tpu_studio.planner.report.plot import Point, plot
 from tpu_studio.wire.job import Job, set_values

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.domain.sentences import say_check
 from tpu_studio.domain.sentences.sentence import NOTHING_CHARGED
 from tpu_studio.planner.checks import FLEX_MOST_HOURS
 from tpu_studio.planner.estimate import limit_hours
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.plan import Plan, Range

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, LAPTOP, NOW, PLAYS, job
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import title_of
 from tpu_studio.planner.computer import Computer
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire.job import Job

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, NOW, job
-from tpu_studio.planner.make import make_plan
+from tests.fakes.making import make_plan
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.planner.report.worst import worst_case
 from tpu_studio.wire.plan import Plan

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.looks import DIAMONDS, DIGITS, HANDS, NOW, PLAYS
+from tests.fakes.making import make_plan
 from tpu_studio.data.looked import Look
-from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels import draft
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, parse

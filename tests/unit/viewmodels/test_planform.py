@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
-from tpu_studio.planner.make import make_plan
+from tests.fakes.making import make_plan
 from tpu_studio.viewmodels.planform import field
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW
+from tests.fakes.making import make_plan
 from tests.fakes.views import T, view_of
 from tpu_studio.cloud.prices import with_rows
 from tpu_studio.domain import catalogue as catalogues
 from tpu_studio.domain import figures
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say_reason
-from tpu_studio.planner.make import make_plan
 from tpu_studio.planner.report.cap import cap
 from tpu_studio.viewmodels import (
     draft,

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP
+from tests.fakes.making import make_plan
 from tests.fakes.views import T, view_of
 from tpu_studio.domain import figures
-from tpu_studio.planner.make import make_plan
 from tpu_studio.viewmodels import draft, runrented
 from tpu_studio.viewmodels.money import month_of
 from tpu_studio.viewmodels.receipt import receipt_of

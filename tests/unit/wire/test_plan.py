@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import LAPTOP, NOW, PLAYS, job
-from tpu_studio.planner.make import make_plan
+from tests.fakes.making import make_plan
 from tpu_studio.wire import models
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.plan import dumps, from_json, loads

@@ -11,7 +11,7 @@ from tpu_studio.gui.kit.dialog import Answer, Consequence, Dialog
 from tpu_studio.gui.kit.text import Text
 from tpu_studio.gui.kit.theme import ink
 from tpu_studio.gui.kit.tokens import Space
-from tpu_studio.viewmodels.ownfile import OwnFile
+from tpu_studio.workflow.ownfile import OwnFile
 
 AGREE, DECLINE = "agree", "decline"
 _LINES = 15

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, HANDS, LAPTOP, NOW, job
-from tpu_studio.planner.make import estimate_of, make_plan
+from tests.fakes.making import estimate_of, make_plan
 from tpu_studio.planner.own import OwnRuns
 from tpu_studio.planner.public import plan_to_public_json
 from tpu_studio.planner.timing import Timing

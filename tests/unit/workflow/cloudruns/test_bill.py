@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.looks import DIGITS, LAPTOP, NOW, job
+from tests.fakes.making import make_plan
 from tpu_studio.planner.extras import Loan, Moved, extras_of
-from tpu_studio.planner.make import make_plan
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.extras import Reserve
 from tpu_studio.wire.limits import Limits, limits_of

@@ -1,0 +1,42 @@
+"""What is known besides a job and a look at its data, when a plan is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tpu_studio.planner.computer import Computer
+from tpu_studio.planner.own import OwnRuns
+from tpu_studio.planner.timing import Timing
+
+
+@dataclass(frozen=True)
+class Known:
+    """Each makes the plan truer; none is needed.
+
+    Attributes:
+        timing: From the trainer's `time` mode, for this model, batch and data; without it the estimate is wide.
+        here: Timing of the same job on this computer, to compare a rented place with.
+        model_facts: Of the user's own file: ``sha256``, ``missing``, ``secret_line``, ``params``,
+            ``flops_per_example``, ``activation_bytes``, ``problem`` with ``facts``.
+        consent: sha256 of the user's own file that was agreed to, or "".
+        computer: None: this one.
+        bucket_region: Where results of rented runs are kept; "" when not known.
+        kept_days: So long that bucket keeps what was deleted, at a price.
+        picture_s: What one core takes to read a picture of this data (``data.pace``); None: not timed.
+        own: This person's runs of before, which correct the estimate (``planner.own``).
+    """
+
+    timing: Timing | None = None
+    here: Timing | None = None
+    model_facts: Mapping[str, Any] = field(default_factory=dict)
+    consent: str = ""
+    computer: Computer | None = None
+    bucket_region: str = ""
+    kept_days: int = 0
+    picture_s: float | None = None
+    own: OwnRuns | None = None
+
+
+NOTHING_KNOWN = Known()

@@ -1,0 +1,281 @@
+"""What a plan is made of, each value from those before it: facts, settings, slice, work, memory, estimate. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tpu_studio.data.looked import Look
+from tpu_studio.domain.catalogue import catalogue
+from tpu_studio.planner import assumptions as assumed
+from tpu_studio.planner import colab, rented, work
+from tpu_studio.planner.auto import Resolved, resolve
+from tpu_studio.planner.computer import Computer, this_computer
+from tpu_studio.planner.estimate import Estimate, estimate
+from tpu_studio.planner.facts import DataFacts, facts_of
+from tpu_studio.planner.known import Known
+from tpu_studio.planner.modelwork import work_of
+from tpu_studio.planner.own import NOTHING, Mine
+from tpu_studio.planner.own.likeness import key_of
+from tpu_studio.planner.paths import whole_job
+from tpu_studio.planner.work import Memory, Work
+from tpu_studio.wire import families, kinds, places
+from tpu_studio.wire.job import Job
+from tpu_studio.wire.models import BY_NAME
+from tpu_studio.wire.models import options as model_options
+from tpu_studio.wire.schema import AUTO
+
+_UNSEEN = Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
+
+
+@dataclass(frozen=True)
+class Question:
+    """A job as the person wrote it, "auto" and all, the look at its data, and what else is known.
+
+    Attributes:
+        options: All options of the model, defaults filled in; empty for a file of the person's own.
+    """
+
+    job: Job
+    look: Look
+    known: Known
+    computer: Computer
+    facts: DataFacts
+    options: dict[str, Any]
+
+    @property
+    def place(self) -> places.Place:
+        return places.by_id(str(self.job["where.place"]))
+
+    @property
+    def free(self) -> bool:
+        """A TPU that is lent for nothing, in a notebook."""
+        return self.place.notebook
+
+    def resolve(self, devices: int, *, job: Job | None = None, step_s: float | None = None) -> Resolved:
+        """For so many devices.
+
+        Args:
+            job: In place of the person's own, where a value is decided already.
+            step_s: Of a step, where own runs tell it instead of a timing.
+        """
+        asked, timing = job or self.job, self.known.timing
+        step_time = timing.step_time_s if timing else step_s
+        resolved = resolve(
+            asked, self.facts, self.options, params=self._weights(asked), devices=devices, step_time_s=step_time
+        )
+        if self.known.picture_s and decoded_bytes(self.facts, resolved) > assumed.IN_MEMORY_BYTES:
+            resolved.read_s = self.known.picture_s
+        return resolved
+
+    def usual(self, devices: int) -> Resolved:
+        """With the learning rate that is recommended."""
+        return self.resolve(
+            devices, job=Job({**self.job.values, "training.learning_rate": AUTO}, self.job.base, self.job.given)
+        )
+
+    def _weights(self, job: Job) -> int:
+        """Of a model whose size decides its settings; 0 of others."""
+        if job.has_own_model or not families.by_id(BY_NAME[job.model].family).reads_tokens:
+            return 0
+        unset = job.is_auto("data.sequence_length")
+        length = BY_NAME[job.model].sequence_length if unset else job["data.sequence_length"]
+        return work.gpt(self.options, tokens=int(length or 64)).params
+
+    def count_work(self, resolved: Resolved) -> Work:
+        return work_of(resolved, self.facts) or self._own_work()
+
+    def _own_work(self) -> Work:
+        told, timing = self.known.model_facts, self.known.timing
+        params = int(told.get("params") or (timing.params if timing else 0)) or _UNSEEN.params
+        return Work(
+            params,
+            float(told.get("flops_per_example") or 6.0 * params),
+            int(told.get("activation_bytes") or _UNSEEN.activation_bytes),
+        )
+
+    def count_memory(self, resolved: Resolved, counted: Work) -> Memory:
+        values = resolved.values
+        return work.memory(
+            counted,
+            batch=resolved.batch,
+            accumulate=int(values["training.accumulate"]),
+            optimizer=str(values["training.optimizer"]),
+            precision=str(values["training.precision"]),
+            data_bytes=self._data_bytes(resolved),
+            framework=str(values["training.framework"]),
+            chip=not self.place.local,
+            unseen=resolved.validation,
+        )
+
+    def _data_bytes(self, resolved: Resolved) -> int:
+        """Of the data that stays in memory while training."""
+        facts = self.facts
+        examples, kind = facts.train + facts.validation, kinds.by_id(facts.kind)
+        if facts.has_pictures:
+            size = decoded_bytes(facts, resolved)
+            return size if size <= assumed.IN_MEMORY_BYTES else 0  # else they are read while training
+        if kind.has_text:
+            return examples
+        return examples * max(1, facts.inputs) * work.FLOAT if kind.has_rows else 0
+
+
+@dataclass(frozen=True)
+class Sized:
+    """The settings on a slice, and what they take there.
+
+    Attributes:
+        rented: None on this computer.
+        devices: That share a batch; a processor is one device to both frameworks.
+    """
+
+    resolved: Resolved
+    devices: int
+    rented: rented.Rented | None
+    work: Work
+    memory: Memory
+
+
+@dataclass(frozen=True)
+class Parts:
+    """All that a plan is made of, but for its limits and checks."""
+
+    question: Question
+    sized: Sized
+    mine: Mine
+    estimate: Estimate
+
+    @property
+    def resolved(self) -> Resolved:
+        return self.sized.resolved
+
+    @property
+    def needed_bytes(self) -> int:
+        return _needed_bytes(self.question, self.sized)
+
+    @property
+    def limit_bytes(self) -> int:
+        return _limit_bytes(self.question, self.sized.rented)
+
+    @property
+    def fits(self) -> bool:
+        return self.needed_bytes <= self.limit_bytes
+
+    @property
+    def price(self) -> dict[str, Any] | None:
+        given = self.resolved.values["where.usd_per_hour"]
+        if self.question.free:
+            return colab.PRICE
+        if self.sized.rented is not None:
+            return rented.price_json(self.sized.rented, given)
+        return {"usd_per_hour": given, "source": "pretended"} if given else None
+
+    def resolved_for(self, devices: int) -> Resolved:
+        """As for a slice of so many devices."""
+        return self.question.resolve(devices)
+
+    def usual(self) -> Resolved:
+        """With the learning rate that is recommended."""
+        return self.question.usual(self.sized.devices)
+
+
+def parts_of(job: Job, look: Look, known: Known) -> Parts:
+    """The same arguments give the same parts, while the catalogue of prices is the same.
+
+    Raises:
+        JobError: A model name or an option of it that does not exist.
+    """
+    options = {} if job.has_own_model else model_options(job.model, job.options)
+    question = Question(job, look, known, known.computer or this_computer(), facts_of(look, job), options)
+    sized = _that_fits(question, _on_slice(question, _sized(question, question.resolve(1), 1, None)))
+    mine = _mine(question, sized)
+    found = _estimate(question, sized, mine)
+    lesson = found.lesson
+    if known.timing is None and lesson and lesson.same and sized.rented is None:  # as good as timed: plan with that
+        paced = question.resolve(sized.devices, step_s=lesson.seconds.expected)
+        for kept, value in ((paced.values, sized.resolved.values), (paced.reasons, sized.resolved.reasons)):
+            kept["training.rematerialize"] = value["training.rematerialize"]
+        sized = replace(sized, resolved=paced)
+        found = _estimate(question, sized, mine)
+    return Parts(question, sized, mine, found)
+
+
+def work_key(question: Question, sized: Sized) -> str:
+    """Of this very work on this kind of machine."""
+    values = whole_job(question.job, sized.resolved).values
+    return key_of(values, sized.devices, values["where.accelerator"], question.known.consent, question.look.fingerprint)
+
+
+def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
+    """Of all pictures at the model's size; 0 for other data."""
+    if not facts.has_pictures:
+        return 0
+    return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
+
+
+def _sized(question: Question, resolved: Resolved, devices: int, found: rented.Rented | None) -> Sized:
+    counted = question.count_work(resolved)
+    return Sized(resolved, devices, found, counted, question.count_memory(resolved, counted))
+
+
+def _on_slice(question: Question, sized: Sized) -> Sized:
+    """On the slice that holds it, its settings resolved anew for that; unchanged on this computer."""
+    job = question.job
+    if question.free:
+        found = colab.choose(job)
+    elif question.place.rents:
+        framework = str(sized.resolved.values["training.framework"])
+        found = rented.choose(job, framework, rented.need_bytes(sized.memory, 1))
+    else:
+        return sized
+    chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
+    resolved = question.resolve(found.devices, job=Job({**job.values, **chosen}, job.base, job.given))
+    resolved.reasons.update(found.reasons)
+    return _sized(question, resolved, found.devices, found)
+
+
+def _that_fits(question: Question, sized: Sized) -> Sized:
+    """With values computed again instead of remembered, where they would not fit and the person left it open."""
+    fits = _needed_bytes(question, sized) <= _limit_bytes(question, sized.rented)
+    if fits or not question.job.is_auto("training.rematerialize") or not sized.resolved.rule.reads_tokens:
+        return sized
+    resolved = replace(
+        sized.resolved,
+        values={**sized.resolved.values, "training.rematerialize": True},
+        reasons={
+            **sized.resolved.reasons,
+            "training.rematerialize": "Remembering everything would not fit into memory; this costs a third more work.",
+        },
+    )
+    return _sized(question, resolved, sized.devices, sized.rented)
+
+
+def _mine(question: Question, sized: Sized) -> Mine:
+    known = question.known
+    file = f"file {known.consent or known.model_facts.get('sha256')}" if question.job.has_own_model else ""
+    mine = Mine(known.own or NOTHING.runs, "", file)
+    return replace(mine, key=work_key(question, sized)) if mine.runs else mine
+
+
+def _estimate(question: Question, sized: Sized, mine: Mine) -> Estimate:
+    resolved, counted, found = sized.resolved, sized.work, sized.rented
+    on_chip = found is not None and not question.place.rehearses
+    traits = None if on_chip else rented.traits_of(resolved, counted, sized.devices, None, mine)
+    here = estimate(resolved, counted, question.computer, question.known.timing, mine.runs, traits)
+    if found is None:
+        return here
+    return (colab.estimate if question.free else rented.estimate)(resolved, counted, found, here, mine)
+
+
+def _limit_bytes(question: Question, found: rented.Rented | None) -> int:
+    if found is None:
+        return question.computer.memory_bytes
+    return rented.program_bytes(catalogue().generation(found.slice.generation))
+
+
+def _needed_bytes(question: Question, sized: Sized) -> int:
+    """Of the fullest device."""
+    if sized.rented is not None:
+        return sized.memory.on_device(sized.devices, _limit_bytes(question, sized.rented))
+    timing = question.known.timing
+    return max(sized.memory.total, (timing.peak_memory_bytes if timing else None) or 0)

@@ -1,0 +1,129 @@
+"""From a job to its plan, the one way for window and command line: what each plan is told, by its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tpu_studio.data.looked import Look
+from tpu_studio.planner.compiled import with_compiler
+from tpu_studio.planner.known import Known
+from tpu_studio.planner.make import make_plan, plan_with_parts
+from tpu_studio.planner.outlook import HERE
+from tpu_studio.planner.own import OwnRuns
+from tpu_studio.planner.parts import Parts
+from tpu_studio.planner.timing import Timing
+from tpu_studio.wire import places
+from tpu_studio.wire.job import Job, set_values
+from tpu_studio.wire.plan import Plan
+from tpu_studio.workflow.ownfile import OwnFile
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """*kept_days*: So long it keeps what was deleted."""
+
+    region: str = ""
+    kept_days: int = 0
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What is known of a plan without waiting; each answers None where it does not know.
+
+    Attributes:
+        timing: Of real steps on this computer.
+        picture_s: What one core takes to read a picture.
+        checked: The answer of the TPU compiler to this very plan.
+        bucket: Of the person's bucket at a place.
+        own: Runs of before.
+    """
+
+    timing: Callable[[Plan], Timing | None] = lambda plan: None
+    picture_s: Callable[[Plan], float | None] = lambda plan: None
+    checked: Callable[[Plan], Mapping[str, Any] | None] = lambda plan: None
+    bucket: Callable[[str], Bucket] = lambda place: Bucket()
+    own: OwnRuns | None = None
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A job, the look at its data, and its own model file with what was seen when it was built, if it has one."""
+
+    job: Job
+    look: Look
+    own: OwnFile | None = None
+    inspected: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def place(self) -> places.Place:
+        return places.by_id(str(self.job["where.place"]))
+
+    @property
+    def consent(self) -> str:
+        """sha256 of the own file that may run at this place, or ""."""
+        return self.own.sha256 if self.own and self.place.id in self.own.agreed else ""
+
+    @property
+    def may_build(self) -> bool:
+        """Whether its model is ours, or may run here."""
+        return bool(self.consent) or not (self.own and self.own.sha256)
+
+
+@dataclass(frozen=True)
+class Planning:
+    """*plan* with its *parts* and what they rest on: *known* also makes the plans beside it, of other slices."""
+
+    plan: Plan
+    parts: Parts
+    known: Known
+
+
+def plan_job(draft: Draft, sources: Sources, now: float, *, advise: bool = True) -> Planning:
+    """Everything that *sources* know of it is in the plan.
+
+    Args:
+        now: Seconds since 1970.
+
+    Raises:
+        JobError: A model name or an option of it that does not exist.
+    """
+    known = _known(draft, sources)
+    bare = make_plan(draft.job, draft.look, known, now=now, advise=False)
+    known = replace(known, picture_s=sources.picture_s(bare))
+    if draft.place.on_this_computer:
+        known = replace(known, timing=sources.timing(bare))
+    if not draft.place.local:
+        here = make_plan(set_values(draft.job, HERE), draft.look, known, now=now, advise=False)
+        known = replace(known, here=sources.timing(here))
+    plan, parts = plan_with_parts(draft.job, draft.look, known, now=now, advise=advise)
+    answer = sources.checked(plan)
+    return Planning(with_compiler(plan, answer) if answer else plan, parts, known)
+
+
+def wants_timing(draft: Draft, planning: Planning) -> bool:
+    """Whether timing real steps would make the estimate truer: they tell nothing of a TPU, and where own runs of this
+    very work are known, nothing new."""
+    plan = planning.plan
+    return (
+        draft.place.on_this_computer
+        and planning.known.timing is None
+        and not planning.parts.estimate.measured
+        and not plan.blocking
+        and draft.may_build
+    )
+
+
+def _known(draft: Draft, sources: Sources) -> Known:
+    own, bucket = draft.own, sources.bucket(draft.place.id) if draft.place.rents else Bucket()
+    facts: dict[str, Any] = {}
+    if own:
+        facts = {"sha256": own.sha256, "missing": own.missing, "secret_line": own.secret_line, **own.asked}
+    return Known(
+        model_facts={**facts, **draft.inspected},
+        consent=draft.consent,
+        bucket_region=bucket.region,
+        kept_days=bucket.kept_days,
+        own=sources.own,
+    )
