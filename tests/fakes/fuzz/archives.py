@@ -12,7 +12,7 @@ from typing import Any
 from tests.fakes.fuzz.target import Base, told
 from tests.fakes.hostile import Damage
 from tpu_studio.trainer.result import files, inspected
-from tpu_studio.viewmodels import ownfile
+from tpu_studio.workflow import ownfile
 from tpu_studio.wire.runfolder import model_from_before
 
 CONFIG: dict[str, Any] = {

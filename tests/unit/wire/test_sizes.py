@@ -11,7 +11,7 @@ import pytest
 from tests.fakes.plans import plan
 from tpu_studio.data.paths import data_path
 from tpu_studio.domain.sentences import say
-from tpu_studio.viewmodels import ownfile
+from tpu_studio.workflow import ownfile
 from tpu_studio.wire import owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError, RunError, StudioError
