@@ -78,6 +78,12 @@ def buckets(practice: Practice) -> int:
     return len(reply.json().get("items", []))
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At this speed the usual 2 s of a deletion pass while a busy computer blinks: nothing is left to ask about."""
+    monkeypatch.setattr(tpu_life, "DELETE_S", 60.0)
+
+
 def test_where_google_is_as_assumed_every_automatic_doubt_is_seen_so(start_practice: Start, tmp_path: Path):
     practice = start_practice(speed=SPEED)
     outcome = check_in(practice, tmp_path)
@@ -87,10 +93,7 @@ def test_where_google_is_as_assumed_every_automatic_doubt_is_seen_so(start_pract
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_in_a_random_world_every_other_way_is_found_and_none_wrongly(
-    start_practice: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-):
-    monkeypatch.setattr(tpu_life, "DELETE_S", 60.0)  # at this speed the usual 2 s pass while a busy computer blinks
+def test_in_a_random_world_every_other_way_is_found_and_none_wrongly(start_practice: Start, tmp_path: Path, seed: int):
     dice = random.Random(seed)
     armed = {one.id: dice.choice(one.others) for one in AUTOMATIC if one.by_practice and dice.random() < 0.3}
     practice = start_practice(speed=SPEED)

@@ -29,7 +29,7 @@ from tpu_studio.practice.main import SERVICES, Practice, prepare_account
 from tpu_studio.practice.routing import Route
 from tpu_studio.practice.settings import Settings
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 EACH = 2000
 PREPARED_EACH = 20
 """Requests to one practice cloud; then a fresh one, or its memory would only grow."""

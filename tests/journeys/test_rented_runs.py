@@ -172,13 +172,18 @@ def test_a_slice_of_two_hosts_has_a_guardian_on_each_and_goes_as_one(
     ],
 )
 def test_however_a_machine_hears_that_it_is_taken_back_one_interval_is_lost_at_most(
-    practice: Start, desk: Sit, doubts: tuple[str, ...]
+    practice: Start, desk: Sit, tmp_path: Path, doubts: tuple[str, ...]
 ) -> None:
-    cloud = practice("preempted-at-step:step=20", trainer=("--steps", "60", "--step-s", "0.05", "--save-every", "5"))
+    go_on = tmp_path / "go-on"  # a busy computer takes longer to bring a copy up than these steps last
+    paced = ("--steps", "60", "--step-s", "0.05", "--save-every", "5", "--at", f"19:hold={go_on}")
+    cloud = practice("preempted-at-step:step=20", trainer=paced)
     for one in doubts:
         cloud.cloud.doubts.arm(one)
     here = desk(cloud)
     run = here.launch(tier="spot")
+    box = here.driver.side(here.runs.plan(run)).mailbox
+    here.until(run, lambda row: any(one.name.endswith("15/COMMITTED") for one in box.list(f"runs/{run}/checkpoints/")))
+    go_on.touch()
     row = here.until(run)
     assert (row.reason, row.attempt) == ("completed", 2), here.tell(run)
     last, first = here.steps(run, 1)[-1], here.steps(run, 2)[0]

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "tpu_studio"
 
@@ -29,7 +31,7 @@ BREAKS = {
 def lint(folder: Path) -> str:
     program = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports())"
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S).stdout
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 from tests.fakes.fuzz.target import Base, told
 from tests.fakes.hostile import Damage
 from tpu_studio.trainer.result import files, inspected
-from tpu_studio.workflow import ownfile
 from tpu_studio.wire.runfolder import model_from_before
+from tpu_studio.workflow import ownfile
 
 CONFIG: dict[str, Any] = {
     "module": "keras",

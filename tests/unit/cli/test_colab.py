@@ -10,6 +10,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from tests.fakes.waiting import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[3]
 JOB = ROOT / "resources" / "examples" / "digits.tpujob"
 
@@ -18,7 +20,7 @@ def _run(home: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]
     env = {**os.environ, "TPU_STUDIO_HOME": str(home), "TPU_STUDIO_ENGINE": str(home / "no-engine")}
     argv = [sys.executable, "-m", "tpu_studio", *map(str, arguments)]
     return subprocess.run(
-        argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+        argv, cwd=ROOT, env=env, capture_output=True, text=True, timeout=PATIENCE_S, stdin=subprocess.DEVNULL
     )
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.waiting import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[3]
 JOB = str(ROOT / "resources" / "examples" / "digits.tpujob")
 MAY_NOT = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"]  # root may write anywhere, unless it gives that up
@@ -41,7 +43,7 @@ def closed(tmp_path: Path) -> Iterator[Path]:
 def tpu_studio(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "TPU_STUDIO_HOME": str(home)}
     command = [*(as_a_person() or []), sys.executable, "-m", "tpu_studio", *arguments]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize(

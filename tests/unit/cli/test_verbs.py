@@ -226,7 +226,7 @@ def test_ctrl_c_leaves_it_running_and_says_how_to_stop_it(terminal: Terminal) ->
     process = terminal.start("run", JOB)
     wait_for_steps(terminal, 3)
     process.send_signal(signal.SIGINT)
-    _, words = process.communicate(timeout=120)
+    _, words = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert "goes on without this window" in words
     assert "tpu-studio stop digits-" in words
@@ -242,7 +242,7 @@ def test_stop_on_interrupt_stops_and_keeps(terminal: Terminal) -> None:
     process = terminal.start("run", JOB, "--stop-on-interrupt", "--json")
     wait_for_steps(terminal, 3)
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=120)
+    said, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert json.loads(said.splitlines()[-1])["reason"] == "stopped-by-user"
 
@@ -444,7 +444,7 @@ def test_ctrl_c_while_a_run_is_being_started_tells_which_run_goes_on(terminal: T
     while not (runs.exists() and any(runs.iterdir())):
         assert time.monotonic() < deadline
     process.send_signal(signal.SIGINT)
-    said, words = process.communicate(timeout=60)
+    said, words = process.communicate(timeout=PATIENCE_S)
     run = next(runs.iterdir()).name
     assert process.returncode == 130
     assert json.loads(said.splitlines()[-1])["run"] == run

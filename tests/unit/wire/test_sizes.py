@@ -11,13 +11,13 @@ import pytest
 from tests.fakes.plans import plan
 from tpu_studio.data.paths import data_path
 from tpu_studio.domain.sentences import say
-from tpu_studio.workflow import ownfile
 from tpu_studio.wire import owncode
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import DataError, ModelError, RunError, StudioError
 from tpu_studio.wire.job import parse
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.sizes import MODEL_CODE_BYTES, PLAN_BYTES, TooLarge, read_at_most
+from tpu_studio.workflow import ownfile
 
 SHARES = (
     r"\\host\share\model.py",
