@@ -136,12 +136,13 @@ def _checked(archive: zipfile.ZipFile, path: Path, runs: Path) -> tuple[list[zip
         raise RunError("zip-too-large", file=str(path), claims_bytes=claims, limit_bytes=limit)
     if packed > path.stat().st_size or (claims > RATIO_FROM_BYTES and claims > RATIO_AT_MOST * max(1, packed)):
         raise refuse("", "it would unpack to far more than it can hold")
-    roots = [name for name in seen if PurePosixPath(name).name == PLAN and len(PurePosixPath(name).parts) <= 2]
-    if len(roots) != 1:
+    names = [entry.filename for entry in entries]
+    plans = [name for name in names if name.endswith(f"/{PLAN}") or name == PLAN]
+    plans = [name for name in plans if len(PurePosixPath(name).parts) <= 2]
+    if len(plans) != 1:
         raise RunError("zip-not-a-run", file=str(path))
-    found = next(entry.filename for entry in entries if entry.filename.lower() == roots[0])
-    root = found[: -len(PLAN)]
-    outside = next((entry.filename for entry in entries if not entry.filename.startswith(root)), None)
+    root = plans[0][: -len(PLAN)]
+    outside = next((name for name in names if not name.startswith(root)), None)
     if outside is not None:
         raise refuse(outside, "it lies beside the run's folder")
     return entries, root

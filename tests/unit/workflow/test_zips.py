@@ -207,6 +207,16 @@ def test_a_claim_of_a_hundred_gigabytes_is_refused_before_a_byte_is_unpacked(stu
     assert (caught.value.id, caught.value.facts["claims_bytes"]) == ("zip-too-large", 102_000_000_000)
 
 
+def test_a_plan_in_other_letters_is_none(studio: Studio, tmp_path: Path) -> None:
+    path = tmp_path / "it.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("R/pLan.json", dumps(COLAB.launched("digits-abcd", 1e9, "0")))
+        archive.writestr("R/events/a0001-w000.jsonl", _lines(1, 5))
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert caught.value.id == "zip-not-a-run"
+
+
 @pytest.mark.parametrize("damage", [b"", b"no zip at all", b"PK\x05\x06" + bytes(18)])
 def test_what_is_no_zip_of_a_run_is_said_so(studio: Studio, tmp_path: Path, damage: bytes) -> None:
     path = tmp_path / "it.zip"
