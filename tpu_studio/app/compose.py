@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tpu_studio.cloud.places import rented_places
-from tpu_studio.local.computer import Computer
+from tpu_studio.local.computer import local_places
 from tpu_studio.local.consents import Consents
 from tpu_studio.local.engine import Engine, compiler, engine_root, tf_compiler
 from tpu_studio.local.preflight import Preflight
@@ -67,7 +67,7 @@ def compose(home: Path) -> Services:
     except RunError as error:
         index, why = PassingIndex(home), why or error
     driver = Driver(home, places=rented_places(home, lambda: practice_for_runs(home)), journal=journal)
-    places = {"computer": Computer(home, engine)}
+    places = local_places(home, engine)
     consents = Consents(home)
     runs = (
         ReadingRuns(home, why, index, places=places, driver=driver)

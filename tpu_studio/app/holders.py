@@ -175,7 +175,10 @@ class PlanHolder(Holder):
                     view.account_missing,
                     view.known.region,
                     view.practice_missing,
-                    {"cloud": view.known.kept_days, "practice": view.known.practice_kept_days},
+                    {
+                        place.id: view.known.practice_kept_days if place.rehearses else view.known.kept_days
+                        for place in places.renting()
+                    },
                 )
             ),
         ):
@@ -234,7 +237,8 @@ class PlanHolder(Holder):
     def _open_account(self) -> None:
         """To the account at the place of the plan; a notice leads back, for “New run” would begin anew."""
         shell = self._studio.shell
-        place = "practice" if places.by_id(self.model.state.value.job["where.place"]).rehearses else "cloud"
+        chosen = places.by_id(self.model.state.value.job["where.place"])
+        place = (chosen if chosen.rents else places.charging()).id
         self._studio.open_account(place)
         self._kept_for = place
         shell.close_notice(self._kept)

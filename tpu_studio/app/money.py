@@ -139,7 +139,7 @@ def _left(home: Path, going_on: Sequence[str]) -> list[SweepRow]:
     from tpu_studio.places.sweeping import Sweeping
     from tpu_studio.viewmodels.sweep import row_of
 
-    rows = [row_of(item, going_on) for item in Sweeping(home).look("cloud").items]
+    rows = [row_of(item, going_on) for item in Sweeping(home).look(places.charging().id).items]
     return [row for row in rows if row.deletable and row.item.usd_per_hour != 0.0]
 
 
@@ -155,5 +155,5 @@ def _read(home: Path) -> tuple[CloudKnown, float | None]:
     from tpu_studio.places.known import bucket_known, cloud_known, practice_is_bare
     from tpu_studio.viewmodels.home import lowest_usd_per_hour
 
-    bare, (_, days) = practice_is_bare(home), bucket_known("practice", home)
+    bare, (_, days) = practice_is_bare(home), bucket_known(places.rehearsing().id, home)
     return replace(cloud_known(home), practice_bare=bare, practice_kept_days=days), lowest_usd_per_hour()

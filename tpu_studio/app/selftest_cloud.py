@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 from tpu_studio.app.selftest import Skipped
+from tpu_studio.wire import places
 from tpu_studio.wire.homes import home_folder
 
 WITHIN_S = 60.0
@@ -58,7 +59,7 @@ def practice_cloud() -> str:
 
     home = home_folder()
     try:
-        side = connected("practice", home)
+        side = connected(places.rehearsing().id, home)
         machines = [*side.machines["tpu"].find({}), *side.machines["compute"].find({})]
         side.mailbox.create("self-test.txt", b"there")
         if side.mailbox.read("self-test.txt") != b"there":

@@ -206,7 +206,7 @@ class Studio:
         self.runs.connect(services.runs)
         self.settings.connect(services.consents)
         self.account.rented = self._going_on
-        self.account.connect({place: functools.partial(_side, place, self.home) for place in ("cloud", "practice")})
+        self.account.connect({one.id: functools.partial(_side, one.id, self.home) for one in places.renting()})
         self.shell.runs_ready(self.runs.open_folder)
         waiting, self._when_composed = self._when_composed, []
         for then in waiting:
@@ -318,7 +318,7 @@ class Studio:
         if name.startswith("catalogue"):
             from tpu_studio.gui.account.catalogue import open_catalogue
 
-            open_catalogue(self.window, self.catalogue, "practice" if name.endswith("practice") else "cloud")
+            open_catalogue(self.window, self.catalogue, _place_of(name))
             return
         if name.startswith("live-check"):
             from tpu_studio.gui.account.livecheck import open_live_check
@@ -326,7 +326,7 @@ class Studio:
             from tpu_studio.viewmodels.livecheck import LiveCheckViewModel
 
             model = LiveCheckViewModel(self.tasks, LiveChecking(self.home))
-            open_live_check(self.window, model, "practice" if name.endswith("practice") else "cloud")
+            open_live_check(self.window, model, _place_of(name))
             return
         if name == "armed":
             from tpu_studio.gui.shell.armed import open_armed
@@ -345,7 +345,7 @@ class Studio:
         from tpu_studio.places.sweeping import Sweeping
         from tpu_studio.viewmodels.sweep import SweepViewModel
 
-        place = "cloud" if self.home_model.state.value.known.signed_in else "practice"
+        place = (places.charging() if self.home_model.state.value.known.signed_in else places.rehearsing()).id
         rows = self.runs.state.value.rows or ()
         going_on = [row.run for row in rows if row.rented and (not row.over or row.unproved)]
         open_sweep(self.window, SweepViewModel(self.tasks, Sweeping(self.home), place, going_on))
@@ -367,19 +367,24 @@ class Studio:
         self.shell.tell_problem(problem_of(error))
 
 
+def _place_of(sheet: str) -> str:
+    """``catalogue-practice`` is of that place; without one it is where a TPU costs money."""
+    return next((one.id for one in places.renting() if sheet.endswith(f"-{one.id}")), places.charging().id)
+
+
 def _compose(home: Path) -> Any:
     from tpu_studio.app.compose import compose
     from tpu_studio.places import renewing
 
-    for place in ("cloud", "practice"):
-        renewing.kept(place, home)
+    for place in places.renting():
+        renewing.kept(place.id, home)
     return compose(home)
 
 
 def _side(place: str, home: Path) -> Any:
     from tpu_studio.places import accounts
 
-    return accounts.practice_side(home) if places.by_id(place).rehearses else accounts.cloud_side(home)
+    return accounts.side_of(place, home)
 
 
 def _renewing(home: Path) -> Any:
@@ -392,7 +397,7 @@ def _read_prices(home: Path) -> Any:
     from tpu_studio.places import renewing
     from tpu_studio.places.pricing import refresh
 
-    renewing.kept("cloud", home)  # another project may have been chosen meanwhile
+    renewing.kept(places.charging().id, home)  # another project may have been chosen meanwhile
     return refresh(home)
 
 

@@ -35,7 +35,7 @@ def check(arguments: Arguments, output: Output) -> int:
     names_a_tpu = any(parse_setting(text)[0] == "where.accelerator" for text in arguments.set)
     asked_of_the_chip = names_a_tpu and not arguments.on
     if asked_of_the_chip:
-        arguments.on = "cloud"
+        arguments.on = places.charging().id
     with studio() as services:
         made = prepare(services, arguments, output, measure=False, checked=False)
         if asked_of_the_chip:

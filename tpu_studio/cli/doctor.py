@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.mending import KNOWN, mended
 from tpu_studio.cli.output import Output, table
 from tpu_studio.cli.parser import Arguments
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, SignedOut
 from tpu_studio.wire.homes import home_folder
 
@@ -28,14 +29,15 @@ def doctor(arguments: Arguments, output: Output) -> int:
     from tpu_studio.viewmodels.livecheck import used_words
 
     home = home_folder()
-    side = accounts.practice_side(home) if arguments.on == "practice" else accounts.cloud_side(home)
+    side = accounts.side_of(arguments.on, home)
     if arguments.sign_out:
         _sign_out(arguments, output, side)
     _sign_in(arguments, output, side)
     active = side.signing.active()
     seen: Doctor
-    account = active.id if active else PRACTICE_OWNER if arguments.on == "practice" else ""
-    if active is None and arguments.on == "practice":
+    practice = places.by_id(arguments.on).rehearses
+    account = active.id if active else PRACTICE_OWNER if practice else ""
+    if active is None and practice:
         seen, known = practice_owner(home, side)
     else:
         seen, known = side.doctor(), side.choices.of(account)
@@ -88,7 +90,7 @@ def _sign_out(arguments: Arguments, output: Output, side: Side) -> None:
     with studio() as services:
         rows = services.reading.list()
     going_on = signing_out(arguments.on, [row.name for row in rows if row.place == arguments.on and not row.settled])
-    if going_on and arguments.on == "cloud" and not arguments.yes:
+    if going_on and places.by_id(arguments.on).charges and not arguments.yes:
         raise BadInput("signing-out-under-a-run", runs=going_on)
     revoked = side.signing.remove(active.id)
     output.say(f"{active.email or 'The account'} is signed out here. {going_on}".rstrip())
@@ -171,7 +173,9 @@ def _quota_json(row: Allowance) -> dict[str, Any]:
 
 def _as_text(results: Any, rows: list[Allowance], choices: Choices, on: str) -> str:
     lines = []
-    where = "--on practice " if on == "practice" else ""  # a hint that is typed as it stands changes no real project
+    where = (
+        f"--on {on} " if places.by_id(on).rehearses else ""
+    )  # a hint that is typed as it stands changes no real project
     for result in results:
         said = _as_json(result)
         lines.append(f"{_MARK[result.state]} {said['title']}: {said['text']}")

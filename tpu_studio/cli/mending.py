@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tpu_studio.cli.output import Output
 from tpu_studio.cli.parser import Arguments
 from tpu_studio.domain.sentences import say as tell
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import BadInput, CloudRefused, NotReady
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class _Answers:
 
     @property
     def _free(self) -> bool:
-        return bool(self._arguments.on == "practice" or self._arguments.yes)
+        return bool(places.by_id(self._arguments.on).rehearses or self._arguments.yes)
 
     def refused(self, error: CloudRefused) -> None:
         said = tell(error)

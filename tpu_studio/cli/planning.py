@@ -210,17 +210,9 @@ class _Steps:
         return kept if kept and _says(kept) else None
 
     def _bucket(self, place: str) -> Bucket:
-        from tpu_studio.places.accounts import cloud_side
         from tpu_studio.places.known import bucket_known
 
-        if places.by_id(place).rehearses:
-            return Bucket(*bucket_known(place, self._services.home))
-        side = cloud_side(self._services.home)
-        active = side.signing.active()
-        if not active:
-            return Bucket()
-        choices = side.choices.of(active.id)
-        return Bucket(choices.region, choices.kept_days)
+        return Bucket(*bucket_known(place, self._services.home))
 
 
 def _says(answer: Mapping[str, Any]) -> bool:

@@ -11,10 +11,9 @@ from tpu_studio.cli.parser import Arguments
 from tpu_studio.cli.studio import studio
 from tpu_studio.cli.trusting import of_run
 from tpu_studio.viewmodels.samples import samples_of
-from tpu_studio.wire import kinds, ownpython, tasks
+from tpu_studio.wire import kinds, ownpython, places, tasks
 from tpu_studio.wire.errors import BadInput, RunError, StudioError
 from tpu_studio.wire.plan import Plan
-from tpu_studio.workflow.consent import HERE
 
 
 def predict(arguments: Arguments, output: Output) -> int:
@@ -35,7 +34,7 @@ def predict(arguments: Arguments, output: Output) -> int:
         labels = _samples(arguments.samples, plan) if arguments.samples > 0 else {}
         items += labels
         consent = plan.consent
-        of_run(services, arguments.run, output, trusted=arguments.trust_code, place=HERE)
+        of_run(services, arguments.run, output, trusted=arguments.trust_code, place=places.default().id)
         argv = [
             *ownpython.module(services.engine.python(), "tpu_studio.trainer.predict", "--run", folder),
             "--json",

@@ -362,7 +362,7 @@ def _rented_rate(view: RunView, place: str) -> str:
     return f"at {figures.money(view.usd_per_hour)} an hour{practice}; it ends at its limits also with this computer off"
 
 
-def _goes_on(run_id: str, view: RunView, place: str = "computer") -> str:
+def _goes_on(run_id: str, view: RunView, place: str) -> str:
     from tpu_studio.domain import figures
 
     rate = f"at {figures.money(view.usd_per_hour)} an hour, pretended" if view.usd_per_hour else "and costs nothing"

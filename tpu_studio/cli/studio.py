@@ -113,12 +113,12 @@ class Studio:
     @cached_property
     def runs(self) -> Runs:
         """With what a crash left behind put in order."""
-        from tpu_studio.local.computer import Computer
+        from tpu_studio.local.computer import local_places
         from tpu_studio.workflow.runs import Runs
 
         made = Runs(
             self.home,
-            places={"computer": Computer(self.home, self.engine)},
+            places=local_places(self.home, self.engine),
             journal=self.journal,
             index=self.index,
             driver=self.driver,
@@ -133,7 +133,7 @@ class Studio:
 
         `only_reading` then says why; what frees a full disk can be done.
         """
-        from tpu_studio.local.computer import Computer
+        from tpu_studio.local.computer import local_places
         from tpu_studio.wire.errors import NotReady, RunError
         from tpu_studio.workflow.readingruns import ClosedJournal, ReadingRuns
 
@@ -141,7 +141,7 @@ class Studio:
             return self.runs
         except (NotReady, RunError) as error:
             self.only_reading = error
-            places = {"computer": Computer(self.home, self.engine)}
+            places = local_places(self.home, self.engine)
             driver = self._driver(ClosedJournal(error))
             return ReadingRuns(self.home, error, self._reading_index(), places=places, driver=driver)
 

@@ -9,7 +9,7 @@ from tpu_studio.cli.output import Output
 from tpu_studio.cli.studio import Studio
 from tpu_studio.wire import owncode
 from tpu_studio.wire.runfolder import result_folder
-from tpu_studio.workflow.consent import HERE, is_imported
+from tpu_studio.workflow.consent import is_imported, place_kind
 
 _OF_RUN = "own_model.py"  # in a run's result
 
@@ -35,7 +35,7 @@ def of_run(services: Studio, run: str, output: Output, *, trusted: bool, place: 
     """
     plan, folder = services.reading.plan(run), services.reading.folder(run)
     where = place or plan.place
-    if not plan.job.has_own_model or (where != HERE and is_imported(folder)):
+    if not plan.job.has_own_model or (where != place_kind() and is_imported(folder)):
         return
     path = result_folder(folder) / _OF_RUN
     try:

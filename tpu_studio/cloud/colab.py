@@ -20,7 +20,7 @@ from typing import Any
 from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
 from tpu_studio.cloud.startup import uv
 from tpu_studio.domain.sentences import colab as words
-from tpu_studio.planner.colab import known
+from tpu_studio.planner.places.notebook import known
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import beside, write_atomically

@@ -34,7 +34,7 @@ def connect(
     runner: str = "",
     stopper: str = "",
     endpoints: Endpoints | None = None,
-    place: str = "cloud",
+    place: str,
     patience: Patience = PATIENT,
     ways: Callable[[float], Ways] = lambda now: USUAL,
 ) -> CloudSide:
@@ -100,7 +100,7 @@ def practice_side(
         bucket,
         stopper=stopper,
         endpoints=Endpoints.at(url),
-        place="practice",
+        place=places.rehearsing().id,
         patience=patience,
         ways=ways,
     )

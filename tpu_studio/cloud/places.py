@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tpu_studio.cloud.preparing import Preparation
+from tpu_studio.wire import places
 from tpu_studio.wire.errors import NotReady, SignedOut
 from tpu_studio.wire.plan import Plan
 from tpu_studio.workflow.cloudruns.ports import CloudPlace, CloudSide
@@ -27,8 +28,8 @@ def rented_places(home: Path, start_practice: StartPractice) -> dict[str, CloudP
     preparing = Preparation()
     practice, google = _Practice(home, start_practice), _Google(home)
     return {
-        "practice": CloudPlace(practice, preparing, practice.at),
-        "cloud": CloudPlace(google, preparing, google.at),
+        places.rehearsing().id: CloudPlace(practice, preparing, practice.at),
+        places.charging().id: CloudPlace(google, preparing, google.at),
     }
 
 
@@ -45,9 +46,9 @@ class _Practice:
         with self._lock:
             found = self._start()
             if not found["project"]:  # a new account
-                raise NotReady("cloud-not-ready", place="practice", raw="No project is chosen")
+                raise NotReady("cloud-not-ready", place=places.rehearsing().id, raw="No project is chosen")
             if not found["bucket"]:
-                raise NotReady("cloud-not-ready", place="practice", raw="No place for results is made")
+                raise NotReady("cloud-not-ready", place=places.rehearsing().id, raw="No place for results is made")
             key = (*(str(found[name]) for name in ("url", "token", "project", "bucket")), str(stamp(self._home)))
             if self._known is None or self._known[0] != key:
                 self._known = (key, self._connect(found, str(found["project"]), str(found["bucket"])))
@@ -70,7 +71,7 @@ class _Practice:
             project,
             bucket,
             renewed=lambda: str(self._start()["token"]),
-            ways=ways_at(self._home, None, "practice", project),
+            ways=ways_at(self._home, None, places.rehearsing().id, project),
         )
 
 
@@ -85,9 +86,9 @@ class _Google:
         account, choices = self._people(accounts)[0]
         project = str(plan.job["where.project"] or choices.project or account.project)
         if not project:
-            raise NotReady("cloud-not-ready", place="cloud", raw="No project is chosen")
+            raise NotReady("cloud-not-ready", place=places.charging().id, raw="No project is chosen")
         if not choices.bucket:
-            raise NotReady("cloud-not-ready", place="cloud", raw="No place for results is made")
+            raise NotReady("cloud-not-ready", place=places.charging().id, raw="No place for results is made")
         return self._side(accounts, account, choices, project, choices.bucket)
 
     def at(self, plan: Plan, project: str, bucket: str) -> CloudSide:
@@ -131,6 +132,7 @@ class _Google:
                     runner=choices.runner if ours else "",
                     stopper=stopper,
                     endpoints=Endpoints(),
-                    ways=ways_at(self._home, credentials, "cloud", project),
+                    place=places.charging().id,
+                    ways=ways_at(self._home, credentials, places.charging().id, project),
                 )
             return self._known[key]

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import tpu_studio
 from tpu_studio.local.sources import installed_copy, kept_copy
-from tpu_studio.wire import ownpython
+from tpu_studio.wire import ownpython, places
 from tpu_studio.wire.claims import is_guarded
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.homes import home_folder
@@ -34,6 +34,11 @@ class EngineLike(Protocol):
     def python(self) -> Path:
         """The interpreter of the engine. Raises NotReady."""
         ...
+
+
+def local_places(home: Path, engine: EngineLike) -> dict[str, Computer]:
+    """The places of this computer, by their ids in a plan."""
+    return {places.default().id: Computer(home, engine)}
 
 
 class Computer:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire.runfolder import write_atomically
-from tpu_studio.workflow.consent import HERE, place_kind
+from tpu_studio.workflow.consent import place_kind
 
 
 @dataclass(frozen=True)
@@ -37,14 +37,14 @@ class Consents:
     def __init__(self, home: Path) -> None:
         self._file = home / "consent.json"
 
-    def agreed(self, sha256: str, place: str = HERE) -> bool:
+    def agreed(self, sha256: str, place: str = "") -> bool:
         return bool(sha256) and place_kind(place) in _kinds(self._read().get(sha256))
 
-    def agree(self, sha256: str, path: str, place: str = HERE) -> None:
+    def agree(self, sha256: str, path: str, place: str = "") -> None:
         """To run at *place* and, since plans are checked and timed there, on this computer."""
         with self._alone():
             known = self._read()
-            kinds = sorted(_kinds(known.get(sha256)) | {HERE, place_kind(place)})
+            kinds = sorted(_kinds(known.get(sha256)) | {place_kind(), place_kind(place)})
             self._write({**known, sha256: {"path": path, "agreed": round(time.time(), 3), "places": kinds}})
 
     def revoke(self, sha256: str) -> None:
@@ -92,7 +92,7 @@ class Consents:
 def _kinds(record: Mapping[str, Any] | None) -> frozenset[str]:
     if record is None:
         return frozenset()
-    places = record.get("places", [HERE])
+    places = record.get("places", [place_kind()])
     return frozenset(one for one in places if isinstance(one, str)) if isinstance(places, list) else frozenset()
 
 

@@ -120,12 +120,16 @@ class Side:
         return self.signing.secrets.where
 
 
+def side_of(place: str, home: Path) -> Side:
+    return practice_side(home) if places.by_id(place).rehearses else cloud_side(home)
+
+
 def cloud_side(home: Path) -> Side:
-    return Side("cloud", home, Endpoints())
+    return Side(places.charging().id, home, Endpoints())
 
 
 def practice_side(home: Path, open_browser: Callable[[str], bool] = webbrowser.open) -> Side:
     """Starts the practice cloud of *home* if it does not run. Raises NotReady ``practice-failed``."""
     from tpu_studio.practice import daemon
 
-    return Side("practice", home, Endpoints.at(daemon.start_or_join(home)["url"]), open_browser)
+    return Side(places.rehearsing().id, home, Endpoints.at(daemon.start_or_join(home)["url"]), open_browser)

@@ -39,7 +39,8 @@ def practice_is_bare(home: Path) -> bool:
 
     if account_of(Settings(folder_of(home))) != "new":
         return False
-    chosen = standing.choices_of("practice", standing.folder_of("practice", home))
+    practice = places.rehearsing().id
+    chosen = standing.choices_of(practice, standing.folder_of(practice, home))
     return chosen is None or not chosen.bucket
 
 

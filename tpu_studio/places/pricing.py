@@ -41,16 +41,17 @@ def refresh(
     today: date | None = None,
     read: Callable[[Path, date], list[dict[str, Any]]] | None = None,
     *,
-    place: str = "cloud",
+    place: str = "",
     again: bool = False,
 ) -> Priced:
     """Have plans for *place* use live prices. Blocks for some seconds once a day.
 
     Args:
+        place: "": where it is for money.
         read: Rows of the price list; default: Google's, as the active account. May raise StudioError: no harm.
         again: Also when it was read today.
     """
-    today = today or date.today()
+    today, place = today or date.today(), place or places.charging().id
     file = _file(home, place)
     kept = _kept(file, today)
     if kept is not None and kept[0] == today and not again:

@@ -43,9 +43,9 @@ class Reached:
 def reach(place: str, home: Path) -> Reached:
     """Raises SignedOut; NotReady ``cloud-not-ready`` (facts: raw), ``practice-failed``."""
     from tpu_studio.cloud.connection import bearer, runner_account, stopper_account
-    from tpu_studio.places.accounts import cloud_side, practice_side
+    from tpu_studio.places.accounts import side_of
 
-    side = practice_side(home) if places.by_id(place).rehearses else cloud_side(home)
+    side = side_of(place, home)
     active = side.signing.active()
     if active is None and places.by_id(place).rehearses:
         from tpu_studio.practice import daemon
@@ -94,7 +94,7 @@ def practice_for_runs(home: Path) -> Mapping[str, Any]:
     from tpu_studio.practice import daemon
     from tpu_studio.workflow.account.remembering import ChoicesFile
 
-    found, folder = daemon.start_or_join(home), folder_of("practice", home)
+    found, folder = daemon.start_or_join(home), folder_of(places.rehearsing().id, home)
     if (root := os.environ.get("TPU_STUDIO_ENGINE")) is not None:
         with suppress(OSError):  # then it goes without, as before
             daemon.lend_engine(found, Path(root).expanduser())
@@ -110,7 +110,7 @@ def practice_owner(home: Path, side: Side) -> tuple[GoogleDoctor, Choices]:
     practice cloud is a new person's or something else was chosen (kept under `PRACTICE_OWNER`)."""
     from tpu_studio.workflow.account.ports import Choices
 
-    who, kept = reach("practice", home), side.choices.of(PRACTICE_OWNER)
+    who, kept = reach(side.place, home), side.choices.of(PRACTICE_OWNER)
     if kept.project or not who.project:
         return side.doctor_for(who.credentials), kept
     return side.doctor_for(who.credentials), Choices(who.project, who.region, who.bucket, stopper=who.stopper)

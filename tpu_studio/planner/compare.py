@@ -26,8 +26,8 @@ from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Range
 
 FREE = Range(0.0, 0.0, 0.0)
+GPU = "gpu"  # a way, and no place of the app's
 MOST_ALTERNATIVES = 12  # slices and loans; this computer and Colab come on top
-_TROUBLE_H = {"colab": assumed.COLAB_TROUBLE_H, "gpu": assumed.GPU_TROUBLE_H}
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,18 @@ class Way:
     zones: tuple[str, ...] = ()
 
     @property
+    def trouble_h(self) -> float:
+        """What it asks of a person besides waiting, as hours."""
+        if self.place == GPU:
+            return assumed.GPU_TROUBLE_H
+        return assumed.COLAB_TROUBLE_H if places.by_id(self.place).notebook else 0.0
+
+    @property
     def burden_usd(self) -> float:
         """Money and waiting in one figure, to compare ways."""
         if self.cost_usd is None:
             return float("inf")
-        hours = self.time_s.expected / 3600 + _TROUBLE_H.get(self.place, 0.0)
+        hours = self.time_s.expected / 3600 + self.trouble_h
         return self.cost_usd.expected + hours * assumed.WAIT_USD_PER_HOUR
 
     def to_json(self) -> dict[str, Any]:
@@ -118,7 +125,7 @@ def compare(here: Drawn, cloud: Drawn, own: Way | None = None) -> Comparison:
     own: What is planned on a TPU, with the plan's own figures.
     """
     computer = (
-        Way("computer", "cpu", "", here.estimate.time_s, FREE, "this computer", here.estimate.measured)
+        Way(places.default().id, "cpu", "", here.estimate.time_s, FREE, "this computer", here.estimate.measured)
         if here.fits
         else None
     )
@@ -136,18 +143,18 @@ def compare(here: Drawn, cloud: Drawn, own: Way | None = None) -> Comparison:
 
 def loan(framework: str, accelerator: str, tier: str) -> rented.Rented | None:
     """Zones and price of a slice where it costs least; None where it cannot be had like that."""
-    return _loan(catalogue_at("cloud"), framework, accelerator, tier)
+    return _loan(catalogue_at(places.charging().id), framework, accelerator, tier)
 
 
 @lru_cache(maxsize=512)
 def _loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rented.Rented | None:
     part = known.slice(accelerator)
-    if refused_at("cloud", framework):
+    if refused_at(places.charging().id, framework):
         return None
     if known.possible(part.generation, framework, tier, "", part.chips).state != "documented":
         return None
     values: Mapping[str, Any] = {
-        "where.place": "cloud",
+        "where.place": places.charging().id,
         "where.accelerator": accelerator,
         "where.tier": tier,
         "where.zones": [],
@@ -170,7 +177,7 @@ def _slices(known: Catalogue) -> tuple[str, ...]:
 
 def _tpus(cloud: Drawn) -> Iterator[Way]:
     framework = str(cloud.resolved.values["training.framework"])
-    for accelerator in _slices(catalogue_at("cloud")):
+    for accelerator in _slices(catalogue_at(places.charging().id)):
         loans = [found for tier in TIERS if (found := loan(framework, accelerator, tier))]
         if not loans:
             continue
@@ -182,7 +189,7 @@ def _tpus(cloud: Drawn) -> Iterator[Way]:
             time = rented.with_preemptions(kept, resolved, found.tier).time_s
             usd = found.usd_per_hour
             yield Way(
-                "cloud",
+                places.charging().id,
                 accelerator,
                 found.tier,
                 time,
@@ -221,7 +228,7 @@ def _colab(cloud: Drawn) -> Way | None:
     time = plus(assumed.COLAB_SETUP_S, training)
     if time.high > assumed.COLAB_SESSION_S:
         return None
-    return Way("colab", assumed.COLAB_ACCELERATOR, "free", time, FREE, "the free TPU of Colab")
+    return Way(places.lending().id, assumed.COLAB_ACCELERATOR, "free", time, FREE, "the free TPU of Colab")
 
 
 def _gpu(cloud: Drawn) -> Way | None:
@@ -242,7 +249,7 @@ def _gpu(cloud: Drawn) -> Way | None:
         step = plus(Range(expected / around.low, expected, expected / around.high), start)
         setup = plus(plus(rented.BOOT_S, environment_s("jax")), rented.COMPILE_S)
         time = plus(setup, plus(step.scaled(resolved.steps), rented.SAVE_S))
-        ways.append(Way("gpu", str(gpu["id"]), ON_DEMAND, time, time.scaled(usd / 3600), f"one {gpu['name']}"))
+        ways.append(Way(GPU, str(gpu["id"]), ON_DEMAND, time, time.scaled(usd / 3600), f"one {gpu['name']}"))
     return min(ways, key=lambda way: way.burden_usd, default=None)
 
 

@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import time as clock
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tpu_studio.data.looked import Look
-from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue_at
-from tpu_studio.domain.loans import FLEX_START
-from tpu_studio.planner import allowed, areas, checks, colab, rented, rules, work
-from tpu_studio.planner.auto import Resolved
-from tpu_studio.planner.estimate import limit_hours, limit_usd
-from tpu_studio.planner.extras import Loan, Moved, extras_of
+from tpu_studio.planner import checks, rented
 from tpu_studio.planner.facts import checks_of
 from tpu_studio.planner.known import NOTHING_KNOWN, Known
 from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.own.record import basis_json
 from tpu_studio.planner.parts import Parts, parts_of, work_key
 from tpu_studio.planner.paths import whole_job
-from tpu_studio.planner.rented import cents_up
+from tpu_studio.planner.places import Limits
 from tpu_studio.wire import places
 from tpu_studio.wire.job import Job, set_values
-from tpu_studio.wire.plan import Check, Plan, Range
+from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH
-from tpu_studio.wire.stops import beyond_s
-
-_MARGIN_S = 1200.0
-"""Beyond the limit: the second of the stops from outside has come by then, or a deletion that was late."""
-_BOOT_S = 1200.0  # from a machine that is there to its guardian's first word
-STATE_TIMES = 3  # a copy holds weights and the optimizer's two moments
-RESULT_TIMES, RESULT_BYTES = 4, 4 << 20  # the model in each of its formats; curves, report and example data
-
-
-@dataclass(frozen=True)
-class _Limits:
-    """*resolved*: With the limits set. *cost*: What it should cost, whether or not that is charged."""
-
-    resolved: Resolved
-    hours: float
-    money: float | None
-    price: Mapping[str, Any] | None
-    cost: Range | None
-    extras: Mapping[str, Any]
 
 
 def make_plan(job: Job, look: Look, known: Known = NOTHING_KNOWN, *, now: float, advise: bool = True) -> Plan:
@@ -78,10 +53,10 @@ def plan_with_parts(
     return with_outlook(plan, limited, at, lambda other: _plan(other, now)[0]), parts
 
 
-def _plan(parts: Parts, now: float) -> tuple[Plan, _Limits]:
+def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
     """Without outlook."""
     question, sized = parts.question, parts.sized
-    limits = _limits(parts)
+    limits = question.planner.limits(parts)
     resolved, price = limits.resolved, limits.price
     resolved.reasons["estimate"] = parts.estimate.why
     plan = Plan(
@@ -97,10 +72,10 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, _Limits]:
         data=question.look.to_json(),
         examples_per_s=parts.estimate.examples_per_s,
         time_s=parts.estimate.time_s,
-        cost_usd=limits.cost if (price and price["usd_per_hour"]) or sized.rented is None or question.free else None,
+        cost_usd=limits.cost if limits.usd_per_hour or not question.place.rents else None,
         memory=_memory_json(parts),
         price={"as_of": _day(now), **price} if price else None,
-        limits={"money_usd": limits.money, "hours": limits.hours, **_more_limits(parts)},
+        limits={"money_usd": limits.money, "hours": limits.hours, **limits.more},
         checks=tuple(_checks(parts, limits)),
         extras=limits.extras,
         basis=_basis(parts),
@@ -109,88 +84,6 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, _Limits]:
         created=now,
     )
     return plan, limits
-
-
-def _limits(parts: Parts) -> _Limits:
-    sized, free, time_s = parts.sized, parts.question.free, parts.estimate.time_s
-    resolved = replace(parts.resolved, values=dict(parts.resolved.values), reasons=dict(parts.resolved.reasons))
-    told = parts.price
-    price = told["usd_per_hour"] if told else None
-    cost = parts.estimate.cost_usd(price)
-    flex = sized.rented is not None and sized.rented.tier == FLEX_START
-    most = {"most": checks.FLEX_MOST_HOURS} if flex else {}
-    hours = limit_hours(time_s, float(resolved.values["limits.wait_hours"]), **most)
-    why = "One and a half times the longest it should take"
-    if sized.rented is None and not free and price is None and hours < rules.COMPUTER_HOURS_LEAST:
-        hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
-    more = max(hours, rented.PRACTICE_HOURS_LEAST) if parts.question.place.rehearses else hours
-    resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY}." if more > hours else f"{why}.")
-    money: float | None = None
-    if price:
-        usd, why = limit_usd(cost), "One and a half times the most it should cost"
-        if more > hours:
-            usd, why = max(usd, rented.usd_of(more, price)), f"What {more:g} hours cost, in practice dollars"
-        if sized.rented is not None and not free:
-            besides = _extras(parts, resolved, None, price)
-            usd = cents_up(usd + besides["reserved_usd"] + besides["machine_usd_per_hour"] * besides["hours"])
-            why += ", and what it costs besides the chips"
-        resolved.put("limits.money_usd", usd, f"{why}.")
-        money = float(resolved.values["limits.money_usd"])
-    elif sized.rented is None or free:
-        where = "in a free Colab notebook" if free else "on this computer"
-        resolved.reasons["limits.money_usd"] = f"Nothing is charged {where}."
-    elif not parts.question.job.is_auto("limits.money_usd"):
-        money = float(resolved.values["limits.money_usd"])
-    extras = _extras(parts, resolved, money, price) if sized.rented is not None and not free else {}
-    return _Limits(resolved, float(resolved.values["limits.hours"]), money, told, cost, extras)
-
-
-def _extras(parts: Parts, resolved: Resolved, money: float | None, price: float | None) -> dict[str, Any]:
-    """What the machine costs besides its chips, under the limits as they are resolved."""
-    found, values, known = parts.sized.rented, resolved.values, parts.question.known
-    assert found is not None
-    practice = parts.question.place.rehearses
-    home = areas.practice_home(catalogue_at(parts.question.place.id)) if practice else known.bucket_region
-    compute = found.backend == "compute-engine"
-    loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, known.kept_days)
-    state = parts.sized.work.params * work.FLOAT
-    moved = Moved(
-        result=RESULT_TIMES * state + RESULT_BYTES,
-        state=STATE_TIMES * state,
-        data=parts.question.look.bytes_on_disk,
-        steps=resolved.steps,
-        copies=sum(
-            math.ceil(resolved.steps / int(values[f"training.{often}"]))
-            for often in ("checkpoint_every", "evaluate_every")
-        ),
-    )
-    told = extras_of(loan, moved, hours=float(values["limits.hours"]), money_usd=money, usd_per_hour=price)
-    return told if values["where.usd_per_hour"] else told | {"chips_usd_per_hour": dict(found.usd_by_region)}
-
-
-def _more_limits(parts: Parts) -> dict[str, Any]:
-    """What holds at a rented place besides: waiting, silence, and how the bill is stopped."""
-    found = parts.sized.rented
-    if found is None or parts.question.free:
-        return {}
-    values = parts.resolved.values
-    wait_hours = float(values["limits.wait_hours"])
-    own = found.tier == FLEX_START or found.backend == "compute-engine"
-    return {
-        "wait_hours": wait_hours,
-        **_wait_away(found, wait_hours),
-        "idle_minutes": float(values["limits.idle_minutes"]),
-        "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
-        "margin_s": _MARGIN_S,
-        "margin_boot_s": margin_boot_s(wait_hours, platform=own),
-    }
-
-
-def _wait_away(found: rented.Rented, wait_hours: float) -> dict[str, float]:
-    """How long the request waits with nobody at a computer, where that is less than it shall wait."""
-    most = COMPUTE_FLEX_WAIT_S[1] / 3600.0
-    ends_early = found.tier == FLEX_START and found.backend == "compute-engine" and wait_hours > most
-    return {"wait_hours_away": most} if ends_early else {}
 
 
 def _basis(parts: Parts) -> dict[str, Any]:
@@ -240,7 +133,7 @@ def _memory_parts(parts: Parts) -> dict[str, int]:
     return sizes
 
 
-def _checks(parts: Parts, limits: _Limits) -> list[Check]:
+def _checks(parts: Parts, limits: Limits) -> list[Check]:
     question, sized, resolved = parts.question, parts.sized, limits.resolved
     job, known, rates = question.job, question.known, parts.usual().values["training.learning_rate"]
     needed, limit = parts.needed_bytes, parts.limit_bytes
@@ -251,8 +144,7 @@ def _checks(parts: Parts, limits: _Limits) -> list[Check]:
         checks.of_own_model(job, known.model_facts, known.consent),
         checks.of_settings(resolved, question.facts, sized.devices, float(rates)),
         checks.of_place(resolved, sized.rented),
-        allowed.checks(sized.rented, question.place.id) if sized.rented is not None and not question.free else (),
-        colab.checks(parts.estimate) if question.free else (),
+        question.planner.checks(parts),
         checks.of_memory(sized.memory, needed, limit, resolved, sized.devices),
         checks.of_bucket(resolved, limits.extras),
         checks.of_time_and_money(
@@ -262,12 +154,6 @@ def _checks(parts: Parts, limits: _Limits) -> list[Check]:
         found += [check for check in group if check.id not in seen]
     order = {"error": 0, "warning": 1, "info": 2, "ok": 3}
     return sorted(found, key=lambda check: order.get(check.level, 2))
-
-
-def margin_boot_s(wait_hours: float, *, platform: bool) -> float:
-    """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: until the
-    stops from outside (`wire.stops`); Google's own limit counts from when it is there."""
-    return _BOOT_S + _MARGIN_S / 2.0 if platform else beyond_s(wait_hours * 3600.0, _BOOT_S, _MARGIN_S)
 
 
 def _or_default(path: str, value: Any) -> Any:

@@ -62,9 +62,10 @@ def with_outlook(plan: Plan, parts: Parts, at: At, planned: Callable[[Parts], Pl
 def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
     here = parts if places.by_id(plan.place).local else at(HERE, False)
     cloud = parts
-    if not places.by_id(plan.place).charges:
-        changes: dict[str, Any] = {"where.place": "cloud", "where.zones": None, "where.usd_per_hour": None}
-        if refused_at("cloud", str(parts.question.job["training.framework"])):
+    rented = plan.place if places.by_id(plan.place).charges else places.charging().id
+    if rented != plan.place:
+        changes: dict[str, Any] = {"where.place": rented, "where.zones": None, "where.usd_per_hour": None}
+        if refused_at(rented, str(parts.question.job["training.framework"])):
             changes["training.framework"] = AUTO
         rehearsed = {"where.accelerator": plan.accelerator} if places.by_id(plan.place).rehearses else HERE
         cloud = at({**rehearsed, **changes}, False)
@@ -76,9 +77,9 @@ def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
         if places.by_id(plan.place).rehearses and cloud.sized.rented is not None:
             time, usd = cloud.estimate.time_s, cloud.sized.rented.usd_per_hour
             cost = time.scaled(usd / 3600) if usd else None
-        own = Way("cloud", plan.accelerator, tier, time, cost, title_of(plan.accelerator))
+        own = Way(rented, plan.accelerator, tier, time, cost, title_of(plan.accelerator))
     elif places.by_id(plan.place).notebook and plan.fits and plan.time_s:
-        own = Way("colab", plan.accelerator, "free", plan.time_s, plan.cost_usd, "the free TPU of Colab")
+        own = Way(plan.place, plan.accelerator, "free", plan.time_s, plan.cost_usd, "the free TPU of Colab")
     return compare(_drawn(here), _drawn(cloud), own)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.planner import assumptions as assumed
-from tpu_studio.planner import colab, rented, work
+from tpu_studio.planner import rented, work
 from tpu_studio.planner.auto import Resolved, resolve
 from tpu_studio.planner.computer import Computer, this_computer
 from tpu_studio.planner.estimate import Estimate, estimate
@@ -18,6 +18,8 @@ from tpu_studio.planner.modelwork import work_of
 from tpu_studio.planner.own import NOTHING, Mine
 from tpu_studio.planner.own.likeness import key_of
 from tpu_studio.planner.paths import whole_job
+from tpu_studio.planner.places import PlacePlanner, planner_of
+from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import families, kinds, places
 from tpu_studio.wire.job import Job
@@ -48,9 +50,8 @@ class Question:
         return places.by_id(str(self.job["where.place"]))
 
     @property
-    def free(self) -> bool:
-        """A TPU that is lent for nothing, in a notebook."""
-        return self.place.notebook
+    def planner(self) -> PlacePlanner:
+        return planner_of(self.place)
 
     def resolve(self, devices: int, *, job: Job | None = None, step_s: float | None = None) -> Resolved:
         """For so many devices.
@@ -131,9 +132,15 @@ class Sized:
 
     resolved: Resolved
     devices: int
-    rented: rented.Rented | None
+    rented: Rented | None
     work: Work
     memory: Memory
+
+    @property
+    def tpu(self) -> Rented:
+        """Of a place where it is not this computer."""
+        assert self.rented is not None
+        return self.rented
 
 
 @dataclass(frozen=True)
@@ -163,12 +170,7 @@ class Parts:
 
     @property
     def price(self) -> dict[str, Any] | None:
-        given = self.resolved.values["where.usd_per_hour"]
-        if self.question.free:
-            return colab.PRICE
-        if self.sized.rented is not None:
-            return rented.price_json(self.sized.rented, given)
-        return {"usd_per_hour": given, "source": "pretended"} if given else None
+        return self.question.planner.price(self.sized)
 
     def resolved_for(self, devices: int) -> Resolved:
         """As for a slice of so many devices."""
@@ -213,7 +215,7 @@ def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
     return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
 
 
-def _sized(question: Question, resolved: Resolved, devices: int, found: rented.Rented | None) -> Sized:
+def _sized(question: Question, resolved: Resolved, devices: int, found: Rented | None) -> Sized:
     counted = question.count_work(resolved)
     return Sized(resolved, devices, found, counted, question.count_memory(resolved, counted))
 
@@ -221,12 +223,8 @@ def _sized(question: Question, resolved: Resolved, devices: int, found: rented.R
 def _on_slice(question: Question, sized: Sized) -> Sized:
     """On the slice that holds it, its settings resolved anew for that; unchanged on this computer."""
     job = question.job
-    if question.free:
-        found = colab.choose(job)
-    elif question.place.rents:
-        framework = str(sized.resolved.values["training.framework"])
-        found = rented.choose(job, framework, rented.need_bytes(sized.memory, 1))
-    else:
+    found = question.planner.choose(question, sized)
+    if found is None:
         return sized
     chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
     resolved = question.resolve(found.devices, job=Job({**job.values, **chosen}, job.base, job.given))
@@ -262,12 +260,10 @@ def _estimate(question: Question, sized: Sized, mine: Mine) -> Estimate:
     on_chip = found is not None and not question.place.rehearses
     traits = None if on_chip else rented.traits_of(resolved, counted, sized.devices, None, mine)
     here = estimate(resolved, counted, question.computer, question.known.timing, mine.runs, traits)
-    if found is None:
-        return here
-    return (colab.estimate if question.free else rented.estimate)(resolved, counted, found, here, mine)
+    return question.planner.estimate(sized, here, mine)
 
 
-def _limit_bytes(question: Question, found: rented.Rented | None) -> int:
+def _limit_bytes(question: Question, found: Rented | None) -> int:
     if found is None:
         return question.computer.memory_bytes
     return rented.program_bytes(catalogue().generation(found.slice.generation))

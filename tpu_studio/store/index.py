@@ -210,7 +210,7 @@ def _damaged(folder: Path, problem: str) -> RunSummary:
     try:
         place = plans.read(folder).place
     except (StudioError, OSError):
-        place = RunSummary.place
+        place = places.default().id
     return RunSummary(
         folder.name, folder.name, folder, _modified(folder), place=place, status="failed", over=True, problem=problem
     )

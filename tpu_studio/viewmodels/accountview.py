@@ -158,7 +158,7 @@ class AccountView:
     *asks_way*: the guide is asked for. *quota_done*: areas read, areas in all. *bare*: the practice cloud is that of a
     new person, who has set up nothing there."""
 
-    place: str = "cloud"
+    place: str = field(default_factory=lambda: places.charging().id)
     connected: bool = False
     people: tuple[Person, ...] = ()
     offers_gcloud: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,7 +33,7 @@ class CataloguePort(Protocol):
 class CatalogueView:
     """*share* of the questions that are answered and *asking*, what is asked now, while *busy*; *prices*: their age."""
 
-    place: str = "cloud"
+    place: str = field(default_factory=lambda: places.charging().id)
     age: str = ""
     prices: str = ""
     differs: tuple[str, ...] = ()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain.doubts import doubts
 from tpu_studio.domain.observable import Observable
 from tpu_studio.viewmodels.problem import Problem, problem_of
+from tpu_studio.wire import places
 
 if TYPE_CHECKING:
     from tpu_studio.workflow.livecheck.checking import Outcome
@@ -46,7 +47,7 @@ class LiveCheckView:
     """*calls*: before; *outcome*: after. *left*: what could not be taken away, a sentence. *in_use*: what is done
     because of earlier checks, a sentence each."""
 
-    place: str = "cloud"
+    place: str = field(default_factory=lambda: places.charging().id)
     calls: tuple[Line, ...] = ()
     price: str = ""
     busy: bool = False

@@ -114,7 +114,7 @@ class PlanView:
     may_undo: bool = False
     may_redo: bool = False
     timing_failed: str = ""
-    where: WhereView = field(default_factory=lambda: WhereView("computer"))
+    where: WhereView = field(default_factory=lambda: WhereView(places.default().id))
     slice_choices: tuple[SliceChoice, ...] = ()
     reviewed: Plan | None = None
     price_trouble: str = ""
@@ -379,8 +379,8 @@ class PlanView:
     @property
     def blocked(self) -> str:
         """What the account there still needs before this plan can be rented; "" when nothing is known to be."""
-        by_place = {"cloud": self.account_missing, "practice": self.practice_missing}
-        return by_place.get(str(self.job["where.place"]), "")
+        place = places.by_id(self.job["where.place"])
+        return self.account_missing if place.charges else self.practice_missing if place.rehearses else ""
 
     @property
     def start_words(self) -> str:

@@ -82,7 +82,7 @@ def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
     ways = []
     for (one, time, cost), (t, usd) in zip(told, pairs, strict=True):
         place, accelerator, tier = str(one["place"]), str(one["accelerator"]), str(one.get("tier") or "")
-        rents = plan.place if places.by_id(plan.place).rents else "cloud"
+        rents = plan.place if places.by_id(plan.place).rents else places.charging().id
         same = accelerator == plan.accelerator and tier == plan.job["where.tier"]
         name = _PLACES.get(place) or title_of(accelerator)
         ways.append(
@@ -104,9 +104,9 @@ def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
 def place_changes(job: Job, place: str) -> Mapping[str, Any]:
     """What changes with the place; Colab lends one chip, so what was chosen of a rented one goes."""
     if places.by_id(place).notebook:
-        return {**moved(job, "computer"), "where.place": place, "where.usd_per_hour": None}
+        return {**moved(job, places.default().id), "where.place": place, "where.usd_per_hour": None}
     if places.by_id(job["where.place"]).notebook:
-        return {**moved(job, "computer"), **moved(job, place)}
+        return {**moved(job, places.default().id), **moved(job, place)}
     return moved(job, place)
 
 

@@ -155,7 +155,7 @@ def fix_words(fix: Mapping[str, Any]) -> str:
         model = BY_NAME.get(str(value))
         return f"Use {model.title}" if model else f"Use {value}"
     if path == "where.place":
-        return "Train here" if value == "computer" else "Rent it"
+        return "Train here" if places.by_id(value).local else "Rent it"
     if path == "model.options":
         return "Change the model"
     if path == "where.zones":

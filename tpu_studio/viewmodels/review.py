@@ -11,7 +11,7 @@ from typing import Any
 
 from tpu_studio.domain import figures
 from tpu_studio.domain.catalogue import catalogue
-from tpu_studio.planner.make import margin_boot_s
+from tpu_studio.planner.places.rented import margin_boot_s
 from tpu_studio.planner.report import besides
 from tpu_studio.planner.report.worst import WorstCase, worst_case
 from tpu_studio.viewmodels import planwords

@@ -8,10 +8,10 @@ from tpu_studio.domain import figures
 from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import Sentence
+from tpu_studio.wire import places
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan, Range
 
-REAL = "cloud"  # only there is the money anybody's
 NEAR_S = 5.0  # so near its end the pace of a run is no news any more
 
 
@@ -68,7 +68,7 @@ def notice(plan: Plan, view: RunView, found: Forecast | None) -> Sentence | None
     if found.compared == "faster":
         return Sentence(title, f"{step} {left}", "There is nothing to do; the next plan counts on it.")
     longer = "it takes longer"
-    if found.usd and plan.place == REAL:
+    if found.usd and places.by_id(plan.place).charges:
         longer = "it takes longer and costs more, within the limits"
     meaning, action = f"{step} {left}", f"There is nothing to do: {longer}. The next plan counts on it."
     if found.capped and found.epochs is not None:
@@ -91,7 +91,7 @@ def _money(plan: Plan, found: Forecast) -> str:
     if found.usd is None:
         return ""
     at_end = money_between(found.usd)
-    if plan.place == REAL:
+    if places.by_id(plan.place).charges:
         return f" and will have cost {at_end} at the end"
     return f" and would have cost {at_end} at the end; nothing is charged"
 

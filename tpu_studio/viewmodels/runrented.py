@@ -111,7 +111,12 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
             "You run a notebook of this plan in your browser. Free, as long as Google has one to lend. Your place in "
             "this queue is lost once the notebook is written.",
             "Use Colab",
-            (("where.place", "colab"), ("where.accelerator", None), ("where.tier", None), ("where.zones", None)),
+            (
+                ("where.place", places.lending().id),
+                ("where.accelerator", None),
+                ("where.tier", None),
+                ("where.zones", None),
+            ),
         )
     )
     ways.append(

@@ -6,7 +6,7 @@ Reads no more than whose a rented run is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -80,7 +80,7 @@ class RunRow:
     may_extend: bool = False
     may_resume: bool = False
     problem: str = ""
-    place_id: str = "computer"
+    place_id: str = field(default_factory=lambda: places.default().id)
     unproved: bool = False
     ended: float | None = None
     usd_per_hour: float | None = None

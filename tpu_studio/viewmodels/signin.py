@@ -7,7 +7,7 @@ here is this computer: whether gcloud is on it, has left credentials, and whethe
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +59,7 @@ class GuideView:
     """*found*: whose credentials gcloud has left here ("" where the file does not tell), None: none. *looked*: "I have
     done it" was pressed and nothing was there. *client*: the name of an accepted client file."""
 
-    place: str = "cloud"
+    place: str = field(default_factory=lambda: places.charging().id)
     way: str = "gcloud"
     has_gcloud: bool = False
     found: str | None = None

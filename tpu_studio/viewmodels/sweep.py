@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tpu_studio.domain import figures
@@ -98,7 +98,7 @@ class SweepRow:
 class SweepView:
     """*rows* are None until they were read; *outcome* tells what the last deletion proved."""
 
-    place: str = "cloud"
+    place: str = field(default_factory=lambda: places.charging().id)
     rows: tuple[SweepRow, ...] | None = None
     unclear: tuple[str, ...] = ()
     problem: Problem | None = None

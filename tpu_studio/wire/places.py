@@ -16,6 +16,8 @@ class Place:
     Attributes:
         title: Its name as a heading; *short*: within a line.
         icon: In lists.
+        way: The module of `planner.places` and of `workflow.places` that knows how a run there is planned, begun and
+            ended.
         rents: A machine is asked for, watched and given back, with every net.
         charges: For money. Without it a price is pretended, or there is none.
         rehearses: Plays a rented machine on this computer.
@@ -24,6 +26,7 @@ class Place:
         has_chips: A TPU works, and lasts as Google's do.
         notebook: The trainer is started by hand, in a notebook.
         free: There is nothing to pay and nothing to return.
+        side: On the control that chooses whose account is shown.
         tab: On the control that chooses the place; *about* it and its *promise* (a title, a sentence) stand below.
         stay: The answer to "is a TPU worth renting?" where this place does it as well.
         drift: How much the pace of the steps to come may differ from that of those made, as a standard deviation of
@@ -37,6 +40,7 @@ class Place:
     title: str
     short: str
     icon: str
+    way: str
     rents: bool = False
     charges: bool = False
     rehearses: bool = False
@@ -45,6 +49,7 @@ class Place:
     has_chips: bool = False
     notebook: bool = False
     free: bool = False
+    side: str = ""
     tab: str = ""
     about: str = ""
     promise: tuple[str, str] = ("", "")
@@ -61,6 +66,7 @@ _PLACES = (
         "This computer",
         "this computer",
         "laptop",
+        "computer",
         local=True,
         on_this_computer=True,
         free=True,
@@ -76,9 +82,11 @@ _PLACES = (
         "Practice cloud",
         "the practice cloud",
         "flask-conical",
+        "rented",
         rents=True,
         rehearses=True,
         on_this_computer=True,
+        side="Practice",
         tab="Practice cloud",
         about="Every step of renting a TPU, from asking for it to the proof that it is gone. The machine is a process "
         "on this computer: nothing is real, nothing is charged.",
@@ -93,9 +101,11 @@ _PLACES = (
         "Google Cloud TPU",
         "Google Cloud",
         "cloud",
+        "rented",
         rents=True,
         charges=True,
         has_chips=True,
+        side="Google Cloud",
         tab="Google Cloud",
         about="TPU chips of Google, paid by the second from the moment the machine is there.",
         promise=(
@@ -112,6 +122,7 @@ _PLACES = (
         "Colab",
         "free Colab",
         "notebook-pen",
+        "notebook",
         has_chips=True,
         notebook=True,
         free=True,
@@ -136,7 +147,32 @@ def all_places() -> tuple[Place, ...]:
     return _PLACES
 
 
+def default() -> Place:
+    """Where a job trains that names none: this computer."""
+    return _PLACES[0]
+
+
+def renting() -> tuple[Place, ...]:
+    """Where a TPU is rented, for money first."""
+    return tuple(sorted((place for place in _PLACES if place.rents), key=lambda place: not place.charges))
+
+
+def charging() -> Place:
+    """Where a TPU is rented for money."""
+    return renting()[0]
+
+
+def rehearsing() -> Place:
+    """Where that is practised."""
+    return next(place for place in _PLACES if place.rehearses)
+
+
+def lending() -> Place:
+    """Where a TPU is lent for nothing, to a notebook."""
+    return next(place for place in _PLACES if place.notebook)
+
+
 def by_id(name: object) -> Place:
     """The place of that id; of a word that is none, a place of that name with no trait at all."""
     known = _BY_ID.get(name) if isinstance(name, str) else None
-    return known or Place(str(name), str(name), str(name), "monitor")
+    return known or Place(str(name), str(name), str(name), "monitor", "computer")

@@ -97,7 +97,7 @@ class Plan:
     job: Job
     task: str
     framework: str
-    place: str = "computer"
+    place: str = field(default_factory=lambda: places.default().id)
     accelerator: str = "cpu"
     devices: int = 1
     steps: int = 1

@@ -18,13 +18,10 @@ Agreed = Callable[[str, str], bool]
 """Whether the model file of that sha256 may run at that place: a person said so on this computer."""
 
 
-HERE = "computer"
-
-
-def place_kind(place: str) -> str:
+def place_kind(place: str = "") -> str:
     """What is agreed to together: code reaches the same things at all places of one kind; a practice machine is a
-    process of this computer."""
-    return HERE if places.by_id(place).rehearses else place
+    process of this computer, which "" is, too."""
+    return places.default().id if not place or places.by_id(place).rehearses else place
 
 
 def nothing_agreed(sha256: str, place: str) -> bool:

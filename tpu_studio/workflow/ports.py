@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tpu_studio.domain.run import RunView
+from tpu_studio.wire import places
 from tpu_studio.wire.events import Event
 from tpu_studio.wire.plan import Plan
 
@@ -215,7 +216,7 @@ class RunSummary:
     name: str
     folder: Path
     created: float
-    place: str = "computer"
+    place: str = field(default_factory=lambda: places.default().id)
     model: str = ""
     kind: str = ""
     task: str = ""

@@ -104,7 +104,7 @@ def say_untended(error: StudioError) -> Sentence:
 
 
 def say_reason(
-    reason: Reason, facts: Mapping[str, Any], *, place: str = "computer", usd: float = 0.0, copy: bool = False
+    reason: Reason, facts: Mapping[str, Any], *, place: str = "", usd: float = 0.0, copy: bool = False
 ) -> Sentence:
     """Why a run ended. *facts* come with its `end` event; *usd* is what it cost at a rented *place*; *copy*: a rented
     run that was brought here as files, which nobody here has checked."""

@@ -81,7 +81,7 @@ def why_best(place: str, best: Told, here: Told | None, tpu: Told | None) -> str
         told.append(f"this computer would need about {about(here.time_s)}")
     else:
         told.append("it does not fit into this computer's memory")
-    if place in ("colab", "gpu") and tpu is not None:
+    if not places.by_id(place).charges and tpu is not None:
         told.append(f"{tpu.title} would cost about {dollars(tpu.usd)} and take {about(tpu.time_s)}")
     return f"{said}; {' and '.join(told)}."
 

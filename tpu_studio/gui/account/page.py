@@ -67,7 +67,8 @@ class AccountPage(QWidget):
         self._people: object = None
         self.strip = Strip(PRACTICE)
         self.strip.hide()
-        self.places = Segmented([("cloud", "Google Cloud"), ("practice", "Practice")], "cloud", name="Which cloud")
+        rented = places.renting()
+        self.places = Segmented([(place.id, place.side) for place in rented], rented[0].id, name="Which cloud")
         self.places.changed.connect(model.show)
         self.console = Button("Open Google Cloud", "quiet", icon="external-link")
         self.console.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(CONSOLE)))
@@ -283,11 +284,11 @@ class AccountPage(QWidget):
             self.people.addWidget(Text(words, "caption", "warn" if prices.problem else "text_2"))
         if view.signed_in or places.by_id(view.place).rehearses:
             known = Button("What is known of TPUs …", "link", size="small", icon="database")
-            sheet = "catalogue" if places.by_id(view.place).charges else "catalogue-practice"
+            sheet = "catalogue" if places.by_id(view.place).charges else f"catalogue-{view.place}"
             known.clicked.connect(lambda: self.open_sheet(sheet))
             self.people.addWidget(known, 0, Qt.AlignmentFlag.AlignLeft)
             live = Button("Live check …", "link", size="small", icon="circle-check")
-            check = "live-check" if places.by_id(view.place).charges else "live-check-practice"
+            check = "live-check" if places.by_id(view.place).charges else f"live-check-{view.place}"
             live.clicked.connect(lambda: self.open_sheet(check))
             self.people.addWidget(live, 0, Qt.AlignmentFlag.AlignLeft)
 
@@ -324,9 +325,9 @@ class AccountPage(QWidget):
     def _rehearse(self) -> None:
         """Before signing in: at Google, to the practice cloud; there, to a practice run."""
         if places.by_id(self.model.state.value.place).rehearses:
-            self._shell.new_run_at("practice")
+            self._shell.new_run_at(places.rehearsing().id)
         else:
-            self.model.show("practice")
+            self.model.show(places.rehearsing().id)
 
     def _start_today(self) -> None:
         self._shell.go("home")

@@ -22,6 +22,7 @@ from tpu_studio.gui.kit.theme import controller, soft_px
 from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.viewmodels.home import HomeView, HomeViewModel, Way
 from tpu_studio.viewmodels.shell import ShellViewModel
+from tpu_studio.wire import places
 
 if TYPE_CHECKING:
     from tpu_studio.gui.home.strip import LiveStrip
@@ -57,8 +58,8 @@ class HomePage(QWidget):
             "Train big models fast on real TPU chips. You set the most you want to spend first.",
         )
         self.open_account: Callable[[str], None] = lambda place: shell.go("account")
-        self.practice.pressed.connect(lambda: self._go("practice", model.state.value.practice))
-        self.cloud.pressed.connect(lambda: self._go("cloud", model.state.value.cloud))
+        self.practice.pressed.connect(lambda: self._go(places.rehearsing().id, model.state.value.practice))
+        self.cloud.pressed.connect(lambda: self._go(places.charging().id, model.state.value.cloud))
         ways = QHBoxLayout()
         ways.setSpacing(Space.xl)
         self._cards = (self.computer, self.practice, self.cloud)

@@ -136,8 +136,8 @@ class PlanPage(QWidget):
         self.destroyed.connect(lambda: end())
 
     def _open_catalogue(self) -> None:
-        practice = places.by_id(self._model.state.value.where.place).rehearses
-        self.open_sheet("catalogue-practice" if practice else "catalogue")
+        place = places.by_id(self._model.state.value.where.place)
+        self.open_sheet(f"catalogue-{place.id}" if place.rehearses else "catalogue")
 
     def _by_key(self, act: Callable[[], None]) -> None:
         if not covered(self.window()):

@@ -19,8 +19,8 @@ RHYTHM_OFF = 3.0  # times too seldom or too often, from which on the rhythm of c
 
 
 def train_here(s: Situation) -> Iterator[Advice]:
-    if s.charged and s.verdict.instead == "computer":
-        fix = {"where.place": "computer", **s.taken_back("where.accelerator", "where.tier", "where.zones")}
+    if s.charged and places.by_id(s.verdict.instead).local:
+        fix = {"where.place": s.verdict.instead, **s.taken_back("where.accelerator", "where.tier", "where.zones")}
         here = s.comparison.here
         time = _less(s.plan.time_s, here.time_s if here else None)
         yield Advice("advice-train-here", fix, {}, time, s.plan.cost_usd)
@@ -40,7 +40,7 @@ def rent(s: Situation) -> Iterator[Advice]:
         "usd": best.cost_usd.expected if best.cost_usd else 0.0,
         "why": s.verdict.why,
     }
-    fix: dict[str, Any] = {"where.place": "cloud", "where.accelerator": best.accelerator}
+    fix: dict[str, Any] = {"where.place": best.place, "where.accelerator": best.accelerator}
     if not s.job.is_auto("training.framework") and not frameworks.by_id(s.value("training.framework")).leads_on_chip:
         fix["training.framework"] = "auto"
     yield Advice("advice-rent", fix, facts, _less(s.plan.time_s, best.time_s), promise=not s.plan.fits)
@@ -84,7 +84,7 @@ def region(s: Situation) -> Iterator[Advice]:
     """Where the bucket is, if the slice is lent there for no more than it costs now and traffic saves something."""
     if not s.charged or s.rented is None or not s.bucket_region or s.rented.region == s.bucket_region:
         return
-    part, tier, known = s.rented.slice, s.rented.tier, catalogue_at("cloud")
+    part, tier, known = s.rented.slice, s.rented.tier, catalogue_at(s.plan.place)
     zones = [
         zone.zone
         for zone in known.generation(part.generation).zones

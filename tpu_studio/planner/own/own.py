@@ -126,7 +126,7 @@ def of_workload(own: OwnRuns, workload: Workload, answer: Throughput) -> tuple[T
         return answer, None
     chips = workload.chips or catalogue().generation(workload.generation).slices[0].chips
     traits = Traits(
-        "cloud",
+        places.charging().id,
         workload.generation,
         _framework_of(stack_of(workload.framework)),
         _PRECISIONS.get(precision_of(workload.precision) or "", ""),

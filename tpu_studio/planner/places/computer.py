@@ -1,0 +1,47 @@
+"""A plan for this computer's own processor: nothing is chosen, and nothing is charged but a pretended price. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tpu_studio.planner import rules
+from tpu_studio.planner.estimate import Estimate, limit_hours, limit_usd
+from tpu_studio.planner.own import Mine
+from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
+from tpu_studio.wire.plan import Check
+
+if TYPE_CHECKING:
+    from tpu_studio.planner.parts import Parts, Question, Sized
+
+
+class ComputerPlanner:
+    def choose(self, question: Question, sized: Sized) -> None:
+        return None
+
+    def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
+        return here
+
+    def price(self, sized: Sized) -> dict[str, Any] | None:
+        given = sized.resolved.values["where.usd_per_hour"]
+        return {"usd_per_hour": given, "source": "pretended"} if given else None
+
+    def limits(self, parts: Parts) -> Limits:
+        found = unlimited(parts)
+        resolved = found.resolved
+        hours, why = limit_hours(parts.estimate.time_s, float(resolved.values["limits.wait_hours"])), USUAL_HOURS
+        if found.price is None and hours < rules.COMPUTER_HOURS_LEAST:
+            hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
+        resolved.put("limits.hours", hours, f"{why}.")
+        if found.price is None:
+            resolved.reasons["limits.money_usd"] = "Nothing is charged on this computer."
+            return found
+        resolved.put("limits.money_usd", limit_usd(found.cost), f"{USUAL_USD}.")
+        return replace(found, money=float(resolved.values["limits.money_usd"]))
+
+    def checks(self, parts: Parts) -> Iterator[Check]:
+        return iter(())
+
+
+PLANNER = ComputerPlanner()

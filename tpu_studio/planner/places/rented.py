@@ -1,0 +1,118 @@
+"""A plan for a rented TPU: a cap on its cost, what it costs besides its chips, and how the bill is stopped. Pure.
+
+The practice cloud plays the same on this computer (`wire.places.Place.rehearses`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from tpu_studio.domain.catalogue import COMPUTE_FLEX_WAIT_S, catalogue_at
+from tpu_studio.domain.loans import FLEX_START
+from tpu_studio.planner import allowed, areas, checks, rented, work
+from tpu_studio.planner.estimate import Estimate, limit_hours, limit_usd
+from tpu_studio.planner.extras import Loan, Moved, extras_of
+from tpu_studio.planner.own import Mine
+from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
+from tpu_studio.planner.rented import Rented
+from tpu_studio.wire.plan import Check
+from tpu_studio.wire.stops import beyond_s
+
+if TYPE_CHECKING:
+    from tpu_studio.planner.parts import Parts, Question, Sized
+
+_MARGIN_S = 1200.0
+"""Beyond the limit: the second of the stops from outside has come by then, or a deletion that was late."""
+_BOOT_S = 1200.0  # from a machine that is there to its guardian's first word
+STATE_TIMES = 3  # a copy holds weights and the optimizer's two moments
+RESULT_TIMES, RESULT_BYTES = 4, 4 << 20  # the model in each of its formats; curves, report and example data
+
+
+class RentedPlanner:
+    def choose(self, question: Question, sized: Sized) -> Rented:
+        framework = str(sized.resolved.values["training.framework"])
+        return rented.choose(question.job, framework, rented.need_bytes(sized.memory, 1))
+
+    def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
+        return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine)
+
+    def price(self, sized: Sized) -> dict[str, Any] | None:
+        return rented.price_json(sized.tpu, sized.resolved.values["where.usd_per_hour"])
+
+    def limits(self, parts: Parts) -> Limits:
+        found, tpu = unlimited(parts), parts.sized.tpu
+        resolved, price, practice = found.resolved, found.usd_per_hour, parts.question.place.rehearses
+        most = {"most": checks.FLEX_MOST_HOURS} if tpu.tier == FLEX_START else {}
+        hours = limit_hours(parts.estimate.time_s, float(resolved.values["limits.wait_hours"]), **most)
+        more = max(hours, rented.PRACTICE_HOURS_LEAST) if practice else hours
+        resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY if more > hours else USUAL_HOURS}.")
+        money: float | None = None
+        if price:
+            usd, why = limit_usd(found.cost), USUAL_USD
+            if more > hours:
+                usd, why = max(usd, rented.usd_of(more, price)), f"What {more:g} hours cost, in practice dollars"
+            besides = _extras(parts, found, None)
+            usd = rented.cents_up(usd + besides["reserved_usd"] + besides["machine_usd_per_hour"] * besides["hours"])
+            resolved.put("limits.money_usd", usd, f"{why}, and what it costs besides the chips.")
+            money = float(resolved.values["limits.money_usd"])
+        elif not parts.question.job.is_auto("limits.money_usd"):
+            money = float(resolved.values["limits.money_usd"])
+        return replace(found, money=money, extras=_extras(parts, found, money), more=_more(parts))
+
+    def checks(self, parts: Parts) -> Iterator[Check]:
+        return allowed.checks(parts.sized.tpu, parts.question.place.id)
+
+
+PLANNER = RentedPlanner()
+
+
+def _extras(parts: Parts, limits: Limits, money: float | None) -> dict[str, Any]:
+    """What the machine costs besides its chips, under the limits as they are resolved."""
+    found, resolved, known = parts.sized.tpu, limits.resolved, parts.question.known
+    practice, values = parts.question.place.rehearses, resolved.values
+    home = areas.practice_home(catalogue_at(parts.question.place.id)) if practice else known.bucket_region
+    compute = found.backend == "compute-engine"
+    loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, known.kept_days)
+    state = parts.sized.work.params * work.FLOAT
+    moved = Moved(
+        result=RESULT_TIMES * state + RESULT_BYTES,
+        state=STATE_TIMES * state,
+        data=parts.question.look.bytes_on_disk,
+        steps=resolved.steps,
+        copies=sum(
+            math.ceil(resolved.steps / int(values[f"training.{often}"]))
+            for often in ("checkpoint_every", "evaluate_every")
+        ),
+    )
+    told = extras_of(loan, moved, hours=limits.hours, money_usd=money, usd_per_hour=limits.usd_per_hour)
+    return told if values["where.usd_per_hour"] else told | {"chips_usd_per_hour": dict(found.usd_by_region)}
+
+
+def _more(parts: Parts) -> dict[str, Any]:
+    found, values = parts.sized.tpu, parts.resolved.values
+    wait_hours = float(values["limits.wait_hours"])
+    own = found.tier == FLEX_START or found.backend == "compute-engine"
+    return {
+        "wait_hours": wait_hours,
+        **_wait_away(found, wait_hours),
+        "idle_minutes": float(values["limits.idle_minutes"]),
+        "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
+        "margin_s": _MARGIN_S,
+        "margin_boot_s": margin_boot_s(wait_hours, platform=own),
+    }
+
+
+def _wait_away(found: Rented, wait_hours: float) -> dict[str, float]:
+    """How long the request waits with nobody at a computer, where that is less than it shall wait."""
+    most = COMPUTE_FLEX_WAIT_S[1] / 3600.0
+    ends_early = found.tier == FLEX_START and found.backend == "compute-engine" and wait_hours > most
+    return {"wait_hours_away": most} if ends_early else {}
+
+
+def margin_boot_s(wait_hours: float, *, platform: bool) -> float:
+    """How long beyond its limit a machine may stay that hangs before it has begun, with nobody at a computer: until the
+    stops from outside (`wire.stops`); Google's own limit counts from when it is there."""
+    return _BOOT_S + _MARGIN_S / 2.0 if platform else beyond_s(wait_hours * 3600.0, _BOOT_S, _MARGIN_S)
