@@ -14,7 +14,7 @@ from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.viewmodels.runs import RunsViewModel
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
-from tpu_studio.workflow.consent import HERE, place_kind
+from tpu_studio.workflow.consent import place_kind
 
 LOOKS = {"digits": DIGITS, "images": HANDS, "table": DIAMONDS, "text": PLAYS}
 TOLD = {"step_time_s": 0.05, "compile_s": 3.0, "setup_s": 5.0, "examples_per_s": 640.0}
@@ -90,7 +90,7 @@ class World:
         return (sha256, place_kind(place)) in self.consented
 
     def agree(self, sha256: str, path: str, place: str) -> None:
-        self.consented |= {(sha256, place_kind(place)): path, (sha256, HERE): path}
+        self.consented |= {(sha256, place_kind(place)): path, (sha256, place_kind()): path}
 
     def pause(self) -> None:
         """Nothing is edited for long enough."""
