@@ -36,7 +36,7 @@ class Reader:
 
 
 def reader_of(job: Job) -> Reader:
-    return _READERS[job["data.kind"]]
+    return _READERS[job.data.kind]
 
 
 def _picture_files(path: Path) -> list[tuple[Path, str]]:

@@ -64,7 +64,7 @@ def evaluation_batch(plan: Plan, model: Any, examples: int) -> int:
     """Of *examples* unseen ones, how many are evaluated at once: `wire.evaluating` has the rule."""
     from tpu_studio.trainer.models.widest import widest
 
-    part = int(plan.job["training.global_batch"]) // int(plan.job["training.accumulate"])
+    part = plan.job.training.global_batch // plan.job.training.accumulate
     return evaluating.batch_of(part, widest(model), plan.devices, examples)
 
 

@@ -24,7 +24,6 @@ from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdou
 from tpu_studio.wire import controls, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
-from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 
@@ -165,7 +164,7 @@ class Attempt:
             self._resume(loop, loaded)
         elif self.attempt > 1 or checkpoints.steps(self.run):
             self.events.send("resume", step=0, attempt=self.attempt)  # nothing to go on from: the curve begins anew
-        if loaded is None and self._team is not None and plan.job.has_own_model:
+        if loaded is None and self._team is not None and plan.job.model.is_own:
             self._same_model(plan, loop.steps.snapshot())
         loop.extend(None)
         self._loop = loop
@@ -198,7 +197,7 @@ class Attempt:
     def _same_model(self, plan: Plan, arrays: Mapping[str, Any]) -> None:
         """Raises ModelError ``model-differs`` on every worker: a person's file draws numbers that nothing seeds."""
         if not self._team.have_same(arrays):
-            raise ModelError("model-differs", file=str(plan.job["model.file"]))
+            raise ModelError("model-differs", file=str(plan.job.model.file))
 
     def _not_opened(self, facts: dict[str, Any]) -> None:
         """A call of libtpu that does not return; its thread cannot be stopped, so the process is."""
@@ -226,9 +225,9 @@ class Attempt:
     def _schedule(self, plan: Plan) -> Schedule:
         job = plan.job
         return Schedule(
-            float(job["training.learning_rate"]),
-            float(job["training.warmup"]),
-            str(job["training.schedule"]),
+            float(job.training.learning_rate),
+            float(job.training.warmup),
+            job.training.schedule,
             (plan.steps,),
         )
 
@@ -304,4 +303,4 @@ def read_plan(run: Path) -> Plan:
 def moved_plan(plan: Plan, moved: Mapping[str, Path | None]) -> Plan:
     """*plan* with the paths of this machine: `table.key` → path, None where it stays."""
     changes = {key: str(path) for key, path in moved.items() if path is not None}
-    return replace(plan, job=set_values(plan.job, changes)) if changes else plan
+    return replace(plan, job=plan.job.with_values(changes)) if changes else plan

@@ -362,7 +362,7 @@ class RunViewModel:
         """Open a new plan with this run's settings; this run stays as it is."""
         job, end = draft.of_plan(self.plan), self.state.value.view.end
         if end is not None and end.reason == Reason.NO_OUTSIDE_STOP.value:
-            zones = [str(zone) for zone in self.plan.job["where.zones"] or ()]
+            zones = list(self.plan.job.where.zones)
             self.planned_refused(job, tuple(dict.fromkeys(zone.rpartition("-")[0] for zone in zones)))
         else:
             self.planned_again(job)

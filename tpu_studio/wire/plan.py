@@ -16,7 +16,7 @@ from tpu_studio.wire import frameworks, models, places, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import read_extras
-from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.job import ResolvedJob, parse_resolved
 from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
@@ -94,7 +94,7 @@ class Plan:
             file those that were given. Plans of older versions are read with what the defaults were then.
     """
 
-    job: Job
+    job: ResolvedJob
     task: str
     framework: str
     place: str = field(default_factory=lambda: places.default().id)
@@ -132,8 +132,8 @@ class Plan:
         Raises:
             JobError: As ``wire.models.options``.
         """
-        given = self.model_options or self.job.options
-        return dict(given) if self.job.has_own_model else models.options(self.job.model, given)
+        given = self.model_options or self.job.model.options
+        return dict(given) if self.job.model.is_own else models.options(self.job.model.id, given)
 
     @property
     def blocking(self) -> tuple[Check, ...]:
@@ -168,7 +168,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         base = tree.get("base", "")
         if not isinstance(base, str):
             raise RunError("plan-unreadable", raw=f"base is {base!r}"[:200])
-        job = parse(tree["job"], base=base)
+        job = parse_resolved(tree["job"], base=base)
         plain: dict[str, Any] = {name: tree[name] for name in _PLAIN}
         for name, kinds in _KINDS.items():
             if not isinstance(plain[name], kinds) or isinstance(plain[name], bool):
@@ -192,7 +192,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             alternatives=others,
             basis=basis,
             extras=extras,
-            model_options={**models.OLDER_OPTIONS.get(job.model, {}), **job.options}
+            model_options={**models.OLDER_OPTIONS.get(job.model.id, {}), **job.model.options}
             if options is None
             else dict(options),
             **plain,

@@ -250,7 +250,7 @@ def test_a_way_out_of_the_wait_plans_elsewhere_first_and_says_that_the_place_wil
     assert one.followed.stops == []  # it waits on until the other one starts
     assert one.left == [Leaving("digits-k3f7", one.followed.plan.job.name)]
     assert [job["where.tier"] for job in one.planned] == ["spot"]
-    assert one.planned[0]["where.place"] == "cloud" and one.planned[0].is_auto("where.accelerator")
+    assert one.planned[0]["where.place"] == "cloud" and one.planned[0].where.accelerator == "auto"
 
 
 def test_a_deletion_that_fails_is_red_with_its_price_until_it_is_proved(show: Any):

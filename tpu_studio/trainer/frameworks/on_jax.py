@@ -54,7 +54,7 @@ def devices(plan: Plan) -> Devices:
 
 def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     """Always compiled. Convolutions on a processor are slow either way, and one step a call keeps compiling short."""
-    return Way(True, 1 if slow_convolutions else max(1, int(plan.job["training.steps_per_call"])))
+    return Way(True, 1 if slow_convolutions else max(1, plan.job.training.steps_per_call))
 
 
 def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:

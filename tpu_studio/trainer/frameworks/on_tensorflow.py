@@ -34,7 +34,7 @@ def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     else gains from XLA, and short steps from many a call. On several devices gradients are summed between graphs."""
     if slow_convolutions or plan.devices > 1:
         return Way(False, 1)
-    return Way(True, max(1, int(plan.job["training.steps_per_call"])))
+    return Way(True, max(1, plan.job.training.steps_per_call))
 
 
 def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:

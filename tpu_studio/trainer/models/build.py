@@ -27,20 +27,20 @@ def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
     Raises:
         ModelError: The user's own file was refused (see ``own``), or the data's shapes are not known.
     """
-    sizes, seed = shapes(plan, description), int(plan.job["training.seed"])
+    sizes, seed = shapes(plan, description), plan.job.training.seed
     attention.keep_plain()
-    if plan.job.has_own_model:
+    if plan.job.model.is_own:
         from tpu_studio.trainer.models import own  # reads and runs a person's file: only when asked to
 
         return own.build(own.path_of(plan), plan.consent, own.own_job(plan, sizes))
-    chosen, family = plan.options, catalogue.spec(plan.job.model).family
+    chosen, family = plan.options, catalogue.spec(plan.job.model.id).family
     keras.utils.clear_session()  # names of layers, hence of weights, must not depend on what was built before
-    with precision(str(plan.job["training.precision"])):
+    with precision(plan.job.training.precision):
         if family == "mlp":
             return dense.mlp(sizes, chosen, seed)
         if family == "cnn":
             return convolution.small_cnn(sizes, chosen, seed)
-        return gpt.gpt(sizes, chosen, seed, rematerialize=plan.job["training.rematerialize"] is True)
+        return gpt.gpt(sizes, chosen, seed, rematerialize=plan.job.training.rematerialize is True)
 
 
 def count_params(model: keras.Model) -> int:

@@ -147,7 +147,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
         ),
         ("Place", f"{plan.place} ({plan.accelerator})"),
         *_chips(plan, happened),
-        ("Data", str(plan.job["data.path"] or "built-in sample")),
+        ("Data", str(plan.job.data.path or "built-in sample")),
     ]
     if look.get("train"):
         rows.append(
@@ -182,7 +182,7 @@ def _settings(plan: Plan) -> str:
         value = plan.job[key.path]
         if key.table not in ("data", "training", "model") or value in (None, {}, []) or key.kind == "path":
             continue
-        if not concerns(key, plan.job["data.kind"], plan.task):
+        if not concerns(key, plan.job.data.kind, plan.task):
             continue
         term = f" <small>{_e(key.term)}</small>" if key.term else ""
         why = plan.reasons.get(key.path, "")

@@ -21,12 +21,12 @@ LABEL = "tpu-studio"
 
 
 def rules_of(plan: Plan, limits: Limits) -> Rules:
-    compute = catalogue().by_compute_engine(plan.accelerator, plan.job.values)
+    compute = catalogue().by_compute_engine(plan.accelerator, plan.job.where.backend)
     return Rules(
-        zones=tuple(str(zone) for zone in plan.job["where.zones"]),
+        zones=tuple(plan.job.where.zones),
         backend="compute" if compute else "tpu",
-        alpha=not compute and str(plan.job["where.tier"]) == "flex-start",
-        wait_s=float(plan.job["limits.wait_hours"]) * 3600.0,
+        alpha=not compute and plan.job.where.tier == "flex-start",
+        wait_s=plan.job.limits.wait_hours * 3600.0,
         silence_s=SILENCE_S + 120.0,
         boot_s=BOOT_S,
         usd_per_hour=limits.usd_per_hour,
@@ -147,7 +147,7 @@ def wanted(
     now: float,
 ) -> Wanted:
     slice_ = catalogue().slice(plan.accelerator)
-    tier = str(plan.job["where.tier"])
+    tier = plan.job.where.tier
     own_stop = tier == "flex-start" or machine.ref.backend == "compute"
     return Wanted(
         ref=machine.ref,

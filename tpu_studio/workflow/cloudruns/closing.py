@@ -176,7 +176,7 @@ class Closing:
         if reason is Reason.NO_CAPACITY:
             facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run.folder, run.state), **facts}
         if reason in OWN_REASON.values():
-            tier = str(run.plan.job["where.tier"])
+            tier = run.plan.job.where.tier
             hosts = asking.workers_of(run.plan)
             known = {"accelerator": run.plan.accelerator, "tier": tier, "project": run.side.project, "hosts": hosts}
             facts = {**known, **facts}

@@ -16,7 +16,7 @@ from tpu_studio.wire import plan as plans
 from tpu_studio.wire import tasks
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import RunError, StudioError
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.job import parse_resolved
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, write_atomically
 from tpu_studio.workflow import desk
@@ -31,7 +31,9 @@ _log = logging.getLogger(__name__)
 
 def any_plan(place: str) -> Plan:
     """Enough of a plan to reach *place* with."""
-    job = parse({"name": "any", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": place}})
+    job = parse_resolved(
+        {"name": "any", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "where": {"place": place}}
+    )
     return Plan(job, tasks.IDS[0], "jax", place=place)
 
 

@@ -87,7 +87,7 @@ def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, Any]]:
 
 def _per_month(plan: Plan, size: int | None) -> float | None:
     """USD; None: the price is unknown. The bucket is in the region of the plan's first zone."""
-    zones = plan.job["where.zones"] or [""]
+    zones = plan.job.where.zones or [""]
     rate = catalogue().storage_usd_per_gb_month(str(zones[0]))
     return None if rate is None or size is None else round(size / 2**30 * rate, 6)
 

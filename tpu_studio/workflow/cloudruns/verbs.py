@@ -211,7 +211,7 @@ class CloudVerbs:
         if state.waived(plan.limits):
             return
         side = self.driver.side_of(folder.name, plan)
-        if str(plan.job["where.tier"]) == "flex-start" or machine.ref.backend == "compute":
+        if plan.job.where.tier == "flex-start" or machine.ref.backend == "compute":
             raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())
