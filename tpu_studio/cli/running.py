@@ -304,6 +304,7 @@ def _line(run_id: str, view: RunView, now: float) -> dict[str, Any]:
         "metrics": dict(view.last),
         "examples_per_s": view.examples_per_s,
         "time_left_s": view.time_left_s(),
+        **({"mfu": view.mfu} if view.mfu is not None else {}),
         "cost_usd": round(usd_now(view, now), 6),
         "silent_s": round(silent_s(view, now)),
         **({"devices": chips.as_json(view.chips)} if view.chips.workers else {}),

@@ -108,9 +108,12 @@ def _speed(view: RunView, event: Event) -> RunView:
         _float(event.get("seconds")),
         _float(event.get("waiting_for_data_s")),
         _float(event.get("device_s")),
+        _share(event.get("mfu")),
     )
+    used = report.seconds if report.mfu is not None else 0.0
     return replace(
         view,
+        flops_used=(view.flops_used[0] + (report.mfu or 0.0) * used, view.flops_used[1] + used),
         speeds=(*view.speeds[-SPEED_WINDOW + 1 :], report),
         pace=view.pace.after(report, _int(event.get("compiles"))),
         step=max(view.step, report.step),
@@ -328,6 +331,12 @@ def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
 
 def _int(value: Any) -> int:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else 0
+
+
+def _share(value: Any) -> float | None:
+    """None: not told, or none that can be."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 1.0
+    return float(value) if good else None
 
 
 def _float(value: Any) -> float:

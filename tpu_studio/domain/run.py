@@ -59,6 +59,7 @@ class RunView:
         speeds: The latest reports, oldest first.
         pace: What a step takes, of all reports.
         seconds_training, examples: Sums over all reports.
+        flops_used: Over the reports that told MFU, the sum of MFU · seconds, and of those seconds.
         usd, usd_per_hour, usd_at: Latest money event.
         usd_between: At least and at most, where no record tells when a machine went; None: *usd* says it all.
         seen_t: Time of the latest event of any kind.
@@ -89,6 +90,7 @@ class RunView:
     pace: Pace = field(default_factory=Pace)
     seconds_training: float = 0.0
     examples: int = 0
+    flops_used: tuple[float, float] = (0.0, 0.0)
     checkpoint_step: int | None = None
     usd: float = 0.0
     usd_per_hour: float | None = None
@@ -125,6 +127,16 @@ class RunView:
         """Share of the time in which the TPU computed, 0 to 1, over all that was told so far; None: nothing was."""
         total, number = self.busy
         return total / number if number else None
+
+    @property
+    def mfu(self) -> float | None:
+        """Model FLOP utilisation, 0 to 1, over the latest reports; when over, over the whole run; None: not told."""
+        told = [(report.mfu, report.seconds) for report in self.speeds if report.mfu is not None]
+        seconds = sum(each for _, each in told)
+        if not self.over and seconds > 0:
+            return sum(mfu * each for mfu, each in told) / seconds
+        used, seconds = self.flops_used
+        return used / seconds if seconds > 0 else None
 
     @property
     def fullest(self) -> Memory | None:

@@ -144,8 +144,9 @@ def test_how_busy_the_tpu_is_stands_with_the_speed_and_bears_out_that_it_waits(s
 
 def test_where_the_time_of_a_step_goes_is_explained_on_hover_a_sentence_each(show: Any):
     split = show("cloud", view_of(*TRAINS), T + 25).page.charts.split
-    computing, waiting = split.title.toolTip().split("\n")
+    computing, waiting, used = split.title.toolTip().split("\n")
     assert computing.startswith("Computing: ") and waiting.startswith("Waiting: ")
+    assert used.startswith("MFU (model FLOP utilisation) is ")
     assert split.legend.toolTip().endswith(split.title.toolTip())
 
 

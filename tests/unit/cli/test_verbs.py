@@ -133,6 +133,8 @@ def test_show_and_watch_tell_how_busy_the_chips_are(terminal: Terminal) -> None:
     assert (told["duty_cycle"], told["devices"]) == (0.71, [chips])
     assert running._line(run, RunView(devices={0: chips}), 0.0)["devices"] == [chips]
     assert "devices" not in running._line(run, RunView(), 0.0)
+    assert running._line(run, RunView(flops_used=(4.1, 10.0)), 0.0)["mfu"] == pytest.approx(0.41)
+    assert told["mfu"] is None and "mfu" not in running._line(run, RunView(), 0.0)
     said = " ".join(terminal.run("show", run).stdout.split())
     assert "Chips TPU busy 71% on average, memory up to 9.1 of 16.0 GB" in said
 
