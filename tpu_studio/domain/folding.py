@@ -62,7 +62,9 @@ def _phase(view: RunView, event: Event) -> RunView:
     if phase != view.phase or phase is Phase.QUEUED:
         happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
     waiting = view.waiting if phase is Phase.QUEUED else {}
-    pace = view.pace.begun_anew() if phase in (Phase.SETTING_UP, Phase.COMPILING) else view.pace
+    anew = phase in (Phase.QUEUED, Phase.SETTING_UP, Phase.COMPILING)
+    pace = view.pace.begun_anew() if anew and phase is not Phase.QUEUED else view.pace
+    view = replace(view, profiling=view.profiling and not anew)  # who was to make one is gone
     return replace(
         view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting, pace=pace
     )
@@ -201,9 +203,27 @@ def _log(view: RunView, event: Event) -> RunView:
 
 def _control(view: RunView, event: Event) -> RunView:
     stopping = view.stopping or event.get("verb") == "stop"
+    profiling = view.profiling or event.get("verb") == "profile"
     return replace(
-        view, stopping=stopping, happened=_and(view.happened, Happened(event.t, "control", dict(event.fields)))
+        view,
+        stopping=stopping,
+        profiling=profiling,
+        happened=_and(view.happened, Happened(event.t, "control", dict(event.fields))),
     )
+
+
+def _profile(view: RunView, event: Event) -> RunView:
+    match event.get("state"):
+        case "begun":
+            return replace(view, profiling=True, profile_failed={})
+        case "done":
+            happened = _and(view.happened, Happened(event.t, "profile", {"steps": _int(event.get("steps"))}))
+            return replace(view, profiling=False, profile=dict(event.fields), profile_failed={}, happened=happened)
+        case "failed":
+            told = {"why": str(event.get("why")), "raw": str(event.get("raw") or "")}
+            happened = _and(view.happened, Happened(event.t, "profile", told))
+            return replace(view, profiling=False, profile_failed=told, happened=happened)
+    return view
 
 
 def _end(view: RunView, event: Event) -> RunView:
@@ -234,6 +254,7 @@ def _end(view: RunView, event: Event) -> RunView:
         phase=Phase.CLEANING_UP if view.rented else Phase.DONE,
         detail="",
         stopping=False,
+        profiling=False,
         happened=_and(view.happened, Happened(event.t, "end", told)),
     )
 
@@ -318,6 +339,7 @@ _FOLDS = {
     "notice": _notice,
     "money": _money,
     "device": _device,
+    "profile": _profile,
     "log": _log,
     "control": _control,
     "end": _end,

@@ -12,6 +12,7 @@ from typing import Any
 
 from tpu_studio.domain.chips import Chips, Memory, chips_of
 from tpu_studio.domain.pace import Pace, SpeedReport
+from tpu_studio.domain.profiles import Profile, profile_of
 from tpu_studio.wire.phases import Phase, Status
 
 HISTORY_EVERY_S = 5.0
@@ -73,6 +74,8 @@ class RunView:
         unproved: Names of machines that were asked for and not yet proved gone.
         deleting: Names of those whose deletion was asked for.
         uploaded: Bytes done and in all while job and data are uploaded.
+        profiling: A profile was asked for and is not there yet.
+        profile: The newest one, as its event tells it; `profile_failed`: why the one asked for last was not made.
     """
 
     steps_planned: int = 0
@@ -111,6 +114,13 @@ class RunView:
     unproved: tuple[str, ...] = ()
     deleting: tuple[str, ...] = ()
     uploaded: tuple[int, int] = (0, 0)
+    profiling: bool = False
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    profile_failed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def profiled(self) -> Profile | None:
+        return profile_of(self.profile)
 
     @property
     def settled(self) -> bool:
