@@ -203,19 +203,16 @@ def _log(view: RunView, event: Event) -> RunView:
 
 def _control(view: RunView, event: Event) -> RunView:
     stopping = view.stopping or event.get("verb") == "stop"
-    profiling = view.profiling or event.get("verb") == "profile"
-    return replace(
-        view,
-        stopping=stopping,
-        profiling=profiling,
-        happened=_and(view.happened, Happened(event.t, "control", dict(event.fields))),
-    )
+    happened = _and(view.happened, Happened(event.t, "control", dict(event.fields)))
+    if event.get("verb") == "profile" and not view.profiling:
+        view = replace(view, profiling=True, profile_from=None)
+    return replace(view, stopping=stopping, happened=happened)
 
 
 def _profile(view: RunView, event: Event) -> RunView:
     match event.get("state"):
         case "begun":
-            return replace(view, profiling=True, profile_failed={})
+            return replace(view, profiling=True, profile_from=_int(event.get("step")), profile_failed={})
         case "done":
             happened = _and(view.happened, Happened(event.t, "profile", {"steps": _int(event.get("steps"))}))
             return replace(view, profiling=False, profile=dict(event.fields), profile_failed={}, happened=happened)

@@ -20,6 +20,10 @@ from tpu_studio.wire.plan import Plan
 
 STEPS = 20  # at least, in whole calls: as `trainer.profile` makes them
 LABEL = f"Profile {STEPS} steps"
+HINT = (
+    "Records what the device does in the next steps, and tells where their time goes (a profile). Training goes on "
+    "meanwhile; the recording takes a second or two, writing it down about as long."
+)
 STANDS_OUT = 0.15  # of the time: what takes less is not worth a change
 ROOM = 0.45  # of a chip's memory: where no more is in use, twice the batch fits
 MOST_PER_CALL = 512
@@ -45,13 +49,17 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Card:
-    """What the page shows. *parts*: (kind, name, share), of those that have one."""
+    """What the page shows. *parts*: (kind, name, share), of those that have one.
+
+    *progress*: While it is being made, the share of its steps that are done.
+    """
 
     title: str
     sentences: tuple[str, ...] = ()
     parts: tuple[tuple[str, str, float], ...] = ()
     remedy: Remedy | None = None
     trace: str = ""
+    progress: float | None = None
 
 
 def may_ask(view: RunView) -> bool:
@@ -63,7 +71,9 @@ def card_of(plan: Plan, view: RunView) -> Card | None:
     """None while nobody asked for a profile."""
     profile = view.profiled
     if view.profiling:
-        return Card(f"Profiling {STEPS} steps …", ("Training goes on meanwhile; this takes some seconds.",))
+        done = 0 if view.profile_from is None else min(STEPS, max(0, view.step - view.profile_from))
+        doing = f"{done} of {STEPS} steps so far." if done < STEPS else "The steps are recorded and being read."
+        return Card("Profiling …", (f"{doing} Training goes on meanwhile.",), progress=done / STEPS)
     if profile is None:
         failed = failure(view)
         return None if failed is None else Card(failed.title, (f"{failed.meaning} {failed.action}".strip(),))
@@ -90,10 +100,10 @@ def remedy(plan: Plan, view: RunView, profile: Profile) -> Remedy:
 
 
 def _for_data(plan: Plan, view: RunView) -> Remedy | None:
-    side = plan.job["data.image_size"]
+    side = _whole(plan, "data.image_size")
     if not kinds.by_id(plan.job["data.kind"]).has_picture_files:
         return Remedy("The examples are made ready too slowly; the data on a faster disk helps.")
-    smaller = int(side) * 3 // 4 // 8 * 8 if isinstance(side, int) else 0
+    smaller = side * 3 // 4 // 8 * 8
     if smaller < LEAST_SIDE:
         return Remedy("The pictures are decoded too slowly; files that are smaller help.")
     text = f"Pictures of {smaller} × {smaller} instead of {side} × {side} are ready in about half the time."
@@ -102,9 +112,9 @@ def _for_data(plan: Plan, view: RunView) -> Remedy | None:
 
 def _for_host(plan: Plan, view: RunView) -> Remedy | None:
     """More steps a call, so that Python stays out of them."""
-    now = int(plan.job["training.steps_per_call"])
+    now = _whole(plan, "training.steps_per_call")
     more = min(MOST_PER_CALL, 4 * now)
-    if more <= now:
+    if not now or more <= now:
         return _larger_batch(plan, view)
     text = f"With {more} steps a call instead of {now}, the program comes between them less often."
     return Remedy(text, f"Plan it with {more} steps a call", {"training.steps_per_call": more})
@@ -124,7 +134,9 @@ def _for_memory(plan: Plan, view: RunView) -> Remedy | None:
 
 def _larger_batch(plan: Plan, view: RunView) -> Remedy | None:
     fullest = view.chips.fullest or view.fullest
-    batch = int(plan.job["training.global_batch"])
+    batch = _whole(plan, "training.global_batch")
+    if not batch:
+        return None
     if fullest is not None and fullest.share > ROOM:
         return Remedy("A larger batch would help, but a chip’s memory has no room for twice as many examples.")
     noun = figures.noun(str(plan.job["data.kind"]))
@@ -136,6 +148,12 @@ def _larger_batch(plan: Plan, view: RunView) -> Remedy | None:
 
 def _for_compiling(plan: Plan, view: RunView) -> Remedy | None:
     return Remedy("A program was compiled while it trained: your own model should have fixed shapes.")
+
+
+def _whole(plan: Plan, path: str) -> int:
+    """0 where the plan does not say, as one that was not made by the planner."""
+    value = plan.job[path]
+    return value if isinstance(value, int) else 0
 
 
 _REMEDIES: dict[str, Callable[[Plan, RunView], Remedy | None]] = {

@@ -4,8 +4,8 @@
     {"verb":"extend","epochs":3}              {"verb":"limits","hours":2.0}
 
 A stop or a profile names the attempt it is meant for, so that a later attempt does not obey it again. An extension and
-a change of limits hold for the run. The trainer counts the extensions that are there when it starts; those that come later are
-forwarded to it with their ``number``, by which it can tell that it has counted one already.
+a change of limits hold for the run. The trainer counts the extensions that are there when it starts; those that come
+later are forwarded to it with their ``number``, by which it can tell that it has counted one already.
 """
 
 from __future__ import annotations

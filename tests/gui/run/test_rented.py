@@ -40,6 +40,7 @@ class Followed:
     def __init__(self, place: str, view: RunView) -> None:
         self.plan, self.view, self.metrics = plan_at(place), view, ()
         self.stops: list[bool] = []
+        self.profiles = 0
 
     def poll(self) -> None: ...
     def close(self) -> None: ...
@@ -48,6 +49,9 @@ class Followed:
 
     def extend(self, run: str, epochs: float) -> None: ...
     def resume(self, run: str) -> None: ...
+    def profile(self, run: str) -> None:
+        self.profiles += 1
+
     def export(self, run: str, destination: Path) -> None: ...
 
 

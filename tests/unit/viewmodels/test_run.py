@@ -91,6 +91,9 @@ class Verbs:
     def resume(self, run: str) -> None:
         self._do("resume", run)
 
+    def profile(self, run: str) -> None:
+        self._do("profile", run)
+
     def export(self, run: str, destination: Path) -> Path:
         self._do("export", run, destination)
         return destination / run

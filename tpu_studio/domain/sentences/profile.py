@@ -23,13 +23,10 @@ def three(profile: Profile, noun: str) -> tuple[str, str, str]:
     device, made = ("TPU", "it is made for") if profile.on_tpu else ("processor", "the model itself is")
     shares = profile.shares
     first = f"The {device} multiplies matrices {_share(shares['matrix'])} of the time, which is what {made}."
-    second = (
-        f"{_share(shares['memory'])} goes into the rest of a step: adding, scaling and moving numbers, which takes "
-        f"{'memory' if profile.on_tpu else 'the memory'} more than arithmetic."
-    )
+    second = f"{_share(shares['memory'])} goes into the rest of a step, where memory sets the pace, not arithmetic"
     if shares["collectives"] >= TOLD_FROM:
-        between = "the chips exchange numbers and wait for one another"
-        second = f"{second[:-1]}; {_share(shares['collectives'])} {between}."
+        second += f"; in {_share(shares['collectives'])} the chips exchange numbers and wait for one another"
+    second += "."
     return first, second, _idle(profile, noun)
 
 

@@ -104,9 +104,10 @@ class MemoryBar(Themed, QLabel):
     of the legend, which leaves it its room.
     """
 
-    def __init__(self, *, beside: QWidget | None = None, parent: QWidget | None = None) -> None:
+    def __init__(self, *, beside: QWidget | None = None, what: str = "Memory", parent: QWidget | None = None) -> None:
+        """*what* it shows, for a screen reader."""
         super().__init__(parent)
-        self._beside = beside
+        self._beside, self._what = beside, what
         self._parts: tuple[MemoryPart, ...] = ()
         self._room_bytes = 1.0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -118,7 +119,7 @@ class MemoryBar(Themed, QLabel):
         self._parts = tuple(parts)
         self._room_bytes = max(room_bytes, 1.0)
         shares = ", ".join(f"{part.name} {part.size_bytes / self._room_bytes:.0%}" for part in self._parts)
-        self.setAccessibleName(f"Memory: {total}. {shares}")
+        self.setAccessibleName(f"{self._what}: {total}. {shares}")
         self.updateGeometry()
         self.update()
 
