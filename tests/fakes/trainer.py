@@ -184,6 +184,9 @@ def main() -> int:
             shares = {"matrix": 0.5, "memory": 0.2, "collectives": 0.0, "data": 0.0, "host": 0.3, "compile": 0.0}
             told = {"steps": 24, "seconds": 1.2, "on": "cpu", "shares": shares, "top": [["dot.1", "matrix", 0.4]]}
             say("profile", state="begun", step=step)
+            raw = run / f"profile/{step:08d}/plugins/profile/steps/host.xplane.pb"
+            raw.parent.mkdir(parents=True)
+            raw.write_bytes(b"trace")
             say("profile", state="done", step=step, **told, path=f"profile/{step:08d}", bytes=4096)
         if step in happens:
             do(happens[step], step)

@@ -37,27 +37,22 @@ def profile(arguments: Arguments, output: Output) -> int:
         output.answer({"run": run, "profile": None, "why": why})
         return 1
     remedy = card.remedy
-    output.say(f"{card.title}:")
-    for sentence in card.sentences:
-        output.say(f"  {sentence}")
+    lines = [f"{card.title}:", *card.sentences]
     if remedy is not None:
-        output.say(f"  {remedy.text}")
+        lines.append(remedy.text)
         for path, value in remedy.changes.items():
-            output.say(
-                f"  A new run with it: tpu-studio show {run} --job FILE; tpu-studio run FILE --set {path}={value}"
-            )
+            lines += [f"tpu-studio show {run} --job again.tpujob", f"tpu-studio run again.tpujob --set {path}={value}"]
     if card.trace:
         rented = places.by_id(following.plan.place).rents
-        output.say(f"  The raw trace{', once the run is over' if rented else ''}: {following.folder / card.trace}")
-    output.answer(
-        {
-            "run": run,
-            "profile": made.to_json(),
-            "sentences": list(card.sentences),
-            "remedy": {"text": remedy.text, "changes": dict(remedy.changes)} if remedy is not None else None,
-            "trace": str(following.folder / card.trace) if card.trace else None,
-        }
-    )
+        lines.append(f"The raw trace{', once the run is over' if rented else ''}: {following.folder / card.trace}")
+    told = {
+        "run": run,
+        "profile": made.to_json(),
+        "sentences": list(card.sentences),
+        "remedy": {"text": remedy.text, "changes": dict(remedy.changes)} if remedy is not None else None,
+        "trace": str(following.folder / card.trace) if card.trace else None,
+    }
+    output.answer(told, "\n  ".join(lines))
     return 0
 
 

@@ -14,7 +14,7 @@ from tpu_studio.domain.profiles import Profile
 from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences.profile import not_made, three
 from tpu_studio.domain.sentences.sentence import Sentence
-from tpu_studio.wire import kinds
+from tpu_studio.wire import families, kinds, models, places
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.plan import Plan
 
@@ -111,10 +111,12 @@ def _for_data(plan: Plan, view: RunView) -> Remedy | None:
 
 
 def _for_host(plan: Plan, view: RunView) -> Remedy | None:
-    """More steps a call, so that Python stays out of them."""
+    """More steps a call, so that Python stays out of them; on processors what convolves makes one a call in any case."""
     now = _whole(plan, "training.steps_per_call")
     more = min(MOST_PER_CALL, 4 * now)
-    if not now or more <= now:
+    model = models.BY_NAME.get(plan.job.model)  # one of one's own may convolve
+    one_at_a_time = places.by_id(plan.place).on_this_computer and (not model or families.by_id(model.family).convolves)
+    if not now or more <= now or one_at_a_time:
         return _larger_batch(plan, view)
     text = f"With {more} steps a call instead of {now}, the program comes between them less often."
     return Remedy(text, f"Plan it with {more} steps a call", {"training.steps_per_call": more})

@@ -479,10 +479,10 @@ def test_a_profile_is_told_in_three_sentences_with_its_shares(terminal: Terminal
     assert (code, told["run"]) == (0, run)
     assert (told["profile"]["steps"], told["profile"]["on"]) == (24, "cpu")
     assert sum(told["profile"]["shares"].values()) == pytest.approx(1.0)
-    assert len(told["sentences"]) == 3 and told["remedy"]["changes"] == {}  # the job of this test has no settled calls
+    assert len(told["sentences"]) == 3 and list(told["remedy"]["changes"]) == ["training.steps_per_call"]
     assert told["trace"].startswith(str(Path(terminal.json("show", run)[1]["folder"]) / "profile"))
     said = terminal.run("profile", run)
     assert "multiplies matrices 50% of the time" in said.stdout and "The raw trace: " in said.stdout
     terminal.run("stop", run)
     refused, answer = terminal.json("profile", run)
-    assert (refused, answer["error"]["id"]) == (2, "run-is-over")
+    assert (refused, answer["error"]["id"]) == (1, "run-is-over")

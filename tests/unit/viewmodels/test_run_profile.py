@@ -63,10 +63,10 @@ def test_three_sentences_tell_what_it_does_what_else_and_when_it_has_nothing_to_
     assert profile is not None
     assert three(profile, "pictures") == (
         "The TPU multiplies matrices 46% of the time, which is what it is made for.",
-        "31% goes into the rest of a step, where memory sets the pace, not arithmetic; in 5% the chips exchange numbers "
-        "and wait for one another.",
-        "18% of the time it has nothing to do and waits: 12% for the next pictures and 6% for the program that hands it "
-        "the steps.",
+        "31% goes into the rest of a step, where memory sets the pace, not arithmetic; in 5% the chips exchange "
+        "numbers and wait for one another.",
+        "18% of the time it has nothing to do and waits: 12% for the next pictures and 6% for the program that hands "
+        "it the steps.",
     )
 
 
@@ -159,6 +159,13 @@ def test_waiting_for_pictures_asks_for_smaller_ones() -> None:
 def test_waiting_for_the_program_asks_for_more_steps_a_call() -> None:
     assert remedy(planned(steps_per_call=8), host=0.3).changes == {"training.steps_per_call": 32}
     assert remedy(planned(steps_per_call=512), host=0.3).changes.keys() == {"training.global_batch"}
+
+
+def test_where_a_call_makes_one_step_in_any_case_a_larger_batch_helps() -> None:
+    here = make_plan(job("small-cnn", "images"), HANDS, now=NOW, computer=LAPTOP)
+    assert remedy(here, "cpu", host=0.4).changes.keys() == {"training.global_batch"}
+    dense = make_plan(job("mlp", "images", training={"steps_per_call": 2}), HANDS, now=NOW, computer=LAPTOP)
+    assert remedy(dense, "cpu", host=0.4).changes == {"training.steps_per_call": 8}
 
 
 def test_moving_numbers_asks_for_half_as_long_ones_or_for_a_larger_batch_where_there_is_room() -> None:

@@ -93,8 +93,11 @@ class QuotaBar(ProgressBar):
 
 @dataclass(frozen=True)
 class MemoryPart:
+    """*legend*: what the legend says, where it is more than the name."""
+
     name: str
     size_bytes: float
+    legend: str = ""
 
 
 class MemoryBar(Themed, QLabel):
@@ -134,11 +137,12 @@ class MemoryBar(Themed, QLabel):
         lines: list[list[tuple[int, str, float]]] = [[]]
         x = 0.0
         for index, part in enumerate(self._parts):
-            need = 14 + paint.text_width(font, part.name)
+            shown = part.legend or part.name
+            need = 14 + paint.text_width(font, shown)
             if x and x + need > width:
                 lines.append([])
                 x = 0.0
-            lines[-1].append((index, part.name, x))
+            lines[-1].append((index, shown, x))
             x += need + Space.gap
         return lines
 

@@ -56,7 +56,9 @@ class ProfileCard(Card):
         self.going.set_share(card.progress or 0.0)
         self.bar.setVisible(bool(card.parts))
         parts = [
-            MemoryPart(f"{name} {figures.share(share, 0)}", share) for kind, name, share in card.parts if kind in WORKS
+            MemoryPart(name, share, f"{name} {figures.share(share, 0)}")
+            for kind, name, share in card.parts
+            if kind in WORKS
         ]
         idle = sum(share for kind, _, share in card.parts if kind not in WORKS)
         self.bar.set_memory(parts, 1.0, f"nothing to do {figures.share(idle, 0)}")
