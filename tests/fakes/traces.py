@@ -23,8 +23,14 @@ class Shown:
 
 
 Planes = Mapping[str, Mapping[str, Sequence[Shown]]]
-_CATEGORY, _HLO_OP, _ORDINAL = 1, 2, 3  # ids of stats
-_STATS = {_CATEGORY: "hlo_category", _HLO_OP: "hlo_op", _ORDINAL: "device_ordinal"}
+_CATEGORY, _HLO_OP, _ORDINAL, _PROGRAM, _SYMBOL = range(1, 6)  # ids of stats
+_STATS = {
+    _CATEGORY: "hlo_category",
+    _HLO_OP: "hlo_op",
+    _ORDINAL: "device_ordinal",
+    _PROGRAM: "program_id",  # these two are xprof's key of an operation
+    _SYMBOL: "symbol_id",
+}
 BEGUN_US = 1_000_000.0
 
 
@@ -34,6 +40,22 @@ def trace(planes: Planes) -> bytes:
 
 def on_a_tpu(*operations: Shown, host: Sequence[Shown]) -> bytes:
     return trace({"/device:TPU:0": {"XLA Ops": operations}, "/host:CPU": {"python": host}})
+
+
+def example() -> bytes:
+    """Steps of a TPU in 1,000 µs, its program in 740: a loop over a matrix product, a kernel of its own and an
+    addition, a copy, and an exchange between chips."""
+    operations = (
+        Shown(100, 500, "%while.1 = (f32[8]{0}) while(%t)", "while"),
+        Shown(100, 240, "%fusion.1 = bf16[8,8]{1,0} fusion(%a), kind=kOutput", "convolution fusion"),
+        Shown(340, 160, "%custom-call.3 = bf16[8,8]{1,0} custom-call(%a)", "custom-call"),
+        Shown(520, 70, "%fusion.2 = f32[8]{0} fusion(%a), kind=kLoop", "loop fusion"),
+        Shown(610, 40, "%copy.4 = f32[8]{0} copy(%a)", "data formatting"),
+        Shown(700, 120, "%all-reduce.5 = f32[8]{0} all-reduce(%a)", "all-reduce"),
+    )
+    modules = (Shown(90, 740, "jit_run_many(77)"),)
+    lines = {"XLA Modules": modules, "XLA Ops": operations}
+    return trace({"/device:TPU:0": lines, "/host:CPU": {"python": [Shown(0, 1000, xspace.STEPS)]}})
 
 
 def _plane(name: str, lines: Mapping[str, Sequence[Shown]]) -> bytes:
@@ -71,6 +93,9 @@ def _metadata(number: int, name: str, category: str) -> bytes:
     if category:
         stat = _number(xspace.XSTAT["metadata_id"], _CATEGORY)
         data += _bytes(xspace.XEVENTMETADATA["stats"], stat + _bytes(xspace.XSTAT["str_value"], category.encode()))
+        for key, value in ((_PROGRAM, 77), (_SYMBOL, number)):
+            stat = _number(xspace.XSTAT["metadata_id"], key) + _number(xspace.XSTAT["uint64_value"], value)
+            data += _bytes(xspace.XEVENTMETADATA["stats"], stat)
     return data
 
 

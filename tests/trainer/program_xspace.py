@@ -19,7 +19,7 @@ planes = {
 }
 whole = xplane_pb2.XSpace.FromString(Path(sys.argv[1]).read_bytes())
 categories = {
-    metadata.name: [stat.str_value for stat in metadata.stats]
+    metadata.name: [stat.str_value for stat in metadata.stats if stat.str_value]
     for plane in whole.planes
     for metadata in plane.event_metadata.values()
 }

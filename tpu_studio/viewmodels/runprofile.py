@@ -111,7 +111,7 @@ def _for_data(plan: Plan, view: RunView) -> Remedy | None:
 
 
 def _for_host(plan: Plan, view: RunView) -> Remedy | None:
-    """More steps a call, so that Python stays out of them; on processors what convolves makes one a call in any case."""
+    """More steps a call, so that Python stays out of them; on processors what convolves makes one a call anyway."""
     now = _whole(plan, "training.steps_per_call")
     more = min(MOST_PER_CALL, 4 * now)
     model = models.BY_NAME.get(plan.job.model)  # one of one's own may convolve

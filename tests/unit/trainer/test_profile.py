@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.traces import Shown, on_a_tpu, trace
+from tests.fakes.traces import Shown, example, on_a_tpu, trace
 from tpu_studio.trainer.profile import profiling
 from tpu_studio.trainer.profile.profiling import Profiling
 from tpu_studio.trainer.profile.shares import Shares, kind_of, shares_of
@@ -309,6 +309,21 @@ def test_a_profiler_that_does_not_start_is_told_and_training_goes_on(
     assert [(one["state"], one["why"]) for one in heard.sent] == [("failed", why)]
 
 
+def test_a_trace_that_cannot_be_read_is_kept_for_whoever_looks_why(tmp_path: Path) -> None:
+    class Other(Profiler):
+        def stop(self) -> None:
+            super().stop()
+            (made,) = self.folder.rglob("*.xplane.pb")
+            made.write_bytes(trace({"/device:TPU:0": {"Operations": [Shown(0, 9, DOT)]}}))
+
+    made, heard = asked(tmp_path, Other())
+    made.end()
+    made.finish()
+    failed = heard.sent[-1]
+    assert (failed["state"], failed["why"], failed["raw"]) == ("failed", "not-read", "no step is in it")
+    assert len(list((tmp_path / failed["path"]).rglob("*.xplane.pb"))) == 1
+
+
 def test_a_trace_that_is_too_large_is_told_of_and_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiling, "RAW_AT_MOST", 1000)
     made, heard = asked(tmp_path, Profiler(size=2000))
@@ -332,3 +347,22 @@ def test_another_worker_counts_the_same_steps_and_traces_nothing(tmp_path: Path)
     made.end()
     made.finish()
     assert heard.sent == [] and list(tmp_path.iterdir()) == []
+
+
+def test_the_library_xprof_says_the_same_of_the_same_trace() -> None:
+    golden = json.loads(Path(__file__).with_name("golden_profile.json").read_bytes())
+    assert bytes.fromhex(golden["trace"]) == example()  # else: tools/make_golden_profile.py
+    theirs = {category: time / 1e9 for category, time in golden["picoseconds"].items()}  # shares of 1,000 µs
+    ours = told(example())
+    assert ours.shares["matrix"] == pytest.approx(theirs["convolution fusion"] + theirs["custom-call"])
+    assert ours.shares["collectives"] == pytest.approx(theirs["all-reduce"])
+    between = 0.740 - sum(time for category, time in theirs.items() if category != "IDLE")  # in loop and program
+    assert ours.shares["memory"] == pytest.approx(theirs["loop fusion"] + theirs["data formatting"] + between)
+    assert ours.shares["host"] == pytest.approx(1.0 - 0.740)
+    assert {name: share for name, _, share in ours.top} == {
+        "fusion.1": 0.24,
+        "custom-call.3": 0.16,
+        "all-reduce.5": 0.12,
+        "fusion.2": 0.07,
+        "copy.4": 0.04,
+    }

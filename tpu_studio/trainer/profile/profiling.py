@@ -144,15 +144,15 @@ class Profiling:
                 check=True,
             )
             told = json.loads(done.stdout)
-            if "raw" in told:
-                self._failed(step, "not-read", str(told["raw"]))
-                return
             kept = self._keep(raw, step)
         except OSError as error:
             self._failed(step, "disk", str(error))
         except (subprocess.SubprocessError, ValueError) as error:  # there is no trace, or the reader was killed
             self._failed(step, "not-read", str(error))
         else:
+            if "raw" in told:  # it stays all the same, for whoever looks why
+                self._events.send("profile", state="failed", step=step, why="not-read", **told, **kept)
+                return
             self._events.send("profile", state="done", step=step, steps=steps, **told, **kept)
 
     def _keep(self, raw: Path, step: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Where the time of the profiled steps went, in shares that sum up to 1. Pure.
 
     matrix       multiplying matrices, convolutions, and kernels of their own (attention): what a TPU is made for
-    memory       all other operations: they move and change numbers, and wait for the memory more than they compute
+    memory       the rest of a program: operations that move and change numbers, and what lies between operations
     collectives  chips that wait for one another's numbers
     data         the device has nothing to do, and the training waits for the next examples
     compile      the device has nothing to do while a program is compiled
@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tpu_studio.trainer.profile.xspace import STEPS, WAIT, Mark, Operation, Plane
@@ -25,7 +25,7 @@ MATRIX, MEMORY, COLLECTIVES = "matrix", "memory", "collectives"
 DATA, HOST, COMPILE = "data", "host", "compile"
 KINDS = (MATRIX, MEMORY, COLLECTIVES, DATA, HOST, COMPILE)
 MOST_TOP = 5
-_DEVICE, _HOST, _OPERATIONS = "/device:TPU:", "/host:CPU", "XLA Ops"
+_DEVICE, _HOST, _OPERATIONS, _PROGRAMS = "/device:TPU:", "/host:CPU", "XLA Ops", "XLA Modules"
 _COLLECTIVES = re.compile(r"all-?reduce|all-?gather|reduce-?scatter|all-?to-?all|collective|^(send|recv)\b", re.I)
 # Of XLA's categories "convolution" has the matrix products of a TPU too; of names on a processor ynn and onednn are
 # the libraries that multiply there.
@@ -35,6 +35,17 @@ _OF_TENSORFLOW = re.compile(r"^[^:]+:(_?[A-Z][A-Za-z0-9]*)$")  # not compiled: "
 _COMPILES = re.compile(r"compil", re.I)
 
 Spans = list[tuple[int, int]]
+
+
+@dataclass
+class Device:
+    """*marks*: What it did. *around*: Loops and whole programs, whose parts stand in *marks* by themselves."""
+
+    marks: list[Mark] = field(default_factory=list)
+    around: list[Mark] = field(default_factory=list)
+
+    def add(self, mark: Mark) -> None:
+        (self.around if _is_container(mark.operation) else self.marks).append(mark)
 
 
 @dataclass(frozen=True)
@@ -64,22 +75,22 @@ def shares_of(planes: Iterable[Plane]) -> Shares:
     """Raises ValueError: nothing in it can be told, for it holds no step or no operation."""
     planes = list(planes)
     host = [mark for plane in planes if plane.name == _HOST for line in plane.lines for mark in line.marks]
-    steps = _merged((mark.begin, mark.end) for mark in host if mark.operation.name == STEPS)
+    steps = _spans(mark for mark in host if mark.operation.name == STEPS)
     if not steps:
         raise ValueError("no step is in it")
     devices = _chips(planes) or _processors(host)
     if not devices:
         raise ValueError("no operation is in it")
     on = "tpu" if any(plane.name.startswith(_DEVICE) for plane in planes) else "cpu"
-    waiting = _merged((mark.begin, mark.end) for mark in host if mark.operation.name == WAIT)
-    compiling = _merged((mark.begin, mark.end) for mark in host if _COMPILES.search(mark.operation.name))
+    waiting = _spans(mark for mark in host if mark.operation.name == WAIT)
+    compiling = _spans(mark for mark in host if _COMPILES.search(mark.operation.name))
     total, spent, names = 0, Counter[str](), Counter[tuple[str, str]]()
-    for marks in devices:
-        window = steps
-        if on == "tpu" and not _within(_merged((mark.begin, mark.end) for mark in marks), steps):
-            window = [(min(mark.begin for mark in marks), max(mark.end for mark in marks))]  # its clock is another one
+    for device in devices:
+        window, marks = steps, device.marks
+        if on == "tpu" and not _within(_spans(marks), steps):  # its clock is another one
+            window = [(min(mark.begin for mark in marks), max(mark.end for mark in marks))]
         total += _length(window)
-        _count(marks, window, waiting, compiling, spent, names)
+        _count(device, window, waiting, compiling, spent, names)
     shares = {kind: round(spent[kind] / total, 4) for kind in KINDS}
     top = tuple((name, kind, round(took / total, 4)) for (name, kind), took in names.most_common(MOST_TOP))
     return Shares(shares, _length(steps) / 1e12, on, top)
@@ -94,7 +105,7 @@ def kind_of(operation: Operation) -> str:
 
 
 def _count(
-    marks: list[Mark],
+    device: Device,
     window: Spans,
     waiting: Spans,
     compiling: Spans,
@@ -103,15 +114,17 @@ def _count(
 ) -> None:
     """Add what one device did in *window* to *spent* and *names*, in picoseconds."""
     own: Counter[tuple[str, str]] = Counter()
-    for mark in marks:
+    for mark in device.marks:
         if lasted := _length(_within([(mark.begin, mark.end)], window)):
             own[mark.operation.shown, kind_of(mark.operation)] += lasted
-    busy = _within(_merged((mark.begin, mark.end) for mark in marks), window)
+    busy = _within(_spans(device.marks), window)
+    running = _within(_spans([*device.marks, *device.around]), window)
+    spent[MEMORY] += _length(running) - _length(busy)
     at_once = sum(own.values()) / max(1, _length(busy))
     for (name, kind), lasted in own.items():
         spent[kind] += int(lasted / at_once)
         names[name, kind] += int(lasted / at_once)
-    idle = _without(window, busy)
+    idle = _without(window, running)
     compiles = _within(compiling, idle)
     waits = _within(waiting, _without(idle, compiles))
     spent[COMPILE] += _length(compiles)
@@ -119,27 +132,32 @@ def _count(
     spent[HOST] += _length(idle) - _length(compiles) - _length(waits)
 
 
-def _chips(planes: list[Plane]) -> list[list[Mark]]:
-    """The operations of each TPU."""
+def _chips(planes: list[Plane]) -> list[Device]:
+    """What each TPU did."""
     found = []
     for plane in planes:
         if plane.name.startswith(_DEVICE) and plane.name.removeprefix(_DEVICE).isdigit():
-            marks = [mark for line in plane.lines if line.name == _OPERATIONS for mark in line.marks]
-            found.append([mark for mark in marks if not _is_container(mark.operation)])
-    return [marks for marks in found if marks]
+            device = Device()
+            for line in plane.lines:
+                if line.name == _OPERATIONS:
+                    for mark in line.marks:
+                        device.add(mark)
+                elif line.name == _PROGRAMS:
+                    device.around += line.marks
+            found.append(device)
+    return [device for device in found if device.marks]
 
 
-def _processors(host: list[Mark]) -> list[list[Mark]]:
-    """The operations of each device that is a processor's threads: compiled ones, or TensorFlow's where none is."""
-    compiled: dict[int, list[Mark]] = {}
-    plain = []
+def _processors(host: list[Mark]) -> list[Device]:
+    """What each device did that is a processor's threads: compiled operations, or TensorFlow's where none is."""
+    compiled: dict[int, Device] = {}
+    plain = Device()
     for mark in host:
         if mark.operation.compiled:
-            if not _is_container(mark.operation):
-                compiled.setdefault(mark.device, []).append(mark)
+            compiled.setdefault(mark.device, Device()).add(mark)
         elif _OF_TENSORFLOW.match(mark.operation.name):
-            plain.append(mark)
-    return list(compiled.values()) or ([plain] if plain else [])
+            plain.marks.append(mark)
+    return [device for device in compiled.values() if device.marks] or ([plain] if plain.marks else [])
 
 
 def _is_container(operation: Operation) -> bool:
@@ -147,6 +165,10 @@ def _is_container(operation: Operation) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------- spans of time
+
+
+def _spans(marks: Iterable[Mark]) -> Spans:
+    return _merged((mark.begin, mark.end) for mark in marks)
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> Spans:
