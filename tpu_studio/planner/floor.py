@@ -13,6 +13,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import Slice, catalogue
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.utilisation import Utilisation
 
 
 def step_floor_s(part: Slice, *, flops: float, moved_bytes: float) -> float:
@@ -32,10 +33,14 @@ def planned_floor_s(part: Slice, work: Work, *, batch: int, optimizer: str) -> f
     return step_floor_s(part, flops=work.model_flops * batch / part.chips, moved_bytes=moved)
 
 
+def utilisation(part: Slice, work: Work) -> Utilisation:
+    """What MFU on *part* is measured by."""
+    return Utilisation(work.model_flops, catalogue().generation(part.generation).peak_bf16_flops * part.chips)
+
+
 def mfu(part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
     """Model FLOPs over those that the chips could do in the time of a step, 0 to 1."""
-    peak = catalogue().generation(part.generation).peak_bf16_flops * part.chips
-    share = work.model_flops * batch / peak
+    share = utilisation(part, work).mfu(batch)
     return Range(share / step_s.high, share / step_s.expected, share / step_s.low)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.planner import checks, rented
 from tpu_studio.planner.facts import checks_of
+from tpu_studio.planner.floor import utilisation
 from tpu_studio.planner.known import NOTHING_KNOWN, Known
 from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.own.record import basis_json
@@ -21,6 +22,7 @@ from tpu_studio.wire.job import Job, set_values
 from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check, Plan
 from tpu_studio.wire.schema import BY_PATH
+from tpu_studio.wire.utilisation import Utilisation
 
 
 def make_plan(job: Job, look: Look, known: Known = NOTHING_KNOWN, *, now: float, advise: bool = True) -> Plan:
@@ -81,6 +83,7 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         extras=limits.extras,
         basis=_basis(parts),
         model_options=dict(question.options or question.job.model.options),
+        utilisation=_utilisation(parts),
         consent=question.known.consent,
         created=now,
     )
@@ -106,6 +109,12 @@ def _basis(parts: Parts) -> dict[str, Any]:
         training_s=found.training_s.to_json(),
         **bounds,
     )
+
+
+def _utilisation(parts: Parts) -> Utilisation | None:
+    """None where the steps are a processor's: there is no peak to compare them with."""
+    rented = parts.sized.rented
+    return utilisation(rented.slice, parts.sized.work) if rented is not None and parts.estimate.mfu else None
 
 
 def _memory_json(parts: Parts) -> dict[str, Any]:

@@ -18,11 +18,22 @@ from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import evaluating, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.utilisation import Utilisation
 
 OPENING_S = 300.0
 """For so long a rented TPU may take to be opened: it takes some seconds, and a libtpu that waits is charged."""
 
-__all__ = ["Way", "begin", "check_devices", "evaluation_batch", "has_convolutions", "make_steps", "needs_a_tpu", "way"]
+__all__ = [
+    "Way",
+    "begin",
+    "check_devices",
+    "evaluation_batch",
+    "has_convolutions",
+    "make_steps",
+    "needs_a_tpu",
+    "utilisation",
+    "way",
+]
 
 
 def begin(plan: Plan, workers: int = 1) -> None:
@@ -53,6 +64,11 @@ def way(plan: Plan, *, convolutions: bool) -> Way:
     """The fastest way for this model at this place; on TPUs everything is compiled."""
     slow = convolutions and places.by_id(plan.place).on_this_computer
     return module_of(plan.framework).way(plan, slow_convolutions=slow)
+
+
+def utilisation(plan: Plan) -> Utilisation | None:
+    """What MFU is measured by; None where processors train, whatever the plan says: they have no such peak."""
+    return plan.utilisation if needs_a_tpu(plan) else None
 
 
 def has_convolutions(model: Any) -> bool:

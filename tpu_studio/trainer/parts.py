@@ -89,7 +89,7 @@ class Parts:
             schedule,
             Progress(),
             events,
-            Reports(events, self.batch),
+            Reports(events, self.batch, utilisation=backend.utilisation(self.plan)),
             in_units=self.in_units,
             command=command,
             extended=extended,

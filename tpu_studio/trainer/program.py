@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
+from tpu_studio.trainer.frameworks import module_of
 from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import Schedule, extension_steps
@@ -137,6 +138,7 @@ class Attempt:
                 self._team.hear(self._another_ends)
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
+        from tpu_studio.trainer.profile.profiling import Profiling
 
         with within(backend.OPENING_S, self._not_opened) if backend.needs_a_tpu(plan) else nullcontext():
             backend.check_devices(plan, self._workers)
@@ -167,6 +169,8 @@ class Attempt:
         if loaded is None and self._team is not None and plan.job.model.is_own:
             self._same_model(plan, loop.steps.snapshot())
         loop.extend(None)
+        tracer = module_of(plan.framework) if self.worker == 0 else None  # the chips of the others do the same
+        loop.profiling = Profiling(self.run, self.events, tracer)
         self._loop = loop
         self._may_leave_at_once = loaded is None
         self.events.send("phase", phase="compiling", detail="training step")
@@ -238,6 +242,7 @@ class Attempt:
         if keeps and loop.progress.step > 0 and self.worker == 0:
             self.events.send("phase", phase="saving", detail="result")
             parts.write_result(self.run, loop, reason, self._warn)
+        loop.profiling.finish()
         return Outcome(reason, loop.progress.step, loop.final(), facts)
 
     def _warn(self, notice: str, facts: Mapping[str, Any]) -> None:

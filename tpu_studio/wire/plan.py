@@ -21,6 +21,7 @@ from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
+from tpu_studio.wire.utilisation import Utilisation, read_utilisation
 
 FORMAT = 1
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
@@ -92,6 +93,7 @@ class Plan:
             (``wire.extras``); empty on places that charge nothing, and in plans of older versions.
         model_options: All options of the model, so that a default of a later version changes no run; of the user's own
             file those that were given. Plans of older versions are read with what the defaults were then.
+        utilisation: What the run's MFU is measured by; None off TPUs, and in plans of older versions.
     """
 
     job: ResolvedJob
@@ -116,6 +118,7 @@ class Plan:
     basis: Mapping[str, Any] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
     model_options: Mapping[str, Any] = field(default_factory=dict)
+    utilisation: Utilisation | None = None
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -148,6 +151,7 @@ class Plan:
         tree["checks"] = [asdict(check) for check in self.checks]
         tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
         tree |= {"extras": self.extras, "model_options": dict(self.model_options)}
+        tree["utilisation"] = self.utilisation.to_json() if self.utilisation else None
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -195,6 +199,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             model_options={**models.OLDER_OPTIONS.get(job.model.id, {}), **job.model.options}
             if options is None
             else dict(options),
+            utilisation=read_utilisation(tree.get("utilisation")),
             **plain,
             **ranges,
         )

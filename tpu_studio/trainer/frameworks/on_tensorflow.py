@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer.frameworks import Devices, Way
@@ -51,6 +54,34 @@ def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
     import tensorflow as tf
 
     return tf.recompute_grad(function)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class TfTrace:
+    """Of ``tf.profiler.experimental``."""
+
+    tf: Any
+
+    def mark(self, name: str) -> AbstractContextManager[Any]:
+        return self.tf.profiler.experimental.Trace(name)  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        try:
+            self.tf.profiler.experimental.stop()
+        except self.tf.errors.OpError as error:
+            raise RuntimeError(str(error)) from error
+
+
+def trace(folder: Path) -> TfTrace:
+    import tensorflow as tf
+
+    profiler = tf.profiler.experimental
+    options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0)
+    try:
+        profiler.start(str(folder), options=options)
+    except tf.errors.OpError as error:
+        raise RuntimeError(str(error)) from error
+    return TfTrace(tf)
 
 
 def compiled(model: Any) -> Callable[[Any], Any]:

@@ -66,6 +66,15 @@ class CloudVerbs:
             except StudioError:
                 raise desk.disk_error(error, folder) from error
 
+    def send(self, folder: Path, record: Mapping[str, object]) -> None:
+        """A word to the guardian that changes neither limits nor what is deleted when. Raises RunError
+        ``run-taken-over``; of the disk."""
+        self._refuse_taken_over(folder, _known_owner(folder))
+        try:
+            controls.send(folder, record)
+        except OSError as error:
+            raise desk.disk_error(error, folder) from error
+
     def extend(self, folder: Path, action: tuple[SendControl, ...]) -> None:
         """Of a machine that trains: who drives it is read first, then stops at Google, then the word to the guardian.
 
