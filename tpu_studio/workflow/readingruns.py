@@ -33,6 +33,9 @@ class ClosedJournal:
     def plan_of(self, run: str) -> Mapping[str, Any] | None:
         return None
 
+    def begun_at(self, run: str) -> tuple[str, str] | None:
+        return None
+
     def disconnect(self) -> None:
         """Nothing is held."""
 

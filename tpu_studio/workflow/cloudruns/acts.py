@@ -188,6 +188,7 @@ class Acts:
             return 0.0
         if not mine:
             return self._taken_over(run)
+        self._records.note_begun(run)
         self._records.say(run, "opened", bucket=run.side.mailbox.bucket, project=run.side.project)
         run.caught_up = True
         return 0.0

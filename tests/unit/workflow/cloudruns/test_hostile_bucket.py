@@ -453,3 +453,24 @@ def _harmless(event: Event) -> bool:
     return (
         event.kind in ("intent", "intent-closed", "cloud", "again", "attempt-over", "leaving") and len(event.fields) < 5
     )
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "a copy", "linked folder"])
+def test_no_other_file_goes_up_as_a_control_and_no_pipe_is_waited_for(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, kind: str
+) -> None:
+    train_a_little(desk)
+    (tmp_path / "mine").mkdir()
+    secret = tmp_path / "mine" / "000001.json"
+    secret.write_text('{"refresh_token": "1//SECRET"}')
+    control = desk.folder / "control" / "000001.json"
+    if kind == "linked folder":
+        control.parent.symlink_to(secret.parent)
+    else:
+        control.parent.mkdir(exist_ok=True)
+        {"link": lambda: control.symlink_to(secret), "pipe": lambda: os.mkfifo(control)}.get(
+            kind, lambda: os.link(secret, control)
+        )()
+    desk.turn()
+    assert not [name for name, stored in sky.objects.items() if b"SECRET" in stored[0]]
+    assert sky.nodes and RUN not in desk.driver.problems
