@@ -98,6 +98,11 @@ class JournalFile:
         told = ((facts.get("project"), facts.get("bucket")) for facts in self._begun(run))
         return next(((p, b) for p, b in told if p and b and isinstance(p, str) and isinstance(b, str)), None)
 
+    def was_taken_over(self, run: str) -> bool:
+        """See `workflow.ports.Journal`."""
+        with self._lock:
+            return bool(self._rows("SELECT 1 FROM intents WHERE run = ? AND action = 'take-over' LIMIT 1", (run,)))
+
     def _begun(self, run: str) -> Iterator[dict[str, Any]]:
         """Facts of the intents with which something of *run* was begun, latest first."""
         with self._lock:

@@ -101,6 +101,10 @@ class Journal(Protocol):
         """Project and bucket in which *run* was begun or taken over from here, where an intent tells it."""
         ...
 
+    def was_taken_over(self, run: str) -> bool:
+        """Whether *run* was ever taken over by this computer: then other desktops' records of it count."""
+        ...
+
 
 @dataclass(frozen=True)
 class Intent:

@@ -36,6 +36,9 @@ class ClosedJournal:
     def begun_at(self, run: str) -> tuple[str, str] | None:
         return None
 
+    def was_taken_over(self, run: str) -> bool:
+        return False
+
     def disconnect(self) -> None:
         """Nothing is held."""
 

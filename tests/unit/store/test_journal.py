@@ -93,4 +93,5 @@ def test_where_a_run_was_begun_is_known_as_the_latest_intent_tells_it(tmp_path: 
     journal.open("stop", "digits-k3f7", {"project": "three", "bucket": "b3"}, 5.0)
     assert journal.begun_at("digits-k3f7") == ("two", "b2")
     assert journal.begun_at("other-aaaa") is None
+    assert journal.was_taken_over("digits-k3f7") and not journal.was_taken_over("other-aaaa")
     journal.disconnect()

@@ -324,9 +324,9 @@ class Driver:
         if not run.foreign and run.mirror.restore():
             self._records.refresh(run)
         self._look_who_drives(run, 0.0)
-        if run.holder:  # the bucket has something of it
+        if run.holder and (run.foreign or self._journal.was_taken_over(run.folder.name)):
             run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
-            self._records.refresh(run)
+            self._records.refresh(run)  # of a run that was only ever ours nobody else tells: who writes there may lie
         if not run.state.opened:
             return
         if run.foreign:
