@@ -381,12 +381,12 @@ class Mirror:
         self._box.write(self.prefix + relative, data)
 
 
-def desk_events(folder: Path) -> Iterator[Event]:
-    """All desktops' events in the order of their times; none about machines that are not this run's: what is told
-    here is deleted there."""
+def desk_events(folder: Path, install: str = "*") -> Iterator[Event]:
+    """All desktops' events, or those of *install*, in the order of their times; none about machines that are not this
+    run's: what is told here is deleted there."""
     found: list[Event] = []
     ours = f"ts-{folder.name}-a"
-    for path in sorted((folder / "events").glob("desk-*.jsonl")):
+    for path in sorted((folder / "events").glob(f"desk-{install}.jsonl")):
         with open_to_read(path) as file:
             lines, _ = complete_lines(file.read(DESK_AT_MOST))
         events = (event for line in lines if (event := decode(line)) is not None)

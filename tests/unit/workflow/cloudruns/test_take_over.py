@@ -256,3 +256,30 @@ def test_a_plan_for_another_place_is_not_taken_over(tmp_path: Path, sky: Sky) ->
     with pytest.raises(RunError, match="run-unknown"):
         verbs.take_over(cloud_plan(), RUN)
     journal.disconnect()
+
+
+def test_a_new_machine_runs_what_the_computer_brings_that_took_the_run_over(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    """The bucket told which program, where a machine asks and when it ends; all of it went into its config."""
+    trains(desk)
+    (name,) = sky.nodes
+    data = [{"object": "data/of-the-first", "bytes": 7}]
+    theirs = {"bundle": {"object": "evil"}, "data": data, "environment": {}}
+    told = {**theirs, "endpoints": {"storage": "https://x.example"}, "outside_stops": None, "lease_s": 1e9}
+    line = encode(event("prepared", t=sky.now + 1.0, pieces=told))
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", line)
+    verbs, driver, journal = second(tmp_path, sky)
+    verbs.take_over(cloud_plan(), RUN)
+    assert sky.preempt()
+    for _ in range(60):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+        if set(sky.nodes) - {name}:
+            break
+    (node,) = (one for other, one in sky.nodes.items() if other != name)
+    config = json.loads(node.wanted.metadata["ts-config"])
+    assert config["bundle"] == {} and config["data"] == data
+    assert config["endpoints"] == dict(sky.side().endpoints) and config["lease_s"] < 1e6
+    assert config["outside_stops"]["before"]
+    settle(driver, sky)
+    journal.disconnect()
