@@ -84,10 +84,10 @@ def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) 
     output.say(f"{plan.run} is to be driven from this computer: {plan.accelerator}, which is charged.")
     limits = limits_of(plan)
     output.say(limits_in_words(limits.money_usd, limits.hours))
-    if path := plan.job["data.path"]:
+    if path := plan.job.data.path:
         output.say(f"Where its data is not in the bucket yet, it is read here: {Path(plan.job.base, str(path))}")
-    if plan.job.has_own_model:
-        output.say(f"It runs Python code of its own on the rented machine: {plan.job['model.file']}")
+    if plan.job.model.is_own:
+        output.say(f"It runs Python code of its own on the rented machine: {plan.job.model.file}")
     if not arguments.yes and (output.as_json or not output.ask("Take it over?")):
         raise BadInput("needs-yes", usd=limits.money_usd)
 

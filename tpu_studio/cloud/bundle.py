@@ -90,7 +90,7 @@ def _own_model(plan: Plan) -> bytes:
 
 def _agreed(plan: Plan, data: bytes) -> bytes:
     if not plan.consent or hashlib.sha256(data).hexdigest() != plan.consent:
-        raise ModelError("model-no-consent", file=str(plan.job["model.file"]), place=plan.place)
+        raise ModelError("model-no-consent", file=str(plan.job.model.file), place=plan.place)
     return data
 
 

@@ -43,7 +43,7 @@ class Preparation:
     ) -> Mapping[str, Any]:
         """See `ports.Preparing`."""
         model = None
-        if plan.job.has_own_model:
+        if plan.job.model.is_own:
             there = pieces.get("bundle")
             name = str(there.get("object")) if isinstance(there, Mapping) else ""
             model = model_in(side.mailbox.read(name) or b"") if name.startswith(f"runs/{run}/job/") else None
