@@ -18,9 +18,9 @@ from typing import Any
 TOP = Path(__file__).resolve().parents[2]
 SUMS = "SHA256SUMS"
 SHIPPED = (
-    ("Inter", "fonts/Inter-LICENSE.txt", "OFL-1.1"),
-    ("JetBrains Mono", "fonts/JetBrainsMono-LICENSE.txt", "OFL-1.1"),
-    ("Lucide", "icons/LICENSE.txt", "ISC AND MIT"),  # some drawings are Feather's
+    ("Inter", "OFL-1.1"),
+    ("JetBrains Mono", "OFL-1.1"),
+    ("Lucide", "ISC AND MIT"),  # some drawings are Feather's
 )
 
 
@@ -55,7 +55,7 @@ def parts(report: Mapping[str, Any], app: Path) -> list[Part]:
         found.append(Part("package", name, told["version"], licences[name], sha256, wanted))
     found.append(Part("runtime", "python", platform.python_version(), "PSF-2.0"))
     found += libraries(app / "_internal")
-    found += [Part("asset", name, "", licence, _sha256(TOP / "resources" / file)) for name, file, licence in SHIPPED]
+    found += [Part("asset", name, "", licence) for name, licence in SHIPPED]
     return found
 
 

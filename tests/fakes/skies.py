@@ -320,6 +320,11 @@ class _Preparing:
         guardian = {"guardian_sha256": self._sky.guardian} if self._sky.guardian else {}
         return {"bundle": {}, "data": [], "environment": {}, **guardian}
 
+    def with_our_code(
+        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, Any], progress: Progress
+    ) -> Mapping[str, Any]:
+        return {**self.upload(side, plan, run, progress), "data": pieces.get("data", [])}
+
     def is_current(self, pieces: Mapping[str, Any]) -> bool:
         return str(pieces.get("guardian_sha256", "")) == self._sky.guardian
 

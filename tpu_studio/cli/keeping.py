@@ -174,16 +174,15 @@ def _has_copy(services: Studio, run: str) -> bool:
 
 def _agree_to_rent(services: Studio, arguments: Arguments, output: Output) -> None:
     """A yes before a run on Google Cloud goes on, which is charged. Raises BadInput ``needs-yes``."""
+    from tpu_studio.cli.running import limits_in_words
+
     plan = services.runs.plan(arguments.run)
     if not places.by_id(plan.place).charges or arguments.yes:
         return
     usd = arguments.money if arguments.money is not None else plan.limits.get("money_usd")
     hours = arguments.hours if arguments.hours is not None else plan.limits.get("hours")
     output.say(f"{services.runs.folder(arguments.run).name} goes on on a rented {plan.accelerator}, which is charged.")
-    cap = " or ".join(
-        [*([f"${usd:,.2f}"] if usd is not None else []), *([f"{hours:g} hours"] if hours is not None else [])]
-    )
-    output.say(f"The whole run stops at {cap}, what it has cost so far counted in." if cap else "It has no cost limit.")
+    output.say(limits_in_words(usd, hours))
     if output.as_json or not output.ask("Go on?"):
         raise BadInput("needs-yes", usd=usd)
 

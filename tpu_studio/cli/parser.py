@@ -134,6 +134,7 @@ def parser() -> argparse.ArgumentParser:
     )
     _run(watch)
     watch.add_argument("--on", choices=_CLOUDS, default=_CLOUDS[0], help="where that bucket is (cloud)")
+    _yes(watch)
     watch.add_argument("--stop-on-interrupt", action="store_true", help="Ctrl-C stops the run and keeps the model")
 
     stop = verb("stop", "Stop a run and keep its model.", "tpu-studio stop digits-k3f7")

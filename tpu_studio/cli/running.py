@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.cli.output import Output
@@ -15,6 +16,7 @@ from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError, StudioError
 from tpu_studio.wire.homes import home_folder
+from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.phases import Phase, Status
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
@@ -67,9 +69,34 @@ def watch(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         name = arguments.run
         if name.startswith("gs://"):
+            _agree_to_take_over(services, arguments, output)
             name = services.runs.take_over_from(arguments.on, name)
             output.say(f"{name} is driven from this computer from now on.")
         return to_the_end(services, name, output, stop_on_interrupt=arguments.stop_on_interrupt)
+
+
+def _agree_to_take_over(services: Studio, arguments: Arguments, output: Output) -> None:
+    """A yes before a run on Google Cloud is driven from here: what stands in the bucket, whoever wrote it, says what is
+    rented, and what is read on this computer. Raises BadInput ``needs-yes``."""
+    plan, known = services.runs.plan_to_take_over(arguments.on, arguments.run)
+    if known or not places.by_id(plan.place).charges:
+        return
+    output.say(f"{plan.run} is to be driven from this computer: {plan.accelerator}, which is charged.")
+    limits = limits_of(plan)
+    output.say(limits_in_words(limits.money_usd, limits.hours))
+    if path := plan.job.data.path:
+        output.say(f"Where its data is not in the bucket yet, it is read here: {Path(plan.job.base, str(path))}")
+    if plan.job.model.is_own:
+        output.say(f"It runs Python code of its own on the rented machine: {plan.job.model.file}")
+    if not arguments.yes and (output.as_json or not output.ask("Take it over?")):
+        raise BadInput("needs-yes", usd=limits.money_usd)
+
+
+def limits_in_words(usd: float | None, hours: float | None) -> str:
+    told = [*([f"${usd:,.2f}"] if usd is not None else []), *([f"{hours:g} hours"] if hours is not None else [])]
+    if not told:
+        return "It has no cost limit."
+    return f"The whole run stops at {' or '.join(told)}, what it has cost so far counted in."
 
 
 def to_the_end(services: Studio, name: str, output: Output, *, stop_on_interrupt: bool = False) -> int:

@@ -13,6 +13,7 @@ import os
 import re
 import sys
 import tarfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,20 @@ from tpu_studio.wire.errors import DataError, ModelError
 from tpu_studio.wire.job import Job
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
+from tpu_studio.wire.sizes import MODEL_CODE_BYTES
 
 PIECE_BYTES = 64_000_000
+_BUNDLE_BYTES = 64_000_000  # unpacked, where ours has some three
 _AS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,100}")
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,12}")
 _READ = 1 << 20
 
 
-def bundle(plan: Plan) -> bytes:
+def bundle(plan: Plan, model: bytes | None = None) -> bytes:
     """The archive: ``plan.json``, ``tpu_studio/`` as sources with the lock of packages, ``model/model.py``.
+
+    Args:
+        model: The person's own file, where it does not lie on this computer; as agreed to, like the one that does.
 
     Raises:
         ModelError: ``model-file-missing``, ``model-no-consent``: the file is not the one that was agreed to.
@@ -42,7 +48,7 @@ def bundle(plan: Plan) -> bytes:
     """
     files = [("plan.json", plans.dumps(plan)), *_program(plan.job)]
     if plan.job.model.is_own:
-        files.append(("model/model.py", _own_model(plan)))
+        files.append(("model/model.py", _agreed(plan, model) if model is not None else _own_model(plan)))
     raw = io.BytesIO()
     with (
         gzip.GzipFile(fileobj=raw, mode="wb", compresslevel=6, mtime=0, filename="") as packed,
@@ -79,9 +85,25 @@ def _own_model(plan: Plan) -> bytes:
         raise ModelError("model-file-missing", file=str(path), raw=str(error)) from error
     if data is None:
         raise ModelError("model-file-missing", file=str(path))
+    return _agreed(plan, data)
+
+
+def _agreed(plan: Plan, data: bytes) -> bytes:
     if not plan.consent or hashlib.sha256(data).hexdigest() != plan.consent:
-        raise ModelError("model-no-consent", file=str(path))
+        raise ModelError("model-no-consent", file=str(plan.job.model.file), place=plan.place)
     return data
+
+
+def model_in(packed: bytes) -> bytes | None:
+    """The person's own file in an archive that `bundle` may have made, or anybody; None: it is not to be had."""
+    try:
+        raw = zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(packed, _BUNDLE_BYTES)
+        with tarfile.open(fileobj=io.BytesIO(raw), mode="r:") as archive:
+            entry = archive.getmember("model/model.py")
+            file = archive.extractfile(entry) if entry.isreg() and entry.size <= MODEL_CODE_BYTES else None
+            return None if file is None else file.read()
+    except (zlib.error, tarfile.TarError, KeyError, ValueError, OSError):
+        return None
 
 
 def sources() -> Path:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tpu_studio.cloud import carried, startup
-from tpu_studio.cloud.bundle import Piece, bundle, data_pieces
+from tpu_studio.cloud.bundle import Piece, bundle, data_pieces, model_in
 from tpu_studio.domain.catalogue import catalogue
 from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
@@ -36,9 +36,25 @@ class Preparation:
 
     def upload(self, side: CloudSide, plan: Plan, run: str, progress: Progress) -> Mapping[str, Any]:
         """See `ports.Preparing`; also ``runtime``, the image for the TPU API. Whatever *progress* raises cancels."""
+        return self._upload(side, plan, run, bundle(plan), data_pieces(plan.job), progress)
+
+    def with_our_code(
+        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, Any], progress: Progress
+    ) -> Mapping[str, Any]:
+        """See `ports.Preparing`."""
+        model = None
+        if plan.job.model.is_own:
+            there = pieces.get("bundle")
+            name = str(there.get("object")) if isinstance(there, Mapping) else ""
+            model = model_in(side.mailbox.read(name) or b"") if name.startswith(f"runs/{run}/job/") else None
+        data = pieces.get("data")
+        ours = self._upload(side, plan, run, bundle(plan, model), (), progress)
+        return {**ours, "data": data if isinstance(data, list) else []}
+
+    def _upload(
+        self, side: CloudSide, plan: Plan, run: str, packed: bytes, pieces: Sequence[Piece], progress: Progress
+    ) -> Mapping[str, Any]:
         generation = catalogue().slice(plan.accelerator).generation
-        pieces = data_pieces(plan.job)
-        packed = bundle(plan)
         installer = self._installer_for(plan)
         total = len(packed) + sum(piece.size for piece in pieces) + (installer.stat().st_size if installer else 0)
         sha256 = hashlib.sha256(packed).hexdigest()

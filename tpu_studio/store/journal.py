@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -90,14 +90,28 @@ class JournalFile:
 
     def plan_of(self, run: str) -> Mapping[str, Any] | None:
         """JSON of the plan that *run* was begun with, from an intent that tells it, closed or not."""
+        plans = (facts.get("plan") for facts in self._begun(run))
+        return next((plan for plan in plans if isinstance(plan, dict)), None)
+
+    def begun_at(self, run: str) -> tuple[str, str] | None:
+        """See `workflow.ports.Journal`; as the latest intent tells it."""
+        told = ((facts.get("project"), facts.get("bucket")) for facts in self._begun(run))
+        return next(((p, b) for p, b in told if p and b and isinstance(p, str) and isinstance(b, str)), None)
+
+    def was_taken_over(self, run: str) -> bool:
+        """See `workflow.ports.Journal`."""
+        with self._lock:
+            return bool(self._rows("SELECT 1 FROM intents WHERE run = ? AND action = 'take-over' LIMIT 1", (run,)))
+
+    def _begun(self, run: str) -> Iterator[dict[str, Any]]:
+        """Facts of the intents with which something of *run* was begun, latest first."""
         with self._lock:
             rows = self._rows(
-                "SELECT facts FROM intents WHERE run = ? AND action IN ('launch', 'create', 'take-over') "
+                "SELECT facts FROM intents WHERE run = ? AND action IN ('launch', 'open', 'create', 'take-over') "
                 "ORDER BY number DESC",
                 (run,),
             )
-        plans = (_facts(text).get("plan") for (text,) in rows)
-        return next((plan for plan in plans if isinstance(plan, dict)), None)
+        return (_facts(text) for (text,) in rows)
 
     def disconnect(self) -> None:
         self._db.close()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from tpu_studio.wire import kinds
+from tpu_studio.wire.owncode import in_a_share
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
+
+_NAMED = 100  # `data.shown` names 24
 
 
 @dataclass(frozen=True)
@@ -20,20 +24,27 @@ class Sample:
 
 
 def samples_of(plan: Plan) -> tuple[Sample, ...]:
-    """Those whose files are still there; only the kept-aside ones as soon as there are any."""
-    told = (plan.data.get("preview") or {}).get("pictures") or ()
-    found = [
-        Sample(path, str(item.get("class", "")), item.get("kept") is True)
-        for item in told
-        if (path := _found(plan, Path(str(item["path"])))).is_file()
-    ]
+    """Those whose files are still there; only the kept-aside ones as soon as there are any.
+
+    A plan may be a stranger's: no more are looked for than a plan of ours names, and none in somebody's network share.
+    """
+    preview = plan.data.get("preview")
+    told = preview.get("pictures") if isinstance(preview, dict) else None
+    named = [one for one in told[:_NAMED] if isinstance(one, dict)] if isinstance(told, list) else []
+    found = []
+    for item in named:
+        path = _found(plan, str(item.get("path", "")))
+        if path is not None:
+            found.append(Sample(path, str(item.get("class", "")), item.get("kept") is True))
     kept = [one for one in found if one.kept]
     return tuple(kept or found)
 
 
-def _found(plan: Plan, path: Path) -> Path:
-    """The built-in digits lie with the program, wherever the run was made."""
+def _found(plan: Plan, name: str) -> Path | None:
+    """The built-in digits lie with the program, wherever the run was made. None: there is no such file here."""
     kind = kinds.find(plan.data.get("kind"))
-    if kind is None or not kind.is_built_in or path.is_file():
-        return path
-    return resource_path("samples", "digits", "preview", path.name)
+    ours = kind is not None and kind.is_built_in
+    ways = [Path(name), *([resource_path("samples", "digits", "preview", Path(name).name)] if ours else [])]
+    with suppress(OSError):  # a name that no file can have
+        return next((path for path in ways if not in_a_share(path) and path.is_file()), None)
+    return None

@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import BinaryIO
 
 from tpu_studio.wire.runfolder import create_once, write_atomically
@@ -53,6 +53,31 @@ def open_to_read(path: Path) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise _refused(path)
+    return os.fdopen(fd, "rb")
+
+
+def open_below(root: Path, relative: PurePath) -> BinaryIO:
+    """The plain file *relative* below the folder *root*, to read: no link is followed on the way to it, whoever changes
+    the folder meanwhile, and no pipe waited for.
+
+    Raises:
+        OSError: As `open_to_read`.
+    """
+    if os.open not in os.supports_dir_fd:  # Windows
+        return open_to_read(root / relative)
+    way = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    at = os.open(root, way)
+    try:
+        for part in relative.parts[:-1]:
+            inner = os.open(part, way | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = inner
+        fd = os.open(relative.name, os.O_RDONLY | _SAFE, dir_fd=at)
+    finally:
+        os.close(at)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _refused(root / relative)
     return os.fdopen(fd, "rb")
 
 

@@ -14,18 +14,30 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.controls import extensions, send
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plainfiles import open_below
 from tpu_studio.wire.plan import loads
-from tpu_studio.wire.runfolder import FOLDERS, PLAN, belongs, has_plan, is_known, is_run_id, result_folder
+from tpu_studio.wire.runfolder import (
+    FOLDERS,
+    PLAN,
+    belongs,
+    has_plan,
+    is_known,
+    is_run_id,
+    result_folder,
+    write_atomically,
+)
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.ports import Progress
 
 _CHUNK = 1 << 20
 _NOT_BROUGHT = frozenset({"control"})  # what somebody asked for there is not asked for here, but for its extensions
 _EXTENSIONS = 1000
+_DEEPEST = 50  # folders in folders, where a result of ours has four
 
 
 @dataclass(frozen=True)
@@ -80,6 +92,7 @@ def bring(path: Path, runs: Path, install: str, now: float, progress: Progress |
         if need > free - (64 << 20):
             raise RunError("disk-full", folder=str(runs), need_bytes=need, free_bytes=free)
         _copy(path, temporary, files, progress)
+        write_atomically(temporary / PLAN, frozen)  # the one that was looked at
         for epochs in _extensions(path, found):
             send(temporary, {"verb": "extend", "epochs": epochs})
         desk.write_owner(temporary, install, t=now, imported=True)
@@ -131,9 +144,12 @@ def export(folder: Path, destination: Path, progress: Progress | None = None) ->
         except BaseException:  # half a model is worse than none, also when it was Ctrl-C
             _take_back(target, files, before)
             raise
-    except OSError as error:
-        if not has_plan(folder):
+    except (OSError, RunError) as error:
+        read = isinstance(error, OSError) or error.id == "import-failed"
+        if read and not has_plan(folder):
             raise RunError("run-unknown", run=folder.name) from error  # it was deleted meanwhile
+        if isinstance(error, RunError):
+            raise
         raise _failed(error, target) from error
     return target
 
@@ -154,41 +170,52 @@ def _take_back(target: Path, files: list[tuple[Path, int]], before: bool) -> Non
 def _regular_files(root: Path) -> list[tuple[Path, int]]:
     """Files under *root*, relative, with their sizes; hidden ones (temporary files, reserves) left out."""
     found: list[tuple[Path, int]] = []
-
-    def walk(folder: Path) -> None:
-        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            kind = entry.stat(follow_symlinks=False).st_mode
-            relative = Path(entry.path).relative_to(root)
-            if stat.S_ISLNK(kind):
-                raise RunError("import-symlink", file=str(relative))
-            if entry.name.startswith("."):
-                continue
-            if stat.S_ISDIR(kind):
-                walk(Path(entry.path))
-            elif stat.S_ISREG(kind):
-                found.append((relative, entry.stat(follow_symlinks=False).st_size))
-            else:
-                raise RunError("import-special-file", file=str(relative))
-
+    todo = [root]
     try:
-        walk(root)
+        while todo:
+            folder = todo.pop()
+            if len(folder.parts) - len(root.parts) > _DEEPEST:
+                raise RunError("import-failed", folder=str(root), raw=f"folders in folders, more than {_DEEPEST} deep")
+            with os.scandir(folder) as opened:
+                entries = list(opened)
+            for entry in entries:
+                looked = entry.stat(follow_symlinks=False)
+                relative = Path(entry.path).relative_to(root)
+                if stat.S_ISLNK(looked.st_mode):
+                    raise RunError("import-symlink", file=str(relative))
+                if entry.name.startswith("."):
+                    continue
+                if stat.S_ISDIR(looked.st_mode):
+                    todo.append(folder / entry.name)
+                elif stat.S_ISREG(looked.st_mode):
+                    found.append((relative, looked.st_size))
+                else:
+                    raise RunError("import-special-file", file=str(relative))
     except OSError as error:
         raise RunError("import-failed", folder=str(root), raw=str(error)) from error
-    return found
+    return sorted(found)
 
 
 def _copy(source: Path, target: Path, files: list[tuple[Path, int]], progress: Progress | None) -> None:
+    """As many bytes of each as were found: it may change, or grow for ever, while it is read."""
     total, done = max(1, sum(size for _, size in files)), 0
     target.mkdir(parents=True, exist_ok=True)
-    for relative, _ in files:
+    for relative, left in files:
         (target / relative).parent.mkdir(parents=True, exist_ok=True)
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-        with open(os.open(source / relative, flags), "rb") as reader, open(target / relative, "wb") as writer:
-            while chunk := reader.read(_CHUNK):
+        with _opened(source, relative) as reader, open(target / relative, "wb") as writer:
+            while left and (chunk := reader.read(min(_CHUNK, left))):
                 writer.write(chunk)
+                left -= len(chunk)
                 done += len(chunk)
                 if progress is not None:
                     progress(min(1.0, done / total), str(relative))
+
+
+def _opened(source: Path, relative: Path) -> BinaryIO:
+    try:
+        return open_below(source, relative)
+    except OSError as error:
+        raise RunError("import-failed", folder=str(source), raw=str(error)) from error
 
 
 def _same_plan(folder: Path, frozen: bytes) -> bool:

@@ -16,6 +16,20 @@ from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.plans import is_damaged
 
 
+def check_no_links(folder: Path) -> None:
+    """Before anything is written into the run's *folder* that is not opened file by file: a link leads elsewhere.
+
+    Raises:
+        RunError: ``run-has-links`` (facts: run, file), ``run-unreadable``.
+    """
+    try:
+        strange = folder if folder.is_symlink() else strange_entry(folder)
+    except OSError as error:
+        raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
+    if strange is not None:
+        raise RunError("run-has-links", run=folder.name, file=str(strange.relative_to(folder)))
+
+
 class RunFolders:
     """Args:
     root: ``runs/``; need not be there.
@@ -77,12 +91,8 @@ class RunFolders:
         if found.is_symlink() or lies.parent != self.root.resolve():
             raise BadInput("run-lies-elsewhere", folder=str(found))
         folder = self.root / lies.name
-        try:
-            strange = strange_entry(folder) if begins else None
-        except OSError as error:
-            raise RunError("run-unreadable", run=folder.name, raw=error.strerror) from error
-        if strange is not None:
-            raise RunError("run-has-links", run=folder.name, file=str(strange.relative_to(folder)))
+        if begins:
+            check_no_links(folder)
         return folder
 
     def _whole(self, folder: Path, damaged: bool = False) -> Path:

@@ -97,6 +97,14 @@ class Journal(Protocol):
         """JSON of the plan that *run* was begun with, where an intent tells it."""
         ...
 
+    def begun_at(self, run: str) -> tuple[str, str] | None:
+        """Project and bucket in which *run* was begun or taken over from here, where an intent tells it."""
+        ...
+
+    def was_taken_over(self, run: str) -> bool:
+        """Whether *run* was ever taken over by this computer: then other desktops' records of it count."""
+        ...
+
 
 @dataclass(frozen=True)
 class Intent:

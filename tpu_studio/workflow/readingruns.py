@@ -33,6 +33,12 @@ class ClosedJournal:
     def plan_of(self, run: str) -> Mapping[str, Any] | None:
         return None
 
+    def begun_at(self, run: str) -> tuple[str, str] | None:
+        return None
+
+    def was_taken_over(self, run: str) -> bool:
+        return False
+
     def disconnect(self) -> None:
         """Nothing is held."""
 

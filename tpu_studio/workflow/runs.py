@@ -205,11 +205,24 @@ class Runs:
 
     def take_over_from(self, place: str, address: str) -> str:
         """The same of ``gs://bucket/runs/run`` at *place*; the run's id. Raises also BadInput ``not-a-run-address``."""
+        cloud, run, bucket = self._address(place, address)
+        taken = cloud.take_over(any_plan(place), run, bucket=bucket).name
+        self._index.forget(taken)  # of a copy that lay under its name
+        return taken
+
+    def plan_to_take_over(self, place: str, address: str) -> tuple[Plan, bool]:
+        """The plan that `take_over_from` would go by, and whether it was agreed to on this computer: launched here, or
+        taken over before. Nothing is changed; raises the same."""
+        cloud, run, bucket = self._address(place, address)
+        return cloud.plan_in_bucket(any_plan(place), run, bucket=bucket)
+
+    def _address(self, place: str, address: str) -> tuple[CloudVerbs, str, str]:
+        """Who asks the cloud, the run, and its bucket."""
         bucket, _, rest = address.removeprefix("gs://").partition("/")
         above, _, run = rest.rstrip("/").partition("/")
         if not bucket or above != "runs" or not is_run_id(run):
             raise BadInput("not-a-run-address", address=address)
-        return self._verbs(place).take_over(any_plan(place), run, bucket=bucket).name
+        return self._verbs(place), run, bucket
 
     # ------------------------------------------------------------------------------------------------------- looking
 
@@ -313,6 +326,8 @@ class Runs:
     def _declare(self, folder: Path) -> bool:
         """Write the end that a lost run never wrote; True when this call wrote it."""
         try:
+            if folder.is_symlink():
+                return False  # it lies elsewhere
             return self._at(folder).settle(folder)
         except (OSError, RunError, NotReady):
             return False  # unreadable or not writable: its row in the list says so

@@ -22,6 +22,7 @@ from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.runfolder import PLAN
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_FLAT = 100  # folders in folders, of which rmtree makes no trouble
 
 
 @dataclass(frozen=True)
@@ -93,35 +94,68 @@ def remove_now(folder: Path, trash: Path) -> None:
     try:
         with _alone(trash):
             os.stat(folder)
-            _hide(folder, trash)
+            hidden = _hide(folder, trash)
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
         (folder / PLAN).unlink(missing_ok=True)  # a name needs room, too: what a crash leaves is seen to be torn
         remove(folder)
         return
-    finish(trash)
+    if hidden is not None:
+        remove(hidden)
+    with suppress(OSError):  # of another, which was to go before
+        finish(trash)
 
 
 def finish(trash: Path) -> None:
-    """Remove what was to be removed for good."""
+    """Remove what was to be removed for good; what does not go keeps nothing else. Raises OSError of the last that did
+    not go."""
+    left: OSError | None = None
     for path in trash.iterdir():
         if path.name.startswith("."):
-            remove(path)
+            try:
+                remove(path)
+            except OSError as error:
+                left = error
+    if left is not None:
+        raise left
 
 
 def remove(folder: Path) -> None:
-    """Delete *folder* for good, if it is there. Symlinks in it are removed, not followed."""
-    while folder.is_dir() and not folder.is_symlink():
+    """Delete *folder* for good, if it is there. Symlinks in it, or in its place, are removed, not followed."""
+    if folder.is_symlink():
+        folder.unlink(missing_ok=True)
+    while folder.is_dir():
         try:
             shutil.rmtree(folder)
         except FileNotFoundError:
             continue  # another removes it as well
+        except RecursionError:  # folders in folders, deeper than Python calls itself: one must not keep all others
+            with suppress(FileNotFoundError):
+                _flatten(folder)
 
 
-def _hide(folder: Path, trash: Path) -> None:
-    if folder.is_dir():
-        os.rename(folder, trash / f".{folder.name}-{secrets.token_hex(4)}")
+def _flatten(folder: Path) -> None:
+    """Move what lies deep in *folder* up to its top, so that no way in it is long."""
+    todo = [(folder, 0)]
+    while todo:
+        at, depth = todo.pop()
+        for entry in list(os.scandir(at)):
+            if not entry.is_dir(follow_symlinks=False):
+                continue
+            if depth < _FLAT:
+                todo.append((Path(entry.path), depth + 1))
+            else:
+                todo.append((Path(entry.path).rename(folder / secrets.token_hex(8)), 0))
+
+
+def _hide(folder: Path, trash: Path) -> Path | None:
+    """What it is called now; None where it was not there."""
+    if not folder.is_dir():
+        return None
+    hidden = trash / f".{folder.name}-{secrets.token_hex(4)}"
+    os.rename(folder, hidden)
+    return hidden
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from tests.fakes.planning import World
@@ -76,6 +77,7 @@ def test_an_own_model_is_shown_before_it_runs_and_no_is_the_safe_answer(
     dialog = page.window().findChild(ConsentDialog)
     assert dialog is not None
     assert "build_model" in dialog.code.toPlainText()
+    assert dialog.code.lineWrapMode() != QPlainTextEdit.LineWrapMode.NoWrap  # none of it stands far out to the right
     assert dialog.buttons[DECLINE].isDefault()
     qtbot.mouseClick(dialog.buttons[DECLINE], Qt.MouseButton.LeftButton)
     assert not world.launched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.plans import plan
-from tpu_studio.cloud.bundle import bundle, data_pieces
+from tpu_studio.cloud.bundle import bundle, data_pieces, model_in
 from tpu_studio.cloud.preparing import Preparation
 from tpu_studio.cloud.startup import LIMIT_BYTES, environment, guardian_sha256, metadata, one_line, runtime
 from tpu_studio.data.convert import convert
@@ -202,6 +203,9 @@ class Box:
     def create(self, name: str, data: bytes) -> bool:
         return self.held.setdefault(name, data) == data
 
+    def read(self, name: str, start: int = 0) -> bytes | None:
+        return self.held.get(name)
+
     def upload(self, path: Path, name: str, progress: Progress | None = None) -> None:
         if name not in self.held:
             self.held[name] = path.read_bytes()
@@ -247,6 +251,43 @@ def test_a_machine_of_compute_engine_is_brought_its_installer(tmp_path: Path) ->
     ((wanted,), name) = (asked, f"data/{asked[0]['sha256']}.whl")
     assert (wanted["name"], wanted["platform"]) == ("uv", "manylinux_2_17_x86_64")
     assert box.held[name] == wheel.read_bytes()
+
+
+def test_what_another_desktop_prepared_gets_our_program_and_keeps_its_data(tmp_path: Path) -> None:
+    box, made = Box(), replace(plan(), framework="jax", accelerator="v5litepod-1", run="digits-k3f7")
+    ours = Preparation(tmp_path).upload(side(box), made, "digits-k3f7", lambda done, total: None)
+    data = [{"object": "data/x.tar", "sha256": "0" * 64, "bytes": 1, "as": "data"}]
+    theirs = {
+        "bundle": {"object": "runs/digits-k3f7/job/evil.tar.gz", "sha256": "1" * 64, "bytes": 1},
+        "data": data,
+        "environment": {"lock": "evil"},
+        "installer": {"object": "evil.whl", "sha256": "2" * 64, "bytes": 1},
+        "guardian_sha256": "3" * 64,
+        "trust_code": True,
+    }
+    told = Preparation(tmp_path).with_our_code(side(box), made, "digits-k3f7", theirs, lambda done, total: None)
+    assert told == {**ours, "data": data}
+
+
+def test_a_model_file_that_lies_on_another_computer_comes_from_the_bundle_by_its_sha256(tmp_path: Path) -> None:
+    code = b"def build_model(job): ...\n"
+    (there := tmp_path / "there" / "model.py").parent.mkdir()
+    there.write_bytes(code)
+    job = set_values(plan().job, {"model.file": str(there)})
+    made = replace(plan(), job=job, framework="jax", accelerator="v5litepod-1", run="digits-k3f7")
+    made = replace(made, consent=hashlib.sha256(code).hexdigest())
+    box, quiet = Box(), lambda done, total: None
+    theirs = Preparation(tmp_path).upload(side(box), made, "digits-k3f7", quiet)
+    there.unlink()
+    told = Preparation(tmp_path).with_our_code(side(box), made, "digits-k3f7", theirs, quiet)
+    assert names_in(box.held[told["bundle"]["object"]])["model/model.py"] == code
+    other = bundle(replace(made, consent=hashlib.sha256(b"import os").hexdigest()), b"import os")
+    for held, id in ((other, "model-no-consent"), (b"\x1f\x8bjunk", "model-file-missing")):
+        box.held[theirs["bundle"]["object"]] = held
+        with pytest.raises(ModelError) as refused:
+            Preparation(tmp_path).with_our_code(side(box), made, "digits-k3f7", theirs, quiet)
+        assert refused.value.id == id
+    assert model_in(gzip.compress(bytes(80_000_000))) is None
 
 
 def test_what_progress_raises_cancels(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.fakes.plans import plan
 from tpu_studio.cloud import colab
 from tpu_studio.trainer.guardian.vm.config import wanted_environment
 from tpu_studio.wire.errors import BadInput, DataError
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.job import parse, set_values
 from tpu_studio.wire.plan import Plan, dumps
 
 DIGITS = replace(plan(), place="colab", framework="jax", accelerator="v5litepod-1", run="digits-abcd")
@@ -121,3 +121,11 @@ def test_nothing_is_overwritten_and_a_failure_leaves_nothing(tmp_path: Path) -> 
         colab.write(replace(_of_table(tmp_path / "t.csv"), framework="torch"), tmp_path / "other.ipynb")
     assert caught.value.id == "colab-framework"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["it.ipynb", "t.csv"]
+
+
+def test_a_jobs_name_is_no_markdown(tmp_path: Path) -> None:
+    """A picture named in it was fetched from its author's server when the notebook was opened."""
+    job = set_values(DIGITS.job, {"name": 'digits ![x](https://evil.example/x.png) <img src="y"> # big'})
+    written = colab.write(replace(DIGITS, job=job), tmp_path / "it.ipynb")
+    head = _cells(written.notebook)["about"].splitlines()[0]
+    assert head.startswith(r"# digits \!\[x\](https://evil") and r"\<img" in head and r"\# big" in head

@@ -81,3 +81,17 @@ def test_the_plan_of_a_run_is_known_after_its_intents_are_closed(tmp_path: Path)
     assert journal.plan_of("digits-k3f7") == {"run": "digits-k3f7"}
     assert journal.plan_of("other-aaaa") is None
     journal.disconnect()
+
+
+def test_where_a_run_was_begun_is_known_as_the_latest_intent_tells_it(tmp_path: Path) -> None:
+    journal = JournalFile(tmp_path / "journal.db")
+    journal.open("launch", "digits-k3f7", {"plan": {}}, 1.0)
+    assert journal.begun_at("digits-k3f7") is None
+    journal.open("open", "digits-k3f7", {"project": "one", "bucket": "b1"}, 2.0)
+    journal.open("take-over", "digits-k3f7", {"project": "two", "bucket": "b2"}, 3.0)
+    journal.open("create", "digits-k3f7", {"name": "ts-digits-k3f7-a1-t1"}, 4.0)  # by an earlier version
+    journal.open("stop", "digits-k3f7", {"project": "three", "bucket": "b3"}, 5.0)
+    assert journal.begun_at("digits-k3f7") == ("two", "b2")
+    assert journal.begun_at("other-aaaa") is None
+    assert journal.was_taken_over("digits-k3f7") and not journal.was_taken_over("other-aaaa")
+    journal.disconnect()

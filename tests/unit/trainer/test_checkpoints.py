@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -63,3 +65,18 @@ def test_a_linked_checkpoint_and_a_folder_with_more_in_it_stay(checkpoints: Any,
     assert checkpoints.steps(run) == [10, 9, 2, 1]  # of ours, the last two are kept
     checkpoints.drop_after(run, 9)
     assert checkpoints.steps(run) == [9, 2, 1]
+
+
+@pytest.mark.parametrize("name", ["../../../pipe", "/dev/zero", "data-w000.json", "extra"])
+def test_a_manifest_that_names_more_has_nothing_else_read(checkpoints: Any, tmp_path: Path, name: str) -> None:
+    """Of /dev/zero a sum was made for ever, and on Windows a name may be another computer's share."""
+    path = copy(tmp_path / "run" / "checkpoints", 5)
+    os.mkfifo(tmp_path / "pipe")
+    read: list[str] = []
+    checkpoints.sha256 = lambda one: read.append(one.name) or "sum"
+    sums = {name: "sum", "state.safetensors": "sum", "data-w000.json": "sum"}
+    (path / "manifest.json").write_text(json.dumps({"sha256": sums}))
+    (path / "data-w000.json").write_text("{}")
+    checkpoints.load_file = lambda one: {}
+    assert checkpoints.read(tmp_path / "run", 5).step == 5
+    assert read == ["state.safetensors", "data-w000.json"]

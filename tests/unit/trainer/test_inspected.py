@@ -47,3 +47,13 @@ def test_a_config_that_unpacks_to_gigabytes_is_not_read(tmp_path: Path) -> None:
         archive.writestr("model.weights.h5", b"")
     with pytest.raises(ValueError, match="larger than any"):
         check(tmp_path / "m.keras")
+
+
+@pytest.mark.parametrize("name", ["assets/big", "model.weights.h5"])
+def test_a_file_that_unpacks_to_far_more_than_it_holds_is_not_unpacked(tmp_path: Path, name: str) -> None:
+    files = {"config.json": b"{}", "model.weights.h5": b"", name: bytes(80_000_000)}
+    with zipfile.ZipFile(tmp_path / "m.keras", "w", zipfile.ZIP_DEFLATED) as archive:
+        for one, data in files.items():
+            archive.writestr(one, data)
+    with pytest.raises(ValueError, match="unpack"):
+        check(tmp_path / "m.keras")

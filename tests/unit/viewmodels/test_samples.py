@@ -4,7 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.fakes.plans import plan
+from tpu_studio.viewmodels import samples
 from tpu_studio.viewmodels.samples import samples_of
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.resources import resource_path
@@ -29,3 +32,28 @@ def test_the_built_in_digits_are_found_also_in_a_run_from_another_computer():
 def test_pictures_that_are_gone_are_not_offered(tmp_path: Path):
     gone = replace(with_pictures({"path": str(tmp_path / "a.jpg"), "class": "cat"}))
     assert samples_of(replace(gone, data={**gone.data, "kind": "images"})) == ()
+
+
+def naming(pictures: Any) -> Plan:
+    return replace(plan(), data={"kind": "images", "preview": {"pictures": pictures}})
+
+
+@pytest.mark.parametrize("share", [r"\\evil\share\x.png", "//evil/share/x.png", "smb://evil/share/x.png"])
+def test_a_picture_in_somebodys_share_is_not_even_looked_for(monkeypatch: pytest.MonkeyPatch, share: str) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Path, "is_file", lambda self: asked.append(str(self)) or True)
+    assert samples_of(naming([{"path": share, "class": "x"}])) == ()
+    assert asked == []
+
+
+@pytest.mark.parametrize(
+    "pictures", [7, "x", ["x"], [{}], {"a": 1}, [{"path": 5}], [{"path": "\0"}], [{"path": "x" * 5000}]]
+)
+def test_what_names_no_picture_is_passed_over(pictures: Any) -> None:
+    assert samples_of(naming(pictures)) == ()
+
+
+def test_no_more_are_looked_for_than_a_plan_of_ours_names(tmp_path: Path) -> None:
+    (tmp_path / "x.png").touch()
+    found = samples_of(naming([{"path": str(tmp_path / "x.png"), "class": "x"}] * 10_000))
+    assert len(found) == samples._NAMED

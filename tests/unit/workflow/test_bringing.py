@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +17,7 @@ from tests.fakes.studio import Studio
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import BadInput, RunError
 from tpu_studio.wire.runfolder import LIMITS_ASKED, OWNER, PLAN
+from tpu_studio.workflow import bringing, trash
 
 FOREIGN = {
     "argparse.py": b"raise SystemExit",
@@ -138,3 +141,98 @@ def test_a_run_in_a_bucket_whose_name_is_no_runs_is_not_looked_for(studio: Studi
     with pytest.raises(BadInput) as caught:
         studio.runs.take_over_from("practice", f"gs://some-bucket/runs/{run}")
     assert caught.value.id == "not-a-run-address"
+
+
+def deep(folder: Path, levels: int) -> Path:
+    """Folders in folders, deeper than any path is long."""
+    folder.mkdir(parents=True, exist_ok=True)
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=at)
+        inner = os.open("d", os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+    return folder
+
+
+@pytest.mark.parametrize("levels", [60, 1500, 5000])
+def test_folders_in_folders_without_end_are_refused_in_a_sentence(
+    studio: Studio, trained: Path, tmp_path: Path, levels: int
+) -> None:
+    folder = tmp_path / "stick" / trained.name
+    shutil.copytree(trained, folder)
+    deep(folder / "result" / "more", levels)
+    try:
+        with pytest.raises(RunError) as caught:
+            studio.runs.import_folder(folder)
+        assert caught.value.id == "import-failed"
+        with pytest.raises(RunError):
+            studio.runs.export(str(folder), tmp_path / "out")
+    finally:
+        trash.remove(folder)
+    assert not folder.exists()
+
+
+def whoever_changes(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Somebody changes the folder after it was looked through, before it is read."""
+    copy = bringing._copy
+
+    def changed(*arguments: Any) -> None:
+        change()
+        copy(*arguments)
+
+    monkeypatch.setattr(bringing, "_copy", changed)
+
+
+def test_a_folder_that_becomes_a_link_while_it_is_read_leads_nowhere(
+    studio: Studio, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, secret = tmp_path / "share" / trained.name, tmp_path / ".ssh"
+    shutil.copytree(trained, folder)
+    secret.mkdir()
+    for path in (folder / "result").iterdir():
+        (secret / path.name).write_text("SECRET")
+
+    def swap() -> None:
+        (folder / "result").rename(tmp_path / "aside")
+        (folder / "result").symlink_to(secret)
+
+    whoever_changes(monkeypatch, swap)
+    with pytest.raises(RunError, match="import-failed"):
+        studio.runs.import_folder(folder)
+    assert not list(studio.runs.runs_folder.iterdir())
+
+
+def test_a_pipe_in_the_place_of_a_file_that_was_looked_at_is_not_waited_for(
+    studio: Studio, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "share" / trained.name
+    shutil.copytree(trained, folder)
+    (path := folder / "result" / "x").write_bytes(b"x" * 100)
+
+    def swap() -> None:
+        path.unlink()
+        os.mkfifo(path)
+
+    whoever_changes(monkeypatch, swap)
+    with pytest.raises(RunError, match="import-failed"):
+        studio.runs.import_folder(folder)
+
+
+def test_a_file_that_grows_without_end_is_copied_as_it_was_found_and_the_plan_is_the_one_looked_at(
+    studio: Studio, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "share" / trained.name
+    shutil.copytree(trained, folder)
+    (path := folder / "result" / "x").write_bytes(b"x" * 100)
+    frozen = (folder / PLAN).read_bytes()
+
+    def grow() -> None:
+        path.write_bytes(b"x" * 100_000)
+        (folder / PLAN).write_bytes(b"y" * len(frozen))
+
+    whoever_changes(monkeypatch, grow)
+    brought = studio.runs.folder(studio.runs.import_folder(folder).run)
+    assert (brought / "result" / "x").stat().st_size == 100
+    assert (brought / PLAN).read_bytes() == frozen

@@ -16,6 +16,7 @@ import pytest
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio, loss_points
 from tests.fakes.waiting import PATIENCE_S
+from tests.unit.workflow.test_bringing import deep
 from tpu_studio.wire import runfolder
 from tpu_studio.wire.errors import NotReady, RunError
 from tpu_studio.workflow import deleting, trash
@@ -265,3 +266,43 @@ def test_threads_that_create_the_same_file_at_once_find_one_of_them_first(tmp_pa
         thread.join()
     assert failed == [] and sum(made) == 40
     assert {path.read_bytes() for path in tmp_path.iterdir()} == {b"whole\n"}
+
+
+def test_one_run_of_folders_in_folders_keeps_no_other_from_being_removed(studio: Studio, run: str) -> None:
+    """Each deletion after it ended in "something went wrong": the trash was never emptied again."""
+    odd = studio.runs.runs_folder / "odd-aaaa"
+    shutil.copytree(studio.runs.folder(run), odd)
+    deep(odd / "result" / "more", 5000)
+    studio.runs.remove_for_good("odd-aaaa")
+    studio.runs.delete(run)
+    assert studio.runs.empty_trash() == 1
+    assert list((studio.home / "trash").iterdir()) == []
+
+
+def test_what_cannot_be_removed_keeps_nothing_else(studio: Studio, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = studio.home / "trash" / ".stuck-aaaa-0123"
+    stuck.mkdir(parents=True)
+    remove = trash.remove
+
+    def closed(folder: Path) -> None:
+        if folder == stuck:
+            raise PermissionError(13, "closed", str(folder))
+        remove(folder)
+
+    monkeypatch.setattr(trash, "remove", closed)
+    studio.runs.remove_for_good(run)
+    assert [path.name for path in (studio.home / "trash").iterdir()] == [stuck.name]
+
+
+def test_a_link_among_the_runs_goes_for_good_and_what_it_leads_to_stays(
+    studio: Studio, run: str, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(studio.runs.folder(run), elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    (studio.runs.runs_folder / "link-aaaa").symlink_to(elsewhere)
+    (elsewhere / "claims" / "a0002.json").write_text("{}")  # as of a run that was lost: it is given no end there
+    assert studio.runs.reconcile() == []
+    studio.runs.remove_for_good("link-aaaa")
+    assert sorted(elsewhere.rglob("*")) == sorted([*before, elsewhere / "claims" / "a0002.json"])
+    assert list((studio.home / "trash").iterdir()) == []

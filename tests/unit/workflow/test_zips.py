@@ -271,3 +271,25 @@ def test_every_byte_of_the_directory_may_be_another_and_it_is_the_zip_that_canno
         else:
             studio.runs.delete(made.run)
     assert [one.name for one in studio.runs.runs_folder.iterdir() if one.name.startswith(".unz")] == []
+
+
+@pytest.mark.parametrize("part", ["checkpoints", "result", "claims", "events"])
+def test_a_zip_removes_and_writes_nothing_where_a_link_in_its_run_leads(
+    studio: Studio, tmp_path: Path, part: str
+) -> None:
+    """All files of the linked folder were deleted, and the zip's put there."""
+    mine = tmp_path / "person"
+    mine.mkdir()
+    for name in ("thesis.txt", "a0002-w000.jsonl"):
+        (mine / name).write_text("mine")
+    frozen = dumps(COLAB.launched("friendly-b2b2", 1.0, "1"))
+    folder = studio.runs.runs_folder / "friendly-b2b2"
+    folder.mkdir(parents=True)
+    (folder / PLAN).write_bytes(frozen)
+    (folder / part).symlink_to(mine)
+    files = {PLAN: frozen, "events/a0001-w000.jsonl": _lines(1, 20, end="completed"), "result/model.json": b"{}"}
+    path = _zip(tmp_path / "run.zip", folder.name, {**files, "checkpoints/authorized_keys": b"x"})
+    with pytest.raises(RunError) as caught:
+        studio.runs.import_folder(path)
+    assert (caught.value.id, caught.value.facts["file"]) == ("run-has-links", part)
+    assert {one.name: one.read_text() for one in mine.iterdir()} == {"thesis.txt": "mine", "a0002-w000.jsonl": "mine"}

@@ -5,6 +5,7 @@ Limits are what people report and Google's FAQ says; each stands with its date, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ def steps(notebook: str, data: str = "") -> Sequence[str]:
 def about(run: str, name: str, accelerator: str, outside: Mapping[str, Any] | None = None) -> str:
     """The notebook's first cell, in Markdown. *outside*: the data that the notebook does not hold (name, bytes)."""
     lines = [
-        f"# {name}: training in Colab",
+        f"# {_plain(name)}: training in Colab",
         f"This notebook trains the run **{run}** on a free TPU ({accelerator}), exactly as TPU Studio planned it.",
         "",
         "1. Choose *Runtime > Run all*. The right accelerator (v5e-1 TPU) is chosen already.",
@@ -54,6 +55,11 @@ def about(run: str, name: str, accelerator: str, outside: Mapping[str, Any] | No
             "",
         ]
     return "\n".join([*lines, "How free TPUs work and end:", *(f"* {line}" for line in LIMITS)])
+
+
+def _plain(name: str) -> str:
+    """A job's name in Markdown: no picture in it is fetched when the notebook is opened."""
+    return re.sub(r"([\\`*_\[\]<>!#|&])", r"\\\1", " ".join(name.split()))
 
 
 AFTER = (

@@ -50,7 +50,7 @@ def _shown(text: str) -> QPlainTextEdit:
     code.setReadOnly(True)
     code.setFont(fonts.font("mono"))
     code.setTabChangesFocus(True)
-    code.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+    code.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)  # nothing stands out of sight behind many spaces
     palette = code.palette()
     palette.setColor(palette.ColorRole.Base, ink("neutral_tint"))
     palette.setColor(palette.ColorRole.Text, ink("text"))

@@ -101,16 +101,18 @@ def _show(rows: Sequence[dict[str, Any]], asked: argparse.Namespace) -> None:
     if rows and "text" in rows[0]:
         print("\n".join(str(row["text"]) for row in rows))
         return
+    from tpu_studio.trainer.result.table import cell  # with numpy, for a table alone
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["item", "answer", "probability", "problem"])
     for row in rows:
         if "error" in row:
-            writer.writerow([row["item"], "", "", row["error"]["id"]])
+            writer.writerow([cell(row["item"]), "", "", row["error"]["id"]])
         elif "value" in row:
-            writer.writerow([row["item"], repr(row["value"]), "", ""])
+            writer.writerow([cell(row["item"]), repr(row["value"]), "", ""])
         else:
             best = row["classes"][0]
-            writer.writerow([row["item"], best["name"], f"{best['probability']:.4f}", ""])
+            writer.writerow([cell(row["item"]), cell(best["name"]), f"{best['probability']:.4f}", ""])
 
 
 def _refuse(error: StudioError, as_json: bool) -> int:

@@ -14,7 +14,8 @@ from typing import Any
 from tpu_studio.wire.jsonfile import parse_json
 
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
-_CONFIG_BYTES = 32_000_000
+_CONFIG_BYTES, _SMALL_BYTES = 32_000_000, 64_000_000
+RATIO_AT_MOST = 200  # weights barely get smaller
 _SIZES = ("units", "filters", "input_dim", "output_dim", "key_dim", "num_heads", "depth_multiplier")
 
 
@@ -43,6 +44,9 @@ def check(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
         if archive.getinfo(CONFIG).file_size > _CONFIG_BYTES:
             raise ValueError(f"its {CONFIG} is larger than any model's")
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+        if unpacked > max(_SMALL_BYTES, RATIO_AT_MOST * path.stat().st_size):
+            raise ValueError(f"it would unpack to {unpacked:,} bytes, far more than it can hold")
         _walk(parse_json(archive.read(CONFIG), CONFIG), archive.getinfo(WEIGHTS).file_size)
 
 

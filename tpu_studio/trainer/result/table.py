@@ -25,5 +25,11 @@ def write_csv(path: Path, points: Points) -> None:
             file.write("\n".join(map(",".join, zip(*cells, strict=True))) + "\n")
 
 
+def cell(text: str) -> str:
+    """A name out of somebody's data for a cell of a spreadsheet, which would take some for a formula, and obey it."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
 def _quoted(name: str) -> str:
+    name = cell(name)
     return '"' + name.replace('"', '""') + '"' if any(mark in name for mark in ',"\n\r') else name

@@ -5,6 +5,7 @@ Each may be done again after a crash between any two lines. What a machine's end
 
 from __future__ import annotations
 
+import functools
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -21,7 +22,7 @@ from tpu_studio.workflow.cloudruns.decide import Action
 from tpu_studio.workflow.cloudruns.gate import Show
 from tpu_studio.workflow.cloudruns.gating import OF_EVERYBODY, Gating
 from tpu_studio.workflow.cloudruns.mirror import desk_events
-from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Ref
+from tpu_studio.workflow.cloudruns.ports import CloudPlace, MachineSeen, Progress, Ref
 from tpu_studio.workflow.cloudruns.recording import Records, Watched, note_look
 from tpu_studio.workflow.cloudruns.rules import Rules
 from tpu_studio.workflow.cloudruns.state import Machine
@@ -30,6 +31,7 @@ STOPS_TRIES = 4
 RENEW_S = 86_400.0
 """Of what was brought to a bucket whose rules delete after 30 days: a request may wait for 28 of them."""
 UPLOAD_TRIES = 6
+CODE_TRIES = 5
 
 
 class Acts:
@@ -188,11 +190,33 @@ class Acts:
             return 0.0
         if not mine:
             return self._taken_over(run)
+        self._records.note_begun(run)
         self._records.say(run, "opened", bucket=run.side.mailbox.bucket, project=run.side.project)
         run.caught_up = True
         return 0.0
 
     def _prepare(self, run: Watched) -> float:
+        preparing = self._place(run.plan.place).preparing
+        return self._bring(run, functools.partial(preparing.upload, run.side, run.plan, run.folder.name))
+
+    def _is_anothers(self, run: Watched) -> bool:
+        """Whether a desktop from which this run was taken over has prepared it: it, or whoever writes in its name."""
+        if not self._records.journal.was_taken_over(run.folder.name):
+            return False
+        ours = desk_events(run.folder, self._records.install)
+        return run.state.pieces not in [event.get("pieces") for event in ours if event.kind == "prepared"]
+
+    def _bring_code(self, run: Watched) -> float:
+        """What a new machine runs comes from this computer; its data is in the bucket already."""
+        preparing, name = self._place(run.plan.place).preparing, run.folder.name
+        if self._failed(f"code/{name}") > CODE_TRIES:
+            raw = "records in the bucket, of a time to come, name another program than this computer's"
+            self._declare(run, Reason.UPLOAD_FAILED, {"raw": raw})
+            return 0.0
+        pieces = dict(run.state.pieces or {})
+        return self._bring(run, functools.partial(preparing.with_our_code, run.side, run.plan, name, pieces))
+
+    def _bring(self, run: Watched, bring: Callable[[Progress], Mapping[str, Any]]) -> float:
         name, told = run.folder.name, [0.0]
 
         def progress(done: int, total: int) -> None:
@@ -202,7 +226,7 @@ class Acts:
                 self._records.say(run, "upload", done=done, total=total)
 
         try:
-            pieces = self._place(run.plan.place).preparing.upload(run.side, run.plan, name, progress)
+            pieces = bring(progress)
         except CloudUnclear as error:
             if self._failed(f"upload/{name}") < UPLOAD_TRIES:
                 raise
@@ -275,6 +299,8 @@ class Acts:
         preparing = self._place(run.plan.place).preparing
         if not preparing.is_current(run.state.pieces or {}):  # another version of the app prepared it
             return self._prepare(run)
+        if self._is_anothers(run):
+            return self._bring_code(run)
         if not repeat and not self._renewed(run):  # the bucket's rules, or somebody, deleted what was brought
             return self._prepare(run)
         stops = list(run.side.stops.of(machine.ref)) if not run.state.waived(run.plan.limits) else None

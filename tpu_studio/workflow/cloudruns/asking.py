@@ -79,6 +79,11 @@ def bare_deadline(now: float, state: State, rules: Rules, limits: Limits) -> flo
     return now + waiting + rules.boot_s + stay_s(limits, state.used_s(now))
 
 
+PIECES = ("bundle", "data", "environment", "guardian_sha256", "installer", "runtime", "trust_code")
+"""Of ts-config, what `ports.Preparing.upload` returns. Nothing else that stands beside them in the records is told a
+machine: where it asks, when it ends and what it may cost is said here."""
+
+
 def config(
     machine: Machine,
     *,
@@ -104,7 +109,9 @@ def config(
         "before": stops,
         "margin_s": MARGIN_S,
     }
+    pieces = state.pieces or {}
     return {
+        **{name: pieces[name] for name in PIECES if name in pieces},
         "format": 1,
         "run": run,
         "attempt": machine.attempt,
@@ -130,7 +137,6 @@ def config(
         "reserve": limits.reserve.to_json(),
         "idle_minutes": limits.idle_minutes if limits.idle_minutes is not None else 15,
         "silence_s": SILENCE_S,
-        **(state.pieces or {}),
     }
 
 

@@ -19,6 +19,7 @@ from tpu_studio.wire.limits import Limits, limits_of
 from tpu_studio.wire.plainfiles import open_to_append
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.runfolder import LIMITS_ASKED
+from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 
 FILE = LIMITS_ASKED
 
@@ -52,7 +53,7 @@ def begin(run: Path) -> None:
     with contextlib.suppress(OSError):
         if not (run / FILE).exists() and run.is_dir():
             believe(run, Controls(run).read())
-            (run / FILE).touch()
+            open_to_append(run / FILE).close()
 
 
 def strange(run: Path) -> list[Control]:
@@ -63,8 +64,8 @@ def strange(run: Path) -> list[Control]:
 
 def _known(run: Path) -> frozenset[str]:
     try:
-        return frozenset((run / FILE).read_text("utf-8", "replace").splitlines())
-    except OSError:
+        return frozenset(read_at_most(run / FILE, RECORD_BYTES).decode("utf-8", "replace").splitlines())
+    except (OSError, TooLarge):
         return frozenset()
 
 

@@ -77,9 +77,14 @@ class Driver:
         return self._place(plan.place).connect(plan)
 
     def side_of(self, run: str, plan: Plan) -> CloudSide:
-        """The project and bucket in which *run* was begun, also when another account or project is chosen by now."""
-        state = self.state(run)
-        return self._side_at(plan, state.project, state.bucket) if state.opened else self.side(plan)
+        """The project and bucket in which *run* was begun, also when another account or project is chosen by now.
+
+        As the journal has it: what a file in the run's folder says of that may come from anybody, and data goes there.
+        """
+        at = self._journal.begun_at(run)
+        if at is None and (state := self.state(run)).opened:  # begun by an earlier version
+            at = state.project, state.bucket
+        return self.side(plan) if at is None else self._side_at(plan, *at)
 
     def _side_at(self, plan: Plan, project: str, bucket: str) -> CloudSide:
         place = self._place(plan.place)
@@ -183,13 +188,14 @@ class Driver:
                 continue
             if not places.by_id(plan.place).rents or not tells_of_us(folder, install):
                 continue  # a stranger's: what it says of machines, project and bucket is not looked after from here
-            facts = {"plan": plan.to_json()}
+            begun = {"project": state.project, "bucket": state.bucket} if state.opened else {}
+            facts = {"plan": plan.to_json(), **begun}
             self._journal.close(self._journal.open("launch", folder.name, facts, plan.created), "told", time.time())
             for one in state.there if not state.settled else ():
                 if not one.outcome:
                     ref = one.ref
                     known: dict[str, Any] = {"attempt": one.attempt, "try": one.number, "request_id": one.request_id}
-                    known |= {"project": state.project, "bucket": state.bucket, "alpha": ref.alpha}
+                    known["alpha"] = ref.alpha
                     told = {"name": ref.name, "zone": ref.zone, "backend": ref.backend, **known, **facts}
                     self._journal.open("create", folder.name, {"id": f"create/{ref.name}", **told}, one.asked or 0.0)
 
@@ -318,9 +324,9 @@ class Driver:
         if not run.foreign and run.mirror.restore():
             self._records.refresh(run)
         self._look_who_drives(run, 0.0)
-        if run.holder:  # the bucket has something of it
+        if run.holder and (run.foreign or self._journal.was_taken_over(run.folder.name)):
             run.mirror.desk_files()  # also for a take-over that was cut short: what they have rented is looked for
-            self._records.refresh(run)
+            self._records.refresh(run)  # of a run that was only ever ours nobody else tells: who writes there may lie
         if not run.state.opened:
             return
         if run.foreign:

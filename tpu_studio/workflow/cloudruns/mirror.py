@@ -26,6 +26,7 @@ from tpu_studio.wire.plainfiles import (
     create_inside,
     make_folder,
     make_folders,
+    open_below,
     open_to_append,
     open_to_read,
     write_inside,
@@ -43,7 +44,7 @@ from tpu_studio.wire.runfolder import (
     heartbeat_file,
     ledger_file,
 )
-from tpu_studio.wire.sizes import TooLarge, read_at_most
+from tpu_studio.wire.sizes import RECORD_BYTES, TooLarge, read_at_most
 from tpu_studio.workflow import desk
 from tpu_studio.workflow.cloudruns.ports import READ_AT_MOST, Mailbox
 from tpu_studio.workflow.cloudruns.state import Guard
@@ -329,7 +330,7 @@ class Mirror:
     def push_controls(self) -> None:
         """Control files that the bucket does not have; one whose number another desktop took gets a new number."""
         while (path := control_file(self.folder, self._controls_pushed + 1)).exists():
-            data, name = path.read_bytes(), f"{self.prefix}control/{path.name}"
+            data, name = _control(path), f"{self.prefix}control/{path.name}"
             if not self._box.create(name, data):
                 theirs = self._box.read(name)
                 if theirs is not None and theirs != data:
@@ -380,12 +381,12 @@ class Mirror:
         self._box.write(self.prefix + relative, data)
 
 
-def desk_events(folder: Path) -> Iterator[Event]:
-    """All desktops' events in the order of their times; none about machines that are not this run's: what is told
-    here is deleted there."""
+def desk_events(folder: Path, install: str = "*") -> Iterator[Event]:
+    """All desktops' events, or those of *install*, in the order of their times; none about machines that are not this
+    run's: what is told here is deleted there."""
     found: list[Event] = []
     ours = f"ts-{folder.name}-a"
-    for path in sorted((folder / "events").glob("desk-*.jsonl")):
+    for path in sorted((folder / "events").glob(f"desk-{install}.jsonl")):
         with open_to_read(path) as file:
             lines, _ = complete_lines(file.read(DESK_AT_MOST))
         events = (event for line in lines if (event := decode(line)) is not None)
@@ -404,6 +405,19 @@ def inside(folder: Path, relative: str) -> Path:
     if os.path.commonpath([root, os.path.realpath(path)]) != root:
         raise ValueError(relative)
     return path
+
+
+def _control(path: Path) -> bytes:
+    """What stands in a control file of ours; nothing where it asks for nothing: no other file of the person's goes up
+    because a link, or a copy, is in that place."""
+    try:
+        with open_below(path.parent.parent, PurePosixPath(path.parent.name, path.name)) as file:
+            data = file.read(RECORD_BYTES)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.ENOTDIR):
+            raise
+        data = b""
+    return data if "verb" in (_record(data) or ()) else b""
 
 
 def _record(data: bytes) -> Mapping[str, Any] | None:

@@ -102,6 +102,11 @@ class Plans:
         except (RunError, OSError):
             return False  # damaged: another question
 
+    def knows(self, plan: Plan) -> bool:
+        """Whether the run was begun from here, or taken over, with this very plan."""
+        launched = self._from_journal(plan.run)
+        return launched is not None and loads(launched).to_json() == plan.to_json()
+
     def _from_journal(self, run: str) -> bytes | None:
         tree = self._journal.plan_of(run)
         return None if tree is None else _checked(json.dumps(tree, indent=1, sort_keys=True).encode(), run)

@@ -299,6 +299,16 @@ class Preparing(Protocol):
         """
         ...
 
+    def with_our_code(
+        self, side: CloudSide, plan: Plan, run: str, pieces: Mapping[str, Any], progress: Progress
+    ) -> Mapping[str, Any]:
+        """*pieces* that another desktop has prepared, with its data, which may not be on this computer.
+
+        Program, packages and installer are as this one brings them, and the person's own file as the plan names it.
+        Raises as `upload`, and ModelError.
+        """
+        ...
+
     def is_current(self, pieces: Mapping[str, Any]) -> bool:
         """Whether *pieces* are of this version of the app: metadata can be made of no others."""
         ...

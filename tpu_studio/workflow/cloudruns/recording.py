@@ -25,6 +25,7 @@ from tpu_studio.workflow.cloudruns.state import Machine, State, apply, fold
 from tpu_studio.workflow.cloudruns.usage import Usage
 from tpu_studio.workflow.ports import Journal
 
+_TIDIED = ("open", "stops", "lease-stops", "create", "delete")
 SEEN_ENOUGH_S = 120.0  # no machine comes, is charged for and goes with its request between two looks as near as this
 
 
@@ -172,6 +173,11 @@ class Records:
         except NotReady as error:  # `tidy` closes it when its machine is gone
             run.disk = error
 
+    def note_begun(self, run: Watched) -> None:
+        """Into the journal: where the run is from now on. Raises NotReady."""
+        number = self.journal.open("open", run.folder.name, self._begun(run), time.time())
+        self.journal.close(number, "opened", time.time())
+
     def leave_stops(self, run: Watched, machine: Machine) -> None:
         """Into the journal: stops of *machine*, which is gone, are to be removed when that is possible again."""
         ref = machine.ref
@@ -196,7 +202,7 @@ class Records:
     def tidy(self, run: Watched, *, everything: bool = False) -> None:
         """Close what an earlier process had left open and what has been settled since."""
         for intent in self.journal.open_intents():
-            if intent.run != run.folder.name or intent.action not in ("stops", "lease-stops", "create", "delete"):
+            if intent.run != run.folder.name or intent.action not in _TIDIED:
                 continue
             machine = run.state.of(str(intent.facts.get("name")))
             if everything or machine is None or machine.gone is not None:

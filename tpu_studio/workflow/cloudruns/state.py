@@ -245,6 +245,15 @@ def _time(value: Any) -> float | None:
     return float(value) if good else None
 
 
+def _prepared(state: State, event: Event) -> State:
+    """Raises TypeError, ValueError for pieces of data that are none."""
+    pieces = event.get("pieces") if isinstance(event.get("pieces"), dict) else {}
+    for piece in pieces.get("data") or ():
+        if not isinstance(piece, dict) or not isinstance(piece.get("object"), str) or int(piece.get("bytes", "")) < 0:
+            raise ValueError(piece)
+    return replace(state, pieces=pieces, prepared=event.t)
+
+
 def _intent(state: State, event: Event) -> State:
     name, action = str(event.get("name") or ""), event.get("action")
     if action not in ("stops", "create", "delete"):
@@ -403,9 +412,7 @@ def _phase(state: State, event: Event) -> State:
 
 _FOLDS = {
     "opened": lambda s, e: replace(s, opened=True, bucket=str(e.get("bucket")), project=str(e.get("project"))),
-    "prepared": lambda s, e: replace(
-        s, pieces=e.get("pieces") if isinstance(e.get("pieces"), dict) else {}, prepared=e.t
-    ),
+    "prepared": _prepared,
     "intent": _intent,
     "intent-closed": _closed,
     "cloud": _cloud,

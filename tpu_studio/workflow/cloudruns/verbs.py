@@ -17,11 +17,12 @@ from tpu_studio.wire.errors import BadInput, CloudRefused, CloudUnclear, RunErro
 from tpu_studio.wire.limits import limits_of
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN
-from tpu_studio.workflow import desk
+from tpu_studio.workflow import desk, trash
 from tpu_studio.workflow.cloudruns import asking, believed
 from tpu_studio.workflow.cloudruns.driver import Driver
 from tpu_studio.workflow.cloudruns.mirror import Mirror, prefix_of
 from tpu_studio.workflow.cloudruns.plans import put
+from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.state import Machine, State
 from tpu_studio.workflow.consent import is_foreign
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
@@ -160,17 +161,12 @@ class CloudVerbs:
             RunError: ``bucket-differs``, ``run-unknown``, ``run-busy`` when the owner changed meanwhile,
                 ``folder-unwritable``, ``disk-full``; errors of the cloud.
         """
-        side = self.driver.side(plan)
-        if bucket and bucket != side.mailbox.bucket:
-            raise RunError("bucket-differs", run=run, bucket=bucket, here=side.mailbox.bucket)
-        folder, prefix = self._home / "runs" / run, prefix_of(run)
-        if "/" in run or run in ("", ".", ".."):
-            raise RunError("run-unknown", run=run)
-        frozen = side.mailbox.read(prefix + PLAN)
-        if frozen is None or loads(frozen).run != run:
-            raise RunError("run-unknown", run=run)
+        side, frozen = self._in_bucket(plan, run, bucket)
+        folder = self._home / "runs" / run
+        self._put_away_a_copy(folder)
         now, install = side.clock.now(), desk.install_id(self._home)
-        number = self._journal.open("take-over", run, {"plan": json.loads(frozen), "bucket": side.mailbox.bucket}, now)
+        told = {"plan": json.loads(frozen), "project": side.project, "bucket": side.mailbox.bucket}
+        number = self._journal.open("take-over", run, told, now)
         try:
             if not _holds(folder, frozen) and not put(folder, frozen):
                 raise RunError("run-busy", run=run)
@@ -193,6 +189,31 @@ class CloudVerbs:
             raise
         self._journal.close(number, "taken", side.clock.now())
         return folder
+
+    def plan_in_bucket(self, plan: Plan, run: str, *, bucket: str = "") -> tuple[Plan, bool]:
+        """What `take_over` would go by, and whether it was agreed to here before. Changes nothing; raises the same."""
+        _, frozen = self._in_bucket(plan, run, bucket)
+        found = loads(frozen)
+        return found, self.driver.plans.knows(found)
+
+    def _in_bucket(self, plan: Plan, run: str, bucket: str) -> tuple[CloudSide, bytes]:
+        side = self.driver.side(plan)
+        if bucket and bucket != side.mailbox.bucket:
+            raise RunError("bucket-differs", run=run, bucket=bucket, here=side.mailbox.bucket)
+        if "/" in run or run in ("", ".", ".."):
+            raise RunError("run-unknown", run=run)
+        frozen = side.mailbox.read(prefix_of(run) + PLAN)
+        if frozen is None or (found := loads(frozen)).run != run or found.place != plan.place:
+            raise RunError("run-unknown", run=run)
+        return side, frozen
+
+    def _put_away_a_copy(self, folder: Path) -> None:
+        """Into the trash: what somebody's copy of a run tells of it is not what the bucket tells."""
+        if folder.is_dir() and is_foreign(folder, launched_here=self.driver.launched_here(folder)):
+            try:
+                trash.put(folder, self._home / "trash")
+            except OSError as error:
+                raise desk.disk_error(error, folder) from error
 
     def _mirror(self, folder: Path) -> Mirror:
         side = self.driver.side_of(folder.name, plans.read(folder))

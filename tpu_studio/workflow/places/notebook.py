@@ -19,6 +19,7 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.workflow import bringing, decide, desk, zips
 from tpu_studio.workflow.decide import NewAttempt, Seen, SendControl
+from tpu_studio.workflow.folders import check_no_links
 from tpu_studio.workflow.places import Desktop
 from tpu_studio.workflow.ports import Progress
 
@@ -107,6 +108,7 @@ def _complete(desktop: Desktop, folder: Path, brought: Path, path: Path) -> brin
     with desk.driving(folder) as alone:
         if not alone:
             raise RunError("run-busy", run=folder.name)
+        check_no_links(folder)
         found = zips.relation(folder, brought)
         if found == "nothing-new":
             return bringing.Imported(folder.name, already=True)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+
+import pytest
 
 from tests.fakes.clouddesk import RUN, CloudDesk, trains
 from tests.fakes.skies import Sky, cloud_plan
@@ -80,3 +83,14 @@ def test_what_an_earlier_version_asked_for_here_is_believed(desk: CloudDesk, sky
     send(desk.folder, {"verb": "limits", "hours": 7.0})
     begun_again(desk, sky)
     assert believed.limits(desk.folder, cloud_plan()).hours == 7.0
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_was_asked_for_here_is_a_plain_file_in_the_runs_folder(tmp_path: Path, kind: str) -> None:
+    """An empty file was made wherever a link led, and a pipe held the run up for ever."""
+    run, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    run.mkdir()
+    path = run / believed.FILE
+    path.symlink_to(elsewhere) if kind == "link" else os.mkfifo(path)
+    believed.begin(run)
+    assert believed.strange(run) == [] and not elsewhere.exists()

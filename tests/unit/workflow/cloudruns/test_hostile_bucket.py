@@ -453,3 +453,46 @@ def _harmless(event: Event) -> bool:
     return (
         event.kind in ("intent", "intent-closed", "cloud", "again", "attempt-over", "leaving") and len(event.fields) < 5
     )
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "a copy", "linked folder"])
+def test_no_other_file_goes_up_as_a_control_and_no_pipe_is_waited_for(
+    tmp_path: Path, desk: CloudDesk, sky: Sky, kind: str
+) -> None:
+    train_a_little(desk)
+    (tmp_path / "mine").mkdir()
+    secret = tmp_path / "mine" / "000001.json"
+    secret.write_text('{"refresh_token": "1//SECRET"}')
+    control = desk.folder / "control" / "000001.json"
+    if kind == "linked folder":
+        control.parent.symlink_to(secret.parent)
+    else:
+        control.parent.mkdir(exist_ok=True)
+        {"link": lambda: control.symlink_to(secret), "pipe": lambda: os.mkfifo(control)}.get(
+            kind, lambda: os.link(secret, control)
+        )()
+    desk.turn()
+    assert not [name for name, stored in sky.objects.items() if b"SECRET" in stored[0]]
+    assert sky.nodes and RUN not in desk.driver.problems
+
+
+def test_what_another_desktop_is_said_to_have_done_with_a_run_of_ours_counts_for_nothing(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    """One line in the bucket told that the machine was deleted, another which code the next one runs."""
+    train_a_little(desk)
+    (name,) = sky.nodes
+    told = [
+        {"kind": "deleted", "name": name, "proof": "404", "made": True, "billed_until": 1.0},
+        {"kind": "prepared", "pieces": {"bundle": {"object": "x", "sha256": "0" * 64, "bytes": 1}}},
+        {"kind": "gate", "region": "us-west4", "answer": "shown"},
+    ]
+    lines = b"".join(json.dumps({"t": 9e9, **one}).encode() + b"\n" for one in told)
+    sky._put(f"{PREFIX}events/desk-zzzzzzzz/000000000000.jsonl", lines)
+    desk.die()
+    desk.start()
+    for _ in range(3):
+        desk.turn()
+    assert desk.state.machine is not None and desk.state.machine.gone is None
+    assert desk.state.pieces is not None and not desk.state.pieces.get("bundle")
+    assert desk.until().end is not None and not sky.nodes

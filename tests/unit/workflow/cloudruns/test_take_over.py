@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,13 @@ from tests.fakes.clouddesk import RUN, CloudDesk, ends, killed_at, trains
 from tests.fakes.skies import Lost, Sky, cloud_plan
 from tpu_studio.store.journal import JournalFile
 from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.events import encode, event
+from tpu_studio.wire.plan import Plan, dumps
 from tpu_studio.wire.runfolder import OWNER, PLAN
 from tpu_studio.workflow import desk as desk_files
+from tpu_studio.workflow.bringing import bring
 from tpu_studio.workflow.cloudruns.driver import Driver
+from tpu_studio.workflow.cloudruns.ports import CloudSide
 from tpu_studio.workflow.cloudruns.verbs import CloudVerbs
 from tpu_studio.workflow.decide import NewAttempt, SendControl
 
@@ -181,3 +187,99 @@ def test_an_owner_file_that_names_nobody_keeps_no_run_from_being_driven(
         sky._put(name, content)
     ends(desk)
     assert sky.created_names == ["ts-digits-k3f7-a1-t1"]
+
+
+ELSEWHERE = event("opened", t=9e9, bucket="strangers-bucket", project="strangers-project")
+
+
+def placed(sky: Sky, home: Path) -> tuple[CloudVerbs, Driver, JournalFile, list[tuple[str, str]]]:
+    """A desktop, and the projects and buckets that it goes to besides the chosen one."""
+    asked: list[tuple[str, str]] = []
+
+    def at(plan: Plan, project: str, bucket: str) -> CloudSide:
+        asked.append((project, bucket))
+        return sky.side()
+
+    journal = JournalFile(home / "journal.db")
+    driver = Driver(home, places={"practice": replace(sky.place(), at=at)}, journal=journal)
+    return CloudVerbs(home, driver, journal), driver, journal, asked
+
+
+def test_a_copy_that_somebody_sent_of_it_tells_a_take_over_nothing(tmp_path: Path, desk: CloudDesk, sky: Sky) -> None:
+    """One more file in it named another project and bucket: job and data went there."""
+    trains(desk)
+    sent, home = tmp_path / "sent" / RUN, tmp_path / "two"
+    shutil.copytree(desk.folder, sent)
+    (sent / "events" / "desk-zzzzzzzz.jsonl").write_bytes(encode(ELSEWHERE))
+    bring(sent, home / "runs", desk_files.install_id(home), 1.0)
+    verbs, driver, journal, asked = placed(sky, home)
+    verbs.take_over(cloud_plan(), RUN)
+    settle(driver, sky)
+    assert {bucket for _, bucket in asked} == {"sky-bucket"}
+    assert not (home / "runs" / RUN / "events" / "desk-zzzzzzzz.jsonl").exists()
+    assert (home / "trash" / RUN).is_dir()  # the copy can be looked at still
+    journal.disconnect()
+
+
+def test_a_folder_put_in_the_place_of_a_run_of_ours_leads_to_no_other_bucket(desk: CloudDesk, sky: Sky) -> None:
+    """The journal knows where the run was begun, whatever the files in its folder say."""
+    trains(desk)
+    desk.die()
+    shutil.rmtree(desk.folder / "events")
+    (desk.folder / "events").mkdir()
+    (desk.folder / "events" / "desk-zzzzzzzz.jsonl").write_bytes(encode(ELSEWHERE))
+    _, driver, journal, asked = placed(sky, desk.home)
+    for _ in range(3):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+    assert {bucket for _, bucket in asked} == {"sky-bucket"}
+    journal.disconnect()
+    desk.start()
+
+
+def test_what_a_take_over_would_go_by_is_told_first_and_changes_nothing(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    trains(desk)
+    verbs, _, journal = second(tmp_path, sky)
+    objects = dict(sky.objects)
+    plan, known = verbs.plan_in_bucket(cloud_plan(), RUN)
+    assert (plan.run, known) == (RUN, False)
+    assert sky.objects == objects and not (tmp_path / "two" / "runs").exists()
+    verbs.take_over(cloud_plan(), RUN)
+    assert verbs.plan_in_bucket(cloud_plan(), RUN)[1]
+    journal.disconnect()
+
+
+def test_a_plan_for_another_place_is_not_taken_over(tmp_path: Path, sky: Sky) -> None:
+    sky._put(f"runs/{RUN}/{PLAN}", dumps(cloud_plan(place="cloud").launched(RUN, sky.now, "1")))
+    verbs, _, journal = second(tmp_path, sky)
+    with pytest.raises(RunError, match="run-unknown"):
+        verbs.take_over(cloud_plan(), RUN)
+    journal.disconnect()
+
+
+def test_a_new_machine_runs_what_the_computer_brings_that_took_the_run_over(
+    tmp_path: Path, desk: CloudDesk, sky: Sky
+) -> None:
+    """The bucket told which program, where a machine asks and when it ends; all of it went into its config."""
+    trains(desk)
+    (name,) = sky.nodes
+    data = [{"object": "data/of-the-first", "bytes": 7}]
+    theirs = {"bundle": {"object": "evil"}, "data": data, "environment": {}}
+    told = {**theirs, "endpoints": {"storage": "https://x.example"}, "outside_stops": None, "lease_s": 1e9}
+    line = encode(event("prepared", t=sky.now + 1.0, pieces=told))
+    sky._put(f"runs/{RUN}/events/desk-zzzzzzzz/000000000000.jsonl", line)
+    verbs, driver, journal = second(tmp_path, sky)
+    verbs.take_over(cloud_plan(), RUN)
+    assert sky.preempt()
+    for _ in range(60):
+        sky.pass_time(max(5.0, driver.turn(RUN)))
+        if set(sky.nodes) - {name}:
+            break
+    (node,) = (one for other, one in sky.nodes.items() if other != name)
+    config = json.loads(node.wanted.metadata["ts-config"])
+    assert config["bundle"] == {} and config["data"] == data
+    assert config["endpoints"] == dict(sky.side().endpoints) and config["lease_s"] < 1e6
+    assert config["outside_stops"]["before"]
+    settle(driver, sky)
+    journal.disconnect()
