@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.job import parse_resolved
+from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.plan import Plan
 
 PICTURES = {
@@ -37,7 +38,8 @@ def plan(
     """A plan for *model*, a name of the catalogue or the path of a Python file."""
     which = {"file": model} if model.endswith(".py") else {"name": model}
     data = {"kind": description["kind"]} | ({} if description["kind"] == "digits" else {"path": "/data"})
-    job = parse(
+    data["sequence_length"] = (BY_NAME[model].sequence_length if model in BY_NAME else None) or 64
+    job = parse_resolved(
         {"model": which | {"options": options or {}}, "data": data, "training": {"precision": "float32", **training}}
     )
     return Plan(job=job, task=str(description["task"]), framework="tensorflow", consent=consent)
