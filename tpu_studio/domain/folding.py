@@ -19,6 +19,7 @@ from tpu_studio.wire.reasons import Reason
 
 HAPPENED_AT_MOST = 500
 SPEED_WINDOW = 8
+_RAW_AT_MOST = 300  # letters
 
 
 def apply(view: RunView, event: Event) -> RunView:
@@ -217,7 +218,7 @@ def _profile(view: RunView, event: Event) -> RunView:
             happened = _and(view.happened, Happened(event.t, "profile", {"steps": _int(event.get("steps"))}))
             return replace(view, profiling=False, profile=dict(event.fields), profile_failed={}, happened=happened)
         case "failed":
-            told = {"why": str(event.get("why")), "raw": str(event.get("raw") or "")}
+            told = {"why": str(event.get("why")), "raw": str(event.get("raw") or "")[:_RAW_AT_MOST]}
             happened = _and(view.happened, Happened(event.t, "profile", told))
             return replace(view, profiling=False, profile_failed=told, happened=happened)
     return view

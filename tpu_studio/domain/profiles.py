@@ -6,12 +6,14 @@ What the shares mean: ``trainer.profile.shares``. The words: ``domain.sentences.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 KINDS = ("matrix", "memory", "collectives", "data", "host", "compile")
 IDLE = ("data", "host", "compile")
+_PATH = re.compile(r"profile/[0-9]{1,15}")
 _ROUNDING = 0.02  # that the shares together may be off
 
 
@@ -64,7 +66,7 @@ def profile_of(fields: Mapping[str, Any]) -> Profile | None:
             fields["on"] == "tpu",
             shares,
             top,
-            str(fields.get("path") or ""),
+            told if _PATH.fullmatch(told := str(fields.get("path") or "")) else "",
         )
     except (TypeError, ValueError, LookupError, OverflowError):
         return None

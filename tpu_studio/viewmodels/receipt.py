@@ -51,7 +51,8 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     facts = [_cost(told, place)]
     facts += [part_of_bill(one) for one in told.get("parts") or () if isinstance(one, dict)]
     facts += [_machine(one, place) for one in told.get("made") or ()]
-    facts += _chips(told.get("chips") or {})
+    if not places.by_id(place).rehearses:  # there computes this computer, and no TPU is well or badly used
+        facts += _chips(told.get("chips") or {})
     in_vain = [one for one in told.get("asked_in_vain") or () if one]
     if in_vain:
         zones = dict.fromkeys(str(one.get("zone")) for one in in_vain)

@@ -42,12 +42,18 @@ def words(view: RunView, place: str, between: str = ", ") -> str:
     return between.join(part for part in (", ".join(told), memory) if part)
 
 
-def explained(view: RunView, place: str) -> str:
-    """What `words` means, for the hover: whose figures, of which machine, and what a low one comes from."""
+def explained(view: RunView, place: str, planned: tuple[float, float] | None = None) -> str:
+    """What `words` means, for the hover: whose figures, of which machine, and what a low one comes from.
+
+    *planned*: Between which the plan expects MFU.
+    """
     if not words(view, place):
         return ""
     span = "while it trained" if view.over else "in the last seconds"
     said = [MFU_MEANS] if view.mfu is not None else []
+    if said and planned is not None:
+        low, high = (figures.share(one, 0) for one in planned)
+        said.append(f"The plan expected {low if low == high else f'{low[:-1]}–{high}'}.")
     if view.chips.workers or view.duty_cycle is not None or view.fullest is not None:
         said += _counted(span)
     return " ".join([*said, *_spread(view), *_low(view)])

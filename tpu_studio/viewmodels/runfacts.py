@@ -38,6 +38,7 @@ class RunFacts:
     columns: tuple[Mapping[str, Any], ...] = ()
     target: str = ""
     kind: str = ""
+    mfu_planned: tuple[float, float] | None = None
 
     @property
     def rented(self) -> bool:
@@ -81,6 +82,7 @@ def facts_of(plan: Plan) -> RunFacts:
         columns=tuple(look.get("columns", ()) or ()),
         target=str(look.get("target") or job.data.target or ""),
         kind=kind,
+        mfu_planned=_mfu(plan),
     )
 
 
@@ -89,6 +91,12 @@ def _training_s(plan: Plan) -> float | None:
     told = plan.basis.get("training_s")
     expected = told.get("expected") if isinstance(told, Mapping) else None
     return float(expected) if isinstance(expected, (int, float)) else None
+
+
+def _mfu(plan: Plan) -> tuple[float, float] | None:
+    """Between which the plan expects the model FLOP utilisation; None where it says nothing of it."""
+    told = plan.basis.get("mfu")
+    return (float(told["low"]), float(told["high"])) if isinstance(told, Mapping) else None
 
 
 def main_metric(facts: RunFacts) -> tuple[str, str]:

@@ -71,7 +71,7 @@ def _speed(facts: RunFacts, view: RunView, found: Forecast | None) -> Number:
     label = "Speed" if not view.over else "Speed on average"
     if rate is None:
         return Number(label, "–", f"{facts.noun}/s", _yet(view, "measured after the first steps"), "gauge")
-    more, hover = runchips.words(view, facts.place, "\n"), runchips.explained(view, facts.place)
+    more, hover = runchips.words(view, facts.place, "\n"), runchips.explained(view, facts.place, facts.mfu_planned)
     if facts.practice:
         more, hover = runchips.NONE_HERE
     counts = (

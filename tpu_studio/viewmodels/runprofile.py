@@ -100,7 +100,7 @@ def remedy(plan: Plan, view: RunView, profile: Profile) -> Remedy:
 
 
 def _for_data(plan: Plan, view: RunView) -> Remedy | None:
-    side = _whole(plan, "data.image_size")
+    side = plan.job.data.image_size
     if not kinds.by_id(plan.job.data.kind).has_picture_files:
         return Remedy("The examples are made ready too slowly; the data on a faster disk helps.")
     smaller = side * 3 // 4 // 8 * 8
@@ -112,11 +112,11 @@ def _for_data(plan: Plan, view: RunView) -> Remedy | None:
 
 def _for_host(plan: Plan, view: RunView) -> Remedy | None:
     """More steps a call, so that Python stays out of them; on processors what convolves makes one a call anyway."""
-    now = _whole(plan, "training.steps_per_call")
+    now = plan.job.training.steps_per_call
     more = min(MOST_PER_CALL, 4 * now)
     model = models.BY_NAME.get(plan.job.model.id)  # one of one's own may convolve
     one_at_a_time = places.by_id(plan.place).on_this_computer and (not model or families.by_id(model.family).convolves)
-    if not now or more <= now or one_at_a_time:
+    if more <= now or one_at_a_time:
         return _larger_batch(plan, view)
     text = f"With {more} steps a call instead of {now}, the program comes between them less often."
     return Remedy(text, f"Plan it with {more} steps a call", {"training.steps_per_call": more})
@@ -136,9 +136,7 @@ def _for_memory(plan: Plan, view: RunView) -> Remedy | None:
 
 def _larger_batch(plan: Plan, view: RunView) -> Remedy | None:
     fullest = view.chips.fullest or view.fullest
-    batch = _whole(plan, "training.global_batch")
-    if not batch:
-        return None
+    batch = plan.job.training.global_batch
     if fullest is not None and fullest.share > ROOM:
         return Remedy("A larger batch would help, but a chip’s memory has no room for twice as many examples.")
     noun = figures.noun(plan.job.data.kind)
@@ -150,12 +148,6 @@ def _larger_batch(plan: Plan, view: RunView) -> Remedy | None:
 
 def _for_compiling(plan: Plan, view: RunView) -> Remedy | None:
     return Remedy("A program was compiled while it trained: your own model should have fixed shapes.")
-
-
-def _whole(plan: Plan, path: str) -> int:
-    """0 where the plan does not say, as one that was not made by the planner."""
-    value = plan.job[path]
-    return value if isinstance(value, int) else 0
 
 
 _REMEDIES: dict[str, Callable[[Plan, RunView], Remedy | None]] = {

@@ -37,6 +37,10 @@ LINES = (
     b'{"t":1795388000.0,"kind":"notice","id":"preempted","level":"warning","facts":{"by":"metadata","heard":1795388000}}',
     b'{"t":1795388000.0,"kind":"waiting","zones":["a"],"since":1,"tries":[1]}',
     b'{"t":1795388000.0,"kind":"metric","step":[1,2],"loss":[2.3,2.1]}',
+    b'{"t":1795388000.0,"kind":"speed","step":9,"steps":9,"examples":9,"seconds":2.1,"mfu":0.41}',
+    b'{"t":1795388000.0,"kind":"profile","state":"done","step":9,"steps":24,"seconds":1.9,"on":"tpu","path":"profile/9",'
+    b'"shares":{"matrix":0.4,"memory":0.3,"collectives":0,"data":0.1,"host":0.2,"compile":0},"top":[["dot.1","matrix",0.3]]}',
+    b'{"t":1795388000.0,"kind":"profile","state":"failed","step":9,"why":"not-read","raw":"x"}',
 )
 
 

@@ -51,8 +51,8 @@ def test_the_card_tells_three_sentences_with_a_bar_and_its_press_opens_a_plan(qt
     assert named.startswith("Where the time went: nothing to do 30%. multiplying matrices 50%, the rest of a step 20%")
     qtbot.mouseClick(card.button, Qt.MouseButton.LeftButton)
     (job,) = one.planned
-    more = 4 * int(one.followed.plan.job["training.steps_per_call"])
-    assert job["training.steps_per_call"] == more and card.button.text() == f"Plan it with {more} steps a call"
+    more = 4 * one.followed.plan.job.training.steps_per_call
+    assert job.training.steps_per_call == more and card.button.text() == f"Plan it with {more} steps a call"
 
 
 def test_where_nothing_would_help_there_is_nothing_to_press(show: Any) -> None:

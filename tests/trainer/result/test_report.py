@@ -150,3 +150,13 @@ def test_phases_are_timed_and_interruptions_told(tmp_path: Path) -> None:
     assert found.phases == {"training": 20.0}
     assert found.resumes == [(11.0, 40)]
     assert (found.examples_per_s, found.waited_share) == (32.0, 0.25)
+
+
+def test_a_profile_that_was_made_tells_where_the_time_of_a_step_went() -> None:
+    happened = happenings.Happenings()
+    assert report._profile(happened) == []
+    shares = {"matrix": 0.46, "memory": 0.31, "collectives": 0.0, "data": 0.05, "host": 0.18, "compile": 0.0}
+    for state, told in (("begun", {}), ("done", {"shares": shares}), ("failed", {"why": "stopped"})):
+        happened.see({"t": 6.0, "kind": "profile", "state": state, "step": 1, **told})
+    said = "46% multiplying matrices, 31% the rest of its program, 5% waiting for data, 18% waiting for the program"
+    assert report._profile(happened) == [("Time of a step", said)]

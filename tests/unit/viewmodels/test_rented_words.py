@@ -449,3 +449,5 @@ def test_the_receipt_tells_how_well_the_chips_were_used_where_they_told():
     (busy,) = [one for one in receipt_of({**bill, "chips": {"duty_cycle": 0.7}}) if "TPU" in one.label]
     assert busy.value == "busy 70% of the time"
     assert receipt_of({**bill, "chips": {}}) == receipt_of(bill)
+    rehearsed = {**bill, "place": "practice"}
+    assert receipt_of({**rehearsed, "chips": used}) == receipt_of(rehearsed)

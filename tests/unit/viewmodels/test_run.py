@@ -225,6 +225,9 @@ def test_before_how_busy_stands_mfu_with_what_it_means(page: RunViewModel, watch
     speed = page.state.value.numbers[1]
     assert speed.more == "MFU 41%, TPU busy 71%\nmemory 9.1 of 16.0 GB"
     assert "MFU (model FLOP utilisation) is the part of the chips’ peak" in speed.hover
+    plan = replace(PLAN, basis={"mfu": {"low": 0.31, "expected": 0.4, "high": 0.52}})
+    planned = numbers(facts_of(plan), page.state.value.view, 200.0)[1].hover
+    assert "The plan expected 31–52%." in planned and "plan expected" not in speed.hover  # one of before says nothing
     silent = replace(page.state.value.view, devices={}, busy=(0.0, 0), memory_most=(0.0, 0.0))
     assert runchips.words(silent, "cloud") == "MFU 41%"
     assert "counts what the chips idle" not in runchips.explained(silent, "cloud")  # they told nothing of themselves

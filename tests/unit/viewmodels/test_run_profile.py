@@ -148,6 +148,16 @@ def test_a_profile_that_cannot_be_is_none(damage: dict[str, Any]) -> None:
     assert found is None if damage != {"on": []} else isinstance(found, Profile)
 
 
+def test_what_a_strange_file_says_leads_nowhere() -> None:
+    for path in ("../../../etc", "/etc/passwd", "profile/../x", "profile/1/2", ["profile/1"]):
+        found = profile_of({**done()[2], "path": path})
+        assert found is not None and found.path == ""
+    failed = (22.0, "profile", {"state": "failed", "step": 1, "why": "not-read", "raw": "\x1b[2J" + "x" * 5000})
+    view = view_of(*TRAINS, failed)
+    said = runprofile.failure(view)
+    assert said is not None and "\x1b" not in said.meaning and len(said.meaning) < 1000
+
+
 def test_waiting_for_pictures_asks_for_smaller_ones() -> None:
     pictures = make_plan(job("small-cnn", "images", data={"image_size": 64}), HANDS, now=NOW, computer=LAPTOP)
     found = remedy(pictures, "cpu", data=0.4)

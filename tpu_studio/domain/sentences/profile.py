@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpu_studio.domain import figures
 from tpu_studio.domain.profiles import Profile
 from tpu_studio.domain.sentences.sentence import Sentence
+from tpu_studio.domain.visible import visible
 
 TOLD_FROM = 0.005  # a smaller share is none
 _WHY = {
@@ -54,7 +55,9 @@ def not_made(why: str, raw: str = "") -> Sentence:
     action = "" if why in ("stopped", "stopping", "run-is-over") else "Ask again while the run trains."
     if why == "disk":
         action = "Free some space, then ask again."
-    return Sentence(title, f"{meaning} ({raw})" if raw and why in ("not-started", "not-read") else meaning, action)
+    return Sentence(
+        title, f"{meaning} ({visible(raw)})" if raw and why in ("not-started", "not-read") else meaning, action
+    )
 
 
 def _share(value: float) -> str:

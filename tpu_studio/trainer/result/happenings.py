@@ -20,6 +20,7 @@ class Happenings:
         resumes: (time, step) of each time the run went on from a checkpoint.
         training_s, examples, waiting_s: Sums over the speed reports.
         flops_used: Over those that told MFU, the sum of MFU · seconds, and of those seconds.
+        shares: Where the time of a step went, of the newest profile (``trainer.profile.shares``); {}: there is none.
         busy: Each duty cycle that this machine's chips told, 0 to 1.
         memory: Used and total bytes of its fullest chip when it was fullest; zeros: not told.
     """
@@ -34,6 +35,7 @@ class Happenings:
     waiting_s: float = 0.0
     examples: float = 0.0
     flops_used: tuple[float, float] = (0.0, 0.0)
+    shares: dict[str, float] = field(default_factory=dict)
     log_lines: int = 0
     busy: list[float] = field(default_factory=list)
     memory: tuple[float, float] = (0.0, 0.0)
@@ -81,6 +83,8 @@ class Happenings:
                 self.flops_used = used + float(mfu) * lasted, seconds + lasted
         elif event.kind == "device":
             self._see_chips(event)
+        elif event.kind == "profile" and isinstance(shares := event.get("shares"), dict):
+            self.shares = {name: float(share) for name, share in shares.items()}
 
     def _see_chips(self, event: Event) -> None:
         if (busy := event.get("duty_cycle")) is not None:

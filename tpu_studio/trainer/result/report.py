@@ -44,6 +44,14 @@ _NOTICES = {
     "events-lost": "Some reports could not be written down.",
     "savedmodel-failed": "TensorFlow's SavedModel could not be written; model.keras holds the same model.",
 }
+_SHARES = {
+    "matrix": "multiplying matrices",
+    "memory": "the rest of its program",
+    "collectives": "between chips",
+    "data": "waiting for data",
+    "host": "waiting for the program",
+    "compile": "waiting for a compiler",
+}
 _PHASES = {
     "queued": "waiting",
     "setting-up": "setting up",
@@ -147,6 +155,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
         ),
         ("Place", f"{plan.place} ({plan.accelerator})"),
         *_chips(plan, happened),
+        *_profile(happened),
         ("Data", str(plan.job.data.path or "built-in sample")),
     ]
     if look.get("train"):
@@ -176,6 +185,14 @@ def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:
         used, total = (f"{each / 1e9:.1f}" for each in happened.memory)
         told.append(f"at most {used} of {total} GB of a chip’s memory in use")
     return [("TPU", ", ".join(told))] if told else []
+
+
+def _profile(happened: Happenings) -> list[tuple[str, str]]:
+    """Where the time of a step went, if somebody asked."""
+    told = [
+        f"{share:.0%} {_SHARES[name]}" for name, share in happened.shares.items() if name in _SHARES and share >= 0.005
+    ]
+    return [("Time of a step", ", ".join(told))] if told else []
 
 
 def _settings(plan: Plan) -> str:
