@@ -13,7 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tpu_studio.wire.models import MODELS, ModelSpec  # noqa: E402
+from tpu_studio.wire.families import ModelSpec  # noqa: E402
+from tpu_studio.wire.models import MODELS  # noqa: E402
 from tpu_studio.wire.schema import AUTO, KEYS, TABLES, Key  # noqa: E402
 
 PAGE = ROOT / "docs" / "job-file.md"

@@ -14,8 +14,9 @@ from typing import Any
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import families, frameworks, kinds, places, tasks
+from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job
-from tpu_studio.wire.models import BY_NAME, ModelSpec, image_size
+from tpu_studio.wire.models import BY_NAME, image_size
 from tpu_studio.wire.schema import AUTO
 
 

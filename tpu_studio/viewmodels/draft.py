@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.wire import kinds
+from tpu_studio.wire.families import ModelSpec
 from tpu_studio.wire.job import Job, check, number_of
-from tpu_studio.wire.models import BY_NAME, MODELS, ModelSpec
+from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, Key
 

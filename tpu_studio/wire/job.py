@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tpu_studio.wire import kinds
+from tpu_studio.wire import families, kinds
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.numerals import readings
 from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, TABLES, Key
@@ -45,7 +45,7 @@ class Job:
     @property
     def model(self) -> str:
         """Name of the model, or "file" for the user's own."""
-        return "file" if self.values["model.file"] else str(self.values["model.name"])
+        return families.own_family().id if self.values["model.file"] else str(self.values["model.name"])
 
     @property
     def has_own_model(self) -> bool:
