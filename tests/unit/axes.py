@@ -112,9 +112,9 @@ AXES = (
     Axis(
         "tier",
         frozenset({"on-demand", "spot", "flex-start", "reserved"}),
-        ("domain/loans.py",),
+        ("wire/loans.py",),
         ("tier",),
-        frozenset({"on-demand", "spot", "flex-start", "reserved"}),  # Google's own words in what it is asked
+        frozenset({"spot", "reserved"}),  # as Google spells them in what it is asked and answers
     ),
 )
 
@@ -194,6 +194,7 @@ _SPEAKING = (
     ast.FunctionDef,
     ast.AsyncFunctionDef,
     ast.Constant,
+    ast.Tuple,
     ast.ImportFrom,
     ast.Attribute,
 )
@@ -266,6 +267,10 @@ def _groups(node: ast.AST) -> Iterator[tuple[Sequence[ast.AST], Sequence[ast.AST
                 yield _elements(keyword.value), [keyword.arg or ""]
         case ast.Dict():
             yield [key for key in node.keys if key is not None], []
+            for key, value in zip(node.keys, node.values, strict=True):
+                yield [value], [key] if key is not None else []
+        case ast.Tuple(elts=[ast.Constant() as key, value]):
+            yield [value], [key]
         case ast.Subscript():
             yield [node.slice], [node.value]
         case ast.Assign():

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.axes import AXES, Axis, literals
-from tpu_studio.wire import families, frameworks, kinds, metrics, places, tasks
+from tpu_studio.wire import families, frameworks, kinds, loans, metrics, places, tasks
 
-MOST = {"place": 0, "kind": 0, "task": 0, "family": 0, "framework": 0, "metric": 0, "tier": 88}
+MOST = {"place": 0, "kind": 0, "task": 0, "family": 0, "framework": 0, "metric": 0, "tier": 0}
 BY_NAME = {axis.name: axis for axis in AXES}
 
 
@@ -29,6 +29,8 @@ def test_the_ratchet_sees_each_way_of_spelling_an_id(tmp_path: Path) -> None:
         "case": 'match job["where.place"]:\n    case "colab": pass',
         "table": 'WORDS = {"computer": 1, "cloud": 2}',
         "call": 'start("colab")',
+        "value": 'fix = {"where.place": "cloud"}',
+        "pair": 'fix = (("where.place", "cloud"),)',
         "default": 'def start(at="computer"): pass',
         "constant": 'HERE = "computer"',
         "part": 'if place.endswith("lab"): pass',
@@ -47,6 +49,17 @@ def test_the_ratchet_sees_each_way_of_spelling_an_id(tmp_path: Path) -> None:
     assert seen == set(ways)
 
 
+def test_of_an_ordinary_word_the_neighbours_decide(tmp_path: Path) -> None:
+    for name, source in {
+        "value": 'fix = {"data.kind": "text"}',
+        "pair": 'fix = (("data.kind", "text"),)',
+        "comparison": 'if look.kind == "text": pass',
+        "tone": 'tone = "text"\nink("text")\nfacts = {"text": line}',
+    }.items():
+        (tmp_path / f"{name}.py").write_text(source)
+    assert {one.file for one in literals(BY_NAME["kind"], tmp_path)} == {"value.py", "pair.py", "comparison.py"}
+
+
 def test_the_ratchet_knows_the_ids_that_the_records_have() -> None:
     assert BY_NAME["task"].ids == set(tasks.IDS)
     assert BY_NAME["kind"].ids == set(kinds.IDS)
@@ -55,3 +68,4 @@ def test_the_ratchet_knows_the_ids_that_the_records_have() -> None:
     assert BY_NAME["family"].ids == {family.id for family in families.all_families()}
     assert BY_NAME["metric"].ids >= {name for task in tasks.all_tasks() for name in (*task.metrics, *task.quality)}
     assert BY_NAME["metric"].ids <= {metric.id for metric in metrics.all_metrics()}
+    assert BY_NAME["tier"].ids == {loan.word for loan in (*loans.LOANS, loans.reserved())}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from tpu_studio.wire import frameworks, kinds, places, tasks
+from tpu_studio.wire import frameworks, kinds, loans, places, tasks
 from tpu_studio.wire.kinds import Example
 from tpu_studio.wire.stops import MOST_HOURS
 
@@ -480,8 +480,8 @@ KEYS: tuple[Key, ...] = (
         "where",
         "tier",
         "choice",
-        "on-demand",
-        choices=("on-demand", "spot", "flex-start"),
+        loans.usual().word,
+        choices=tuple(loan.word for loan in loans.LOANS),
         title="Kind of loan",
         affects="result",
     ),
