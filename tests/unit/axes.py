@@ -170,7 +170,7 @@ def _is_single(axis: Axis, value: ast.expr) -> bool:
 
 
 def _taken(constants: Mapping[str, frozenset[str]], nodes: Sequence[ast.AST]) -> Iterator[tuple[int, int, str]]:
-    for node in nodes:
+    for node in nodes if any(constants.values()) else ():
         match node:
             case ast.ImportFrom(module=str(module)):
                 single = constants.get(module.removeprefix("tpu_studio."), frozenset())
