@@ -193,11 +193,13 @@ def write_run(run: Path) -> None:
 
     from tpu_studio.wire import plan as plans
     from tpu_studio.wire.events import encode, event
-    from tpu_studio.wire.job import parse
+    from tpu_studio.wire.job import parse_resolved
     from tpu_studio.wire.runfolder import PLAN
 
     (run / "events").mkdir(parents=True)
-    job = parse({"name": "million", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "training": {"steps": STEPS}})
+    job = parse_resolved(
+        {"name": "million", "model": {"name": "mlp"}, "data": {"kind": "digits"}, "training": {"steps": STEPS}}
+    )
     plan = plans.Plan(job=job, task="classification", framework="jax", steps=STEPS, run=run.name, created=1.7e9)
     (run / PLAN).write_bytes(plans.dumps(plan))
     chance = np.random.default_rng(0)

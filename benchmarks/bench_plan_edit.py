@@ -132,7 +132,7 @@ class Edits:
             yield from self._typed("a key in the length", length, ("9", "31", "120")[number])
             precision = settings.box("training.precision").segmented
             plan = self.model.state.value.plan
-            now = plan.job["training.precision"]
+            now = plan.job.training.precision
             yield from self._clicked("a click on Number format", precision, now, ("bfloat16", "float32"))
             yield from self._clicked("a click on Framework", where.framework, plan.framework, ("jax", "tensorflow"))
             if self.model.state.value.rented:

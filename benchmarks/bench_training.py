@@ -337,7 +337,7 @@ class Fit:
         metrics = ["accuracy"] if plan.task == "classification" else []
         job = plan.job
         optimizer = keras.optimizers.AdamW(
-            1e-4, weight_decay=job["training.weight_decay"], global_clipnorm=job["training.clip_norm"] or None
+            1e-4, weight_decay=job.training.weight_decay, global_clipnorm=job.training.clip_norm or None
         )
         self._model.compile(optimizer, losses[plan.task], metrics=metrics, **options)
         self._batch, source = parts.batch, parts.opened.train

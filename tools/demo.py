@@ -117,7 +117,7 @@ def train(driver: Driver, job: Path, changes: dict[str, Any] | None = None) -> A
     driver.linger(1.0)
     page = holder.page
     driver.click(page.card.start.button if page.card.isVisible() else page.bar.button)
-    if model.state.value.job["where.place"] != "computer":
+    if model.state.value.job.where.place != "computer":
         say("Reviewing: what is rented, what it would cost, what ends it …")
         driver.wait(lambda: driver.sheet() is not None or model.state.value.problem, 30, "The review did not open.")
         if model.state.value.reviewing:

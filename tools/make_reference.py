@@ -14,8 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tpu_studio.wire.families import ModelSpec  # noqa: E402
+from tpu_studio.wire.keys import AUTO, Key  # noqa: E402
 from tpu_studio.wire.models import MODELS  # noqa: E402
-from tpu_studio.wire.schema import AUTO, KEYS, TABLES, Key  # noqa: E402
+from tpu_studio.wire.schema import KEYS, TABLES  # noqa: E402
 
 PAGE = ROOT / "docs" / "job-file.md"
 
@@ -103,7 +104,7 @@ def _bounds(key: Key) -> str:
 
 
 def _default(key: Key) -> str:
-    if key.default is None:
+    if key.default in (None, ""):
         return "–"
     if key.default in ({}, []):
         return "none"

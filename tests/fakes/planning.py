@@ -78,7 +78,7 @@ class World:
         progress(7, 10)
         if self.trouble:
             raise self.trouble
-        return LOOKS[str(job["data.kind"])]
+        return LOOKS[job.data.kind]
 
     def launch(self, plan: Plan, *, beside: bool = False) -> str:
         if self.launch_trouble:

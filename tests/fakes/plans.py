@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.job import parse_resolved
 from tpu_studio.wire.plan import Plan, Range
 
 
 def plan(
     *, name: str = "digits", steps: int = 20, limits: dict[str, Any] | None = None, usd_per_hour: float | None = None
 ) -> Plan:
-    """A plan for scikit-learn's digits on this computer, all "auto" left as it is: the fake trainer does not read
-    it."""
-    job = parse(
-        {"format": 1, "name": name, "model": {"name": "mlp"}, "data": {"kind": "digits"}, "training": {"epochs": 2}}
-    )
+    """A plan for scikit-learn's digits on this computer; what is "auto" besides the batch is left as it is, as nobody
+    reads it here."""
+    training = {"epochs": 2, "global_batch": 144}
+    tables = {"model": {"name": "mlp"}, "data": {"kind": "digits"}, "training": training}
+    job = parse_resolved({"format": 1, "name": name, **tables})
     price = None if usd_per_hour is None else {"usd_per_hour": usd_per_hour, "as_of": "", "source": "pretended"}
     return Plan(
         job=job,

@@ -39,14 +39,13 @@ Hook = Callable[[str, bool], None]
 def cloud_plan(*, zones: Sequence[str] = ("us-west4-a",), tier: str = "on-demand", place: str = "practice") -> Plan:
     made = computer_plan(steps=40, limits={"hours": 2.0, "money_usd": 20.0, "idle_minutes": 15}, usd_per_hour=RATE)
     values = {
-        **made.job.values,
         "where.place": place,
         "where.zones": list(zones),
         "where.tier": tier,
         "where.accelerator": "v5litepod-8",
         "training.framework": "jax",
     }
-    return replace(made, job=replace(made.job, values=values), place=place, accelerator="v5litepod-8", framework="jax")
+    return replace(made, job=made.job.with_values(values), place=place, accelerator="v5litepod-8", framework="jax")
 
 
 @dataclass

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.fakes.waiting import PATIENCE_S
+from tpu_studio.domain.run import RunView
 from tpu_studio.local.computer import Computer
 from tpu_studio.local.consents import Consents
 from tpu_studio.store.index import Index
@@ -58,6 +59,12 @@ class Studio:
             assert time.monotonic() < deadline, f"waited in vain: {row}"
             time.sleep(0.03)
         return row
+
+    def view(self, run: str) -> RunView:
+        following = self.index.follow(self.runs.folder(run))
+        following.poll()
+        following.close()
+        return following.view
 
     def points(self, run: str, metric: str = "loss") -> list[tuple[int, float]]:
         following = self.index.follow(self.runs.folder(run))

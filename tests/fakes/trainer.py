@@ -31,6 +31,7 @@ class Commands:
         self.stop: bool | None = None  # keep?
         self.gone = False
         self.extended = 0
+        self.profile = False
         self.counted: set[int] = set()
         self.answers = False
         self.written, self.asked = threading.Condition(), 0
@@ -44,6 +45,8 @@ class Commands:
                 self.stop = bool(command["keep"])
             elif command["verb"] == "gone":
                 self.gone = True
+            elif command["verb"] == "profile":
+                self.profile = True
             elif command["verb"] == "answers":
                 self.answers = True
             elif command["verb"] == "written":
@@ -176,6 +179,15 @@ def main() -> int:
             except OSError as error:
                 outcome("failed", "disk-full" if error.errno == 28 else "folder-unwritable", step, raw=str(error))
                 return 3
+        if commands.profile:
+            commands.profile = False
+            shares = {"matrix": 0.5, "memory": 0.2, "collectives": 0.0, "data": 0.0, "host": 0.3, "compile": 0.0}
+            told = {"steps": 24, "seconds": 1.2, "on": "cpu", "shares": shares, "top": [["dot.1", "matrix", 0.4]]}
+            say("profile", state="begun", step=step)
+            raw = run / f"profile/{step:08d}/plugins/profile/steps/host.xplane.pb"
+            raw.parent.mkdir(parents=True)
+            raw.write_bytes(b"trace")
+            say("profile", state="done", step=step, **told, path=f"profile/{step:08d}", bytes=4096)
         if step in happens:
             do(happens[step], step)
     if commands.gone:

@@ -36,11 +36,11 @@ class Put:
 ADDITIONS = {
     "hyperparameter": {
         "wire/schema.py": Put(
-            '    Key("training", "momentum", "number", 0.9, minimum=0.0, title="Momentum", group="learning"),\n',
-            "KEYS: tuple[Key, ...] = (",
+            '    momentum: float = key(0.9, "Momentum", minimum=0.0, maximum=1.0, group="learning")\n',
+            '    """How it learns."""',
         ),
         "trainer/recipe.py": Put(
-            '        momentum=_number(job["training.momentum"]),\n', '        optimizer=str(job["training.optimizer"]),'
+            "        momentum=job.training.momentum,\n", "        optimizer=job.training.optimizer,"
         ),
     },
     "family": {

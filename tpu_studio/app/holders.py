@@ -237,7 +237,7 @@ class PlanHolder(Holder):
     def _open_account(self) -> None:
         """To the account at the place of the plan; a notice leads back, for “New run” would begin anew."""
         shell = self._studio.shell
-        chosen = places.by_id(self.model.state.value.job["where.place"])
+        chosen = places.by_id(self.model.state.value.job.where.place)
         place = (chosen if chosen.rents else places.charging()).id
         self._studio.open_account(place)
         self._kept_for = place

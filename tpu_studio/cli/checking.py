@@ -41,7 +41,7 @@ def check(arguments: Arguments, output: Output) -> int:
         if asked_of_the_chip:
             made = replace(made, checks=tuple(_not_rented(one) for one in made.checks))
         answer: Mapping[str, Any] = {}
-        if not made.blocking and (made.consent or not made.job.has_own_model):
+        if not made.blocking and (made.consent or not made.job.model.is_own):
             target = slice_of(made)
             kept = None if arguments.again else services.preflight.known(made, target)
             if kept is not None and arguments.largest_batch and "largest_batch" not in kept:
@@ -87,7 +87,7 @@ def to_json(made: Plan, answer: Mapping[str, Any]) -> dict[str, Any]:
         "place": made.place,
         "framework": made.framework,
         "accelerator": made.accelerator,
-        "batch": int(made.job["training.global_batch"]),
+        "batch": made.job.training.global_batch,
         "fits": made.fits,
         "memory": memory | {"parts": dict(made.memory.get("parts") or {})},
         "checks": [
@@ -113,8 +113,8 @@ def as_text(made: Plan, answer: Mapping[str, Any]) -> str:
     memory = made.memory
     by = "the TPU compiler" if memory.get("by") == "tpu-compiler" else "the estimate"
     rows = [
-        ["Model", f"{made.job.model}, {made.framework}, {runs_on(made)}"],
-        ["Batch", f"{made.job['training.global_batch']} on {made.devices} device{'s' * (made.devices > 1)}"],
+        ["Model", f"{made.job.model.id}, {made.framework}, {runs_on(made)}"],
+        ["Batch", f"{made.job.training.global_batch} on {made.devices} device{'s' * (made.devices > 1)}"],
         ["Memory", f"{figures.size(memory['device_bytes'])} of {figures.size(memory['limit_bytes'])}, by {by}"],
     ]
     parts = memory.get("parts") or {}

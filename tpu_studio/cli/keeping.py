@@ -62,6 +62,7 @@ def show(arguments: Arguments, output: Output) -> int:
             return _save_job(following.plan, arguments.job, output)
         told = {**as_json(row), **result(services, arguments.run), "plan": following.plan.to_json()}
         told["detail"] = following.view.detail or None
+        told["mfu"] = following.view.mfu
         told["duty_cycle"], told["devices"] = following.view.duty_cycle, chips.as_json(following.view.chips)
         told["pace"] = to_json(following.plan, following.view, forecast(following.plan, following.view))
         between = following.view.usd_between or (row.usd, row.usd)

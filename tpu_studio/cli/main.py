@@ -30,6 +30,7 @@ VERBS = {
     "stop": "keeping",
     "extend": "keeping",
     "resume": "keeping",
+    "profile": "profiling",
     "delete": "keeping",
     "export": "keeping",
     "import": "keeping",

@@ -167,6 +167,13 @@ def parser() -> argparse.ArgumentParser:
     _yes(resume)
     _trust(resume)
 
+    profile = verb(
+        "profile",
+        "Profile 20 steps of a run while it trains, and tell in three sentences where their time goes.",
+        "tpu-studio profile digits-k3f7",
+    )
+    _run(profile)
+
     delete = verb("delete", "Move a run to the trash, or take it back.", "tpu-studio delete digits-k3f7")
     _run(delete)
     delete.add_argument("--undo", action="store_true", help="take it back from the trash")

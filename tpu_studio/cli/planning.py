@@ -122,12 +122,12 @@ def prepare(services: Studio, arguments: Arguments, output: Output, *, measure: 
         changes["where.place"] = arguments.on
     if changes:
         job = set_values(job, changes)
-    rents = places.by_id(job["where.place"]).rents
+    rents = places.by_id(job.where.place).rents
     if rents:
         from tpu_studio.places import renewing
 
-        renewing.kept(str(job["where.place"]), services.home)
-    if places.by_id(job["where.place"]).charges:
+        renewing.kept(job.where.place, services.home)
+    if places.by_id(job.where.place).charges:
         from tpu_studio.places.pricing import refresh
 
         priced = refresh(services.home)
@@ -180,7 +180,7 @@ class _Steps:
         except RunError as error:
             if error.id != "timing-failed":
                 raise
-            found = {"problem": "model-ended", "facts": {**error.facts, "file": str(plan.job["model.file"])}}
+            found = {"problem": "model-ended", "facts": {**error.facts, "file": str(plan.job.model.file)}}
         self.draft = replace(self.draft, inspected=found)
 
     def measure(self, planning: Planning) -> None:
@@ -230,9 +230,9 @@ def _look(job: Job) -> Look:
 
 def _own_file(services: Studio, job: Job, *, trusted: bool, output: Output) -> OwnFile | None:
     """The job's own file, if it has one; ``--trust-code`` or a yes at the terminal lets it run, and is remembered."""
-    if not job.has_own_model:
+    if not job.model.is_own:
         return None
-    path, place = Path(job.base or ".", os.path.expanduser(str(job["model.file"]))), str(job["where.place"])
+    path, place = Path(job.base or ".", os.path.expanduser(str(job.model.file))), job.where.place
     try:
         own = ownfile.read(path, services.consents)
     except OSError:
@@ -307,10 +307,10 @@ def as_text(made: Plan) -> str:
     cost = between(made.cost_usd, figures.money)
     if price:
         cost += " (practice dollars)" if places.by_id(made.place).rehearses else "" if rents else " (pretended)"
-    batch = int(made.job["training.global_batch"])
-    noun = figures.noun(str(made.job["data.kind"]))
+    batch = made.job.training.global_batch
+    noun = figures.noun(made.job.data.kind)
     rows = [
-        ["Model", f"{made.job.model}, {made.framework}, {runs_on(made)}"],
+        ["Model", f"{made.job.model.id}, {made.framework}, {runs_on(made)}"],
         ["Steps", f"{made.steps:,} of {batch:,} {noun}"],
         ["Time", between(made.time_s, figures.duration)],
         ["Speed", between(made.examples_per_s, lambda value: f"{figures.figure(value)} {noun} a second")],
@@ -395,11 +395,11 @@ def _rented_rows(made: Plan) -> list[list[str]]:
         rate += f" (as of {price['as_of']})"
     spot = (
         " Taken back, it waits at $0 an hour until this computer is on."
-        if loans.by_id(made.job["where.tier"]).spare
+        if loans.by_id(made.job.where.tier).spare
         else ""
     )
     return [
-        ["Machine", f"{made.accelerator}, {made.job['where.tier']}, in {', '.join(made.job['where.zones'])}"],
+        ["Machine", f"{made.accelerator}, {made.job.where.tier}, in {', '.join(made.job.where.zones)}"],
         ["Price", rate],
         *_besides_rows(made),
         ["Cap", cap(made)],

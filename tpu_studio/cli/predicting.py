@@ -30,7 +30,7 @@ def predict(arguments: Arguments, output: Output) -> int:
     with studio() as services:
         folder = services.reading.folder(arguments.run)
         plan = services.reading.plan(arguments.run)
-        _check_question(arguments, str(plan.job["data.kind"]), plan.task)
+        _check_question(arguments, plan.job.data.kind, plan.task)
         labels = _samples(arguments.samples, plan) if arguments.samples > 0 else {}
         items += labels
         consent = plan.consent

@@ -157,7 +157,7 @@ def _until_over(services: Studio, name: str, following: Any, output: Output) -> 
         if view.settled:
             return
         if places.by_id(following.plan.place).rents:
-            turn_at = _drive(services, following.folder.name, turn_at)
+            turn_at = drive(services, following.folder.name, turn_at)
         elif changes:
             changed_at = now
         elif now - changed_at > LOST_AFTER_S:
@@ -201,7 +201,7 @@ def _lost(services: Studio, run_id: str, view: RunView) -> str:
     return str(say_untended(problem)) if problem is not None and problem.id == "project-deleted" else ""
 
 
-def _drive(services: Studio, run_id: str, turn_at: float) -> float:
+def drive(services: Studio, run_id: str, turn_at: float) -> float:
     """See to the rented machine; when to do so again."""
     now = time.monotonic()
     if now < turn_at:
@@ -236,7 +236,7 @@ def carry(services: Studio, name: str, output: Output) -> None:
     try:
         if not places.by_id(following.plan.place).rents:
             return
-        turn_at = _drive(services, following.folder.name, 0.0)
+        turn_at = drive(services, following.folder.name, 0.0)
         while True:
             following.poll()
             view = following.view
@@ -245,7 +245,7 @@ def carry(services: Studio, name: str, output: Output) -> None:
             words, same = _words(services, following.folder.name, view, following.plan.place)
             output.progress(None, words, same=same)
             time.sleep(POLL_S)
-            turn_at = _drive(services, following.folder.name, turn_at)
+            turn_at = drive(services, following.folder.name, turn_at)
     except KeyboardInterrupt:
         output.say(f"It has no machine yet. Watch it, and it gets one: tpu-studio watch {following.folder.name}")
     finally:
@@ -304,6 +304,7 @@ def _line(run_id: str, view: RunView, now: float) -> dict[str, Any]:
         "metrics": dict(view.last),
         "examples_per_s": view.examples_per_s,
         "time_left_s": view.time_left_s(),
+        **({"mfu": view.mfu} if view.mfu is not None else {}),
         "cost_usd": round(usd_now(view, now), 6),
         "silent_s": round(silent_s(view, now)),
         **({"devices": chips.as_json(view.chips)} if view.chips.workers else {}),

@@ -35,7 +35,7 @@ def of_run(services: Studio, run: str, output: Output, *, trusted: bool, place: 
     """
     plan, folder = services.reading.plan(run), services.reading.folder(run)
     where = place or plan.place
-    if not plan.job.has_own_model or (where != place_kind() and is_imported(folder)):
+    if not plan.job.model.is_own or (where != place_kind() and is_imported(folder)):
         return
     path = result_folder(folder) / _OF_RUN
     try:

@@ -41,7 +41,7 @@ def bundle(plan: Plan) -> bytes:
         FileNotFoundError: The installation is incomplete.
     """
     files = [("plan.json", plans.dumps(plan)), *_program(plan.job)]
-    if plan.job.has_own_model:
+    if plan.job.model.is_own:
         files.append(("model/model.py", _own_model(plan)))
     raw = io.BytesIO()
     with (
@@ -63,7 +63,7 @@ def _program(job: Job) -> Iterator[tuple[str, bytes]]:
         yield path.relative_to(root).as_posix(), path.read_bytes()
     for lock in sorted(resource_path("vm").glob("*.lock.txt")):
         yield f"tpu_studio/resources/vm/{lock.name}", lock.read_bytes()
-    if kinds.by_id(job["data.kind"]).is_built_in:
+    if kinds.by_id(job.data.kind).is_built_in:
         yield "tpu_studio/resources/samples/digits/digits.csv.gz", _digits()
 
 
@@ -72,7 +72,7 @@ def _digits() -> bytes:
 
 
 def _own_model(plan: Plan) -> bytes:
-    path = Path(plan.job.base, os.path.expanduser(str(plan.job["model.file"])))
+    path = Path(plan.job.base, os.path.expanduser(str(plan.job.model.file)))
     try:
         data = owncode.read(path)
     except OSError as error:
@@ -152,7 +152,7 @@ def data_pieces(job: Job, piece_bytes: int = PIECE_BYTES) -> list[Piece]:
     Raises:
         DataError: as `data.data_path` and the readers' listings.
     """
-    if kinds.by_id(job["data.kind"]).is_built_in:
+    if kinds.by_id(job.data.kind).is_built_in:
         return []
     path = data_path(job)
     files = [_file(one, name) for one, name in reader_of(job).files(path)]

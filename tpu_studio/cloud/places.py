@@ -84,7 +84,7 @@ class _Google:
         """Raises SignedOut; NotReady ``cloud-not-ready``: no project or no place for results is chosen."""
         accounts = self._accounts()
         account, choices = self._people(accounts)[0]
-        project = str(plan.job["where.project"] or choices.project or account.project)
+        project = str(plan.job.where.project or choices.project or account.project)
         if not project:
             raise NotReady("cloud-not-ready", place=places.charging().id, raw="No project is chosen")
         if not choices.bucket:

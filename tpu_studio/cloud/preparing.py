@@ -60,13 +60,15 @@ class Preparation:
             "data": data,
             "environment": startup.environment(plan.framework, generation),
             "guardian_sha256": startup.guardian_sha256(),
-            "trust_code": plan.job.has_own_model,
+            "trust_code": plan.job.model.is_own,
             "runtime": startup.runtime(plan.framework, generation),
         }
 
     def _installer_for(self, plan: Plan) -> Path | None:
         """Where the machine's image has none. Practice machines have their environment. Raises RunError."""
-        if places.by_id(plan.place).rehearses or not catalogue().by_compute_engine(plan.accelerator, plan.job.values):
+        if places.by_id(plan.place).rehearses or not catalogue().by_compute_engine(
+            plan.accelerator, plan.job.where.backend
+        ):
             return None
         return self._installer(startup.installer())
 

@@ -155,13 +155,13 @@ def target_class(cell: str, column: Column) -> str:
 
 
 def _asked(names: Sequence[str], job: Job, path: str) -> dict[str, str]:
-    asked = {str(name): kind for name, kind in job["data.columns"].items()}
+    asked = {str(name): str(kind) for name, kind in job.data.columns.items()}
     for name, kind in asked.items():
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
             raise DataError("data-column-unknown", path=path, column=name, nearest=near[0], columns=list(names)[:50])
         if kind not in KINDS:
-            raise DataError("data-column-kind", path=path, column=name, value=str(kind), allowed=list(KINDS))
+            raise DataError("data-column-kind", path=path, column=name, value=kind, allowed=list(KINDS))
     return asked
 
 
@@ -255,7 +255,7 @@ def _identity(column: Column, lane: Sequence[str], rows: int) -> str | None:
 
 def _target(columns: list[Column], job: Job, path: str, *, header: bool) -> Column:
     names = [column.name for column in columns]
-    given = job["data.target"]
+    given = job.data.target
     if given is not None and given != "auto":
         if given not in names:
             near = difflib.get_close_matches(given, names, n=1, cutoff=0.0)
@@ -279,13 +279,13 @@ def _target(columns: list[Column], job: Job, path: str, *, header: bool) -> Colu
 def _task(target: Column, lane: Sequence[str], job: Job, path: str) -> tuple[str, tuple[str, ...]]:
     where = {"path": path, "column": target.name}
     present = [cell for cell in lane if not cells.is_missing(cell)]
-    task = job["data.task"]
+    task = job.data.task
     if not present:
         raise DataError("data-target-empty", **where)
     wanted = None if task == "auto" else tasks.by_id(task)
     if wanted and wanted.has_tokens:
         allowed = [one.id for one in tasks.all_tasks() if not one.has_tokens]
-        raise DataError("data-task-unfit", task=task, kind=job["data.kind"], allowed=allowed)
+        raise DataError("data-task-unfit", task=task, kind=job.data.kind, allowed=allowed)
     if target.kind == "date":
         raise DataError("data-target-unfit", **where, kind="date")
     if target.distinct == 1:

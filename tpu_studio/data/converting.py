@@ -66,9 +66,9 @@ def prepare(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     Raises:
         DataError: as the look; data-already-converted for kind "tfrecord".
     """
-    if kinds.by_id(job["data.kind"]).is_converted:
+    if kinds.by_id(job.data.kind).is_converted:
         raise DataError("data-already-converted", path=str(data_path(job)))
-    if kinds.by_id(job["data.kind"]).has_picture_files:
+    if kinds.by_id(job.data.kind).has_picture_files:
         return _images(job, destination, shard_bytes, watch, expect)
     look = look_at(job, cancelled=watch.cancelled)
     opened = open_data(as_looked(job, look), cancelled=watch.cancelled)
@@ -98,7 +98,7 @@ def prepare(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
         classes,
         tuple(opened.broken),
         opened.broken_count,
-        float(job["data.max_broken_share"]),
+        job.data.max_broken_share,
         text_bytes,
         tuple(previews),
         tuple(names),
@@ -111,12 +111,12 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
     images.check_enough(listing, job)
     sample = images.sample_headers(listing, job, watch)
     shape = (sample.image_size, sample.image_size, sample.channels)
-    mask = listing.validation(int(job["training.seed"]), float(job["data.validation"]))
+    mask = listing.validation(job.training.seed, job.data.validation)
     tasks: list[ShardTask] = []
     for split, part in zip(SPLITS, (~mask, mask), strict=True):
         tasks += _file_tasks(destination, split, listing, np.flatnonzero(part), shape, shard_bytes)
     look = Look(
-        kind=job["data.kind"],
+        kind=job.data.kind,
         task=images.task_of(job),
         train=int((~mask).sum()),
         validation=int(mask.sum()),
@@ -138,7 +138,7 @@ def _images(job: Job, destination: Path, shard_bytes: int, watch: Watch, expect:
             continue  # counted when its shard is written
         previews.append((f"preview/{len(previews):02d}.png", png_of(pixels)))
         names.append(item["class"])
-    broken_share = float(job["data.max_broken_share"])
+    broken_share = job.data.max_broken_share
     return Converting(
         tuple(tasks),
         look,
@@ -230,9 +230,9 @@ def _features(kind: str, look: Look) -> dict[str, Any]:
 def _settings(job: Job, look: Look) -> dict[str, Any]:
     """What of the job shaped the result."""
     return {
-        "seed": job["training.seed"],
-        "validation": job["data.validation"],
-        "columns": dict(job["data.columns"]),
+        "seed": job.training.seed,
+        "validation": job.data.validation,
+        "columns": dict(job.data.columns),
         "task": look.task,
         "target": look.target,
         "image_size": look.image_size,

@@ -19,6 +19,7 @@ from tpu_studio.data.shown import to_show
 from tpu_studio.data.split import keys_of_rows, validation_mask
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.resources import resource_path
 
 SIDE = 8
@@ -35,7 +36,7 @@ def look(job: Job) -> Look:
     shown = to_show(labels, mask, without=set(range(len(labels))) - pictures.keys())
     raw = _file_bytes()
     return Look(
-        kind=job["data.kind"],
+        kind=job.data.kind,
         task=_task(job),
         examples=len(images),
         train=int((~mask).sum()),
@@ -78,7 +79,7 @@ def open_digits(job: Job) -> Opened:
 
 
 def image_size(job: Job) -> int:
-    return SIDE if job.is_auto("data.image_size") else int(job["data.image_size"])
+    return SIDE if job.data.image_size == AUTO else job.data.image_size
 
 
 def _task(job: Job) -> str:
@@ -86,8 +87,8 @@ def _task(job: Job) -> str:
 
 
 def _validation(labels: Array, job: Job) -> Array:
-    keys = keys_of_rows(len(labels), int(job["training.seed"]))
-    return validation_mask(keys, float(job["data.validation"]), labels)
+    keys = keys_of_rows(len(labels), job.training.seed)
+    return validation_mask(keys, job.data.validation, labels)
 
 
 def _file_bytes() -> bytes:

@@ -19,10 +19,10 @@ def check_unchanged(job: Job, look: Look) -> None:
     Raises:
         DataError: ``data-changed`` with the path; ``data-missing`` and the like when it is not there.
     """
-    if look.fingerprint and not kinds.by_id(job["data.kind"]).is_built_in and fingerprint_of(job) != look.fingerprint:
+    if look.fingerprint and not kinds.by_id(job.data.kind).is_built_in and fingerprint_of(job) != look.fingerprint:
         raise DataError("data-changed", path=str(data_path(job)))
 
 
 def fingerprint_of(job: Job) -> str:
     """The fingerprint that a look at *job*'s data would take now; "" for the data that comes with the program."""
-    return "" if kinds.by_id(job["data.kind"]).is_built_in else reader_of(job).fingerprint(data_path(job))
+    return "" if kinds.by_id(job.data.kind).is_built_in else reader_of(job).fingerprint(data_path(job))

@@ -65,10 +65,10 @@ def look(job: Job, watch: Watch) -> Look:
     check_broken(
         len(broken),
         len(sample.headers) + len(sample.broken),
-        float(job["data.max_broken_share"]),
+        job.data.max_broken_share,
         broken_list(listing, broken),
     )
-    mask = listing.validation(int(job["training.seed"]), float(job["data.validation"]))
+    mask = listing.validation(job.training.seed, job.data.validation)
     usable = np.ones(len(listing.names), dtype=np.bool_)
     usable[list(broken)] = False
     groups, across, conflicts, all_hashed = find_duplicates(listing, mask, watch)
@@ -82,7 +82,7 @@ def look(job: Job, watch: Watch) -> Look:
         *([broken_finding(len(told), told)] if told else []),
     ]
     return Look(
-        kind=job["data.kind"],
+        kind=job.data.kind,
         task=task_of(job),
         examples=int(usable.sum()),
         train=int((usable & ~mask).sum()),
@@ -109,7 +109,7 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
     listing = list_images(data_path(job), watch)
     check_enough(listing, job)
     sample = sample_headers(listing, job, watch)
-    mask = listing.validation(int(job["training.seed"]), float(job["data.validation"]))
+    mask = listing.validation(job.training.seed, job.data.validation)
     shape = (sample.image_size, sample.image_size, sample.channels)
     labels = listing.labels.astype(np.int32)
     count = len(listing.names)
@@ -126,7 +126,7 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
     else:
         broken = check_headers(lambda index: probe(paths[index]), count, workers, watch)
     items = broken_list(listing, broken)
-    check_broken(len(broken), count, float(job["data.max_broken_share"]), items)
+    check_broken(len(broken), count, job.data.max_broken_share, items)
     opened.broken += items[: NAMED_BROKEN - len(opened.broken)]
     opened.broken_count = len(listing.problems) + len(broken)
     usable = np.ones(count, dtype=np.bool_)
@@ -148,7 +148,7 @@ def open_images(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
                     workers,
                     listing.names,
                     opened,
-                    float(job["data.max_broken_share"]),
+                    job.data.max_broken_share,
                 )
             )
     opened.train, opened.validation = sides
@@ -204,9 +204,9 @@ def sample_headers(listing: Listing, job: Job, watch: Watch) -> Sampled:
         except BrokenImage as error:
             broken[index] = error.why
     if not headers:
-        check_broken(len(broken), len(broken), float(job["data.max_broken_share"]), broken_list(listing, broken))
+        check_broken(len(broken), len(broken), job.data.max_broken_share, broken_list(listing, broken))
     channels = 1 if all(header.mode in GRAY_MODES for header in headers.values()) else 3
-    size = job["data.image_size"]
+    size = job.data.image_size
     if size == "auto":
         sizes = sizes_of(headers)
         size = image_size("", min(sizes.median_width, sizes.median_height))

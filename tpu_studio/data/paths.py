@@ -10,8 +10,8 @@ from pathlib import Path
 from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.owncode import in_a_share
-from tpu_studio.wire.schema import AUTO
 
 
 def data_path(job: Job) -> Path:
@@ -20,7 +20,7 @@ def data_path(job: Job) -> Path:
     Raises:
         DataError: data-missing, data-loop, data-not-a-file, data-in-a-share.
     """
-    given = job["data.path"]
+    given = job.data.path
     if given is None:
         raise DataError("data-missing", path="")
     if in_a_share(str(given)):
@@ -58,7 +58,7 @@ def only_task(job: Job) -> str:
     Raises:
         DataError: data-task-unfit when the job asks for another.
     """
-    allowed, task = kinds.by_id(job["data.kind"]).tasks, job["data.task"]
+    allowed, task = kinds.by_id(job.data.kind).tasks, job.data.task
     if task not in (AUTO, *allowed):
-        raise DataError("data-task-unfit", task=task, kind=job["data.kind"], allowed=list(allowed))
+        raise DataError("data-task-unfit", task=task, kind=job.data.kind, allowed=list(allowed))
     return allowed[0]

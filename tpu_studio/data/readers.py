@@ -39,7 +39,7 @@ class Reader:
 
 
 def reader_of(job: Job) -> Reader:
-    return of_kind(job["data.kind"])
+    return of_kind(job.data.kind)
 
 
 def of_kind(kind: str) -> Reader:

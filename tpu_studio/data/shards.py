@@ -35,6 +35,7 @@ from tpu_studio.data.watching import Watch
 from tpu_studio.wire import kinds, tasks
 from tpu_studio.wire.errors import DataError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 
 
 def look(job: Job, watch: Watch) -> Look:
@@ -47,7 +48,7 @@ def look(job: Job, watch: Watch) -> Look:
         watch.check()
         _check_size(folder, shard)
     was = Look.from_json(tree["look"])
-    size = was.image_size if job.is_auto("data.image_size") else int(job["data.image_size"])
+    size = was.image_size if job.data.image_size == AUTO else job.data.image_size
     shape, train, kept = was.input_shape, was.train, was.validation
     length = was.sequence_length
     if was.image_size is not None and size is not None:
@@ -63,7 +64,7 @@ def look(job: Job, watch: Watch) -> Look:
         preview = {"pictures": [{**item, "path": str(folder / item["path"])} for item in was.preview["pictures"]]}
     return replace(
         was,
-        kind=job["data.kind"],
+        kind=job.data.kind,
         train=train,
         validation=kept,
         examples=train + kept,
@@ -104,13 +105,13 @@ def open_shards(job: Job, *, budget: int, workers: int, watch: Watch) -> Opened:
 
 def check_job(job: Job, tree: Mapping[str, Any]) -> None:
     """A converted data set keeps its task and target: refuse a job that asks for another."""
-    task, target = job["data.task"], job["data.target"]
+    task, target = job.data.task, job.data.target
     if task not in ("auto", tree["task"]):
-        raise DataError("data-task-unfit", task=task, kind=job["data.kind"], allowed=[tree["task"]])
+        raise DataError("data-task-unfit", task=task, kind=job.data.kind, allowed=[tree["task"]])
     if target not in (None, "auto", tree.get("target") or None):
         raise DataError(
             "data-target-missing",
-            path=str(job["data.path"]),
+            path=str(job.data.path),
             column=target,
             nearest=tree.get("target"),
             columns=[tree["target"]] if tree.get("target") else [],
@@ -129,8 +130,7 @@ def _length(job: Job, tree: Mapping[str, Any]) -> int:
     """The sequence length that the job's own text of this size would get."""
     tokens = [int(tree["splits"][split]["bytes_of_text"]) for split in SPLITS]
     share = tokens[1] / max(1, sum(tokens))
-    values = {**job.values, "data.validation": share}
-    return texts.sequence_length(Job(values, job.base, job.given), sum(tokens))
+    return texts.sequence_length(job.with_values({"data.validation": share}), sum(tokens))
 
 
 def _read_text(files: list[Path], watch: Watch) -> Array:
@@ -171,14 +171,14 @@ def _open_images(
     watch: Watch,
 ) -> Opened:
     outputs = int(description["outputs"])
-    side = int(description["image_size"]) if job.is_auto("data.image_size") else int(job["data.image_size"])
+    side = int(description["image_size"]) if job.data.image_size == AUTO else job.data.image_size
     shape = (side, side, int(description["channels"]))
     description |= {"image_size": side, "input_shape": list(shape)}
     opened = Opened(tree["task"], _EMPTY, _EMPTY, description)
     places = {split: [(file, *place) for file in files[split] for place in index_records(file)] for split in SPLITS}
     total = sum(map(len, places.values()))
     in_memory = total * int(np.prod(shape)) <= budget
-    allowed = float(job["data.max_broken_share"])
+    allowed = job.data.max_broken_share
     sides: list[Source] = []
     items: list[Broken] = []
     for split in SPLITS:

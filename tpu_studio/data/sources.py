@@ -13,6 +13,7 @@ from tpu_studio.data.readers import reader_of
 from tpu_studio.data.table_encoding import untransform
 from tpu_studio.data.watching import Cancelled, Watch
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 
 MEMORY_BUDGET_BYTES = 2 * 2**30
 
@@ -52,11 +53,9 @@ def as_looked(job: Job, look: Look) -> Job:
         "data.image_size": look.image_size,
         "data.sequence_length": look.sequence_length,
     }
-    values = dict(job.values)
-    for path, value in found.items():
-        if value is not None and values[path] in (None, "auto"):
-            values[path] = value
-    return Job(values, job.base, job.given)
+    return job.with_values(
+        {path: value for path, value in found.items() if value is not None and job[path] in (None, AUTO)}
+    )
 
 
 __all__ = ["ArraySource", "Cancelled", "Opened", "Source", "open_data", "untransform"]

@@ -59,13 +59,13 @@ def look(job: Job, watch: Watch) -> Look:
     check_enough(path, examples)
     counted = Counter(labels)
     classes = tuple((name, round(counted[name] * scale)) for name in judged.classes)
-    kept = validation_count(examples, float(job["data.validation"]), max(1, len(classes)))
+    kept = validation_count(examples, job.data.validation, max(1, len(classes)))
     rows_seen = [tuple(row) for row in sample.rows]
     duplicates = len(rows_seen) - len(set(rows_seen))
     width = _width(judged, [row for row, label in zip(sample.rows, labels, strict=True) if label is not None])
     tally = sample.tally
     return Look(
-        kind=job["data.kind"],
+        kind=job.data.kind,
         task=judged.task,
         target=judged.target.name,
         examples=examples,
@@ -117,10 +117,10 @@ def open_table(job: Job, *, budget: int, watch: Watch) -> Opened:
             if isinstance(lane, encoding.NumberLane) and lane.beyond:
                 raise _beyond(path, dialect, lane.column, watch)
         watch.check()
-    check_broken(tally.broken_count, tally.rows + tally.broken_count, float(job["data.max_broken_share"]), tally.broken)
+    check_broken(tally.broken_count, tally.rows + tally.broken_count, job.data.max_broken_share, tally.broken)
     y, known, description = _targets(target, judged, path)
     check_enough(path, int(known.sum()))
-    seed, share = int(job["training.seed"]), float(job["data.validation"])
+    seed, share = job.training.seed, job.data.validation
     chosen = np.flatnonzero(known)
     mask = validation_mask(
         keys_of_rows(len(known), seed)[chosen], share, y[chosen] if tasks.by_id(judged.task).has_classes else None
@@ -158,7 +158,7 @@ def examine(path: Path, job: Job, watch: Watch) -> Sampled:
     dialect = csvfile.sniff(path)
     tally = RowTally()
     rows, count, sampled = csvfile.sample_rows(path, dialect, tally, watch)
-    check_broken(tally.broken_count, tally.rows + tally.broken_count, float(job["data.max_broken_share"]), tally.broken)
+    check_broken(tally.broken_count, tally.rows + tally.broken_count, job.data.max_broken_share, tally.broken)
     judged = judge(dialect.names, rows, job, str(path), header=dialect.header)
     for column in (*judged.inputs, *([judged.target] if tasks.by_id(judged.task).has_number else ())):
         if column.kind == "number" and column.beyond:
@@ -354,7 +354,7 @@ def _findings(
     if few:
         found.append(Finding("near-empty-class", "warning", {"classes": few[:20], "count": len(few)}))
     found += alike_findings([name for name, _ in classes])
-    if job["data.target"] in (None, "auto"):
+    if job.data.target in (None, "auto"):
         found.append(Finding("target-proposed", "info", {"target": judged.target.name, "task": judged.task}))
     return found
 

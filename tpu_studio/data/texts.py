@@ -116,7 +116,7 @@ def look(job: Job, watch: Watch) -> Look:
         findings.append(broken_finding(len(text.broken), text.broken))
     scale = count / len(tokens)
     return Look(
-        kind=job["data.kind"],
+        kind=job.data.kind,
         task=task_of(job),
         examples=train + kept,
         train=train,
@@ -174,14 +174,14 @@ def sequence_length(job: Job, tokens: int) -> int:
         DataError: data-too-few when the text does not hold one window to train on and two tokens to test on.
     """
     cut = _cut(tokens, job)
-    given = job["data.sequence_length"]
-    model = models.BY_NAME.get(job.model)
+    given = job.data.sequence_length
+    model = models.BY_NAME.get(job.model.id)
     wanted = (model.sequence_length if model else None) or DEFAULT_WINDOW
     length = min(wanted, max(SHORTEST_WINDOW, cut // 4)) if given == "auto" else int(given)
     if cut < length + 1 or tokens - cut < 2:
-        share = float(job["data.validation"])
+        share = job.data.validation
         needed = max(round((length + 1) / (1 - share)) + 1, round(2 / share))
-        raise DataError("data-too-few", path=str(job["data.path"]), count=tokens, needed=needed, unit="characters")
+        raise DataError("data-too-few", path=str(job.data.path), count=tokens, needed=needed, unit="characters")
     return length
 
 
@@ -205,7 +205,7 @@ def fingerprint_of_text(path: Path) -> str:
 
 
 def _cut(tokens: int, job: Job) -> int:
-    return tokens - max(1, round(tokens * float(job["data.validation"])))
+    return tokens - max(1, round(tokens * job.data.validation))
 
 
 def _find(path: Path) -> _Text:

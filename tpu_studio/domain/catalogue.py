@@ -300,10 +300,10 @@ class Catalogue:
         by_api = ("tpu-api",) if one.control_plane == "cloud-tpu" else ()
         return (*by_api, *(("compute-engine",) if single and one.id in COMPUTE_ENGINE_LENDS else ()))
 
-    def by_compute_engine(self, accelerator: str, values: Mapping[str, Any]) -> bool:
-        """Whether Compute Engine lends it to a job with these *values*."""
-        wanted = values.get("where.backend") or next(iter(self.lenders(self.slice(accelerator))), "tpu-api")
-        return bool(wanted == "compute-engine")
+    def by_compute_engine(self, accelerator: str, backend: str | None) -> bool:
+        """Whether Compute Engine lends it to a job that asks for *backend*; None: whoever does."""
+        wanted = backend or next(iter(self.lenders(self.slice(accelerator))), "tpu-api")
+        return wanted == "compute-engine"
 
     # ------------------------------------------------------------------------------------------------------ money
 

@@ -62,7 +62,9 @@ def _phase(view: RunView, event: Event) -> RunView:
     if phase != view.phase or phase is Phase.QUEUED:
         happened = _and(happened, Happened(event.t, "phase", {"phase": phase.value, "detail": detail}))
     waiting = view.waiting if phase is Phase.QUEUED else {}
-    pace = view.pace.begun_anew() if phase in (Phase.SETTING_UP, Phase.COMPILING) else view.pace
+    anew = phase in (Phase.QUEUED, Phase.SETTING_UP, Phase.COMPILING)
+    pace = view.pace.begun_anew() if anew and phase is not Phase.QUEUED else view.pace
+    view = replace(view, profiling=view.profiling and not anew)  # who was to make one is gone
     return replace(
         view, phase=phase, detail=detail, spans=spans, attempt=attempt, happened=happened, waiting=waiting, pace=pace
     )
@@ -108,9 +110,12 @@ def _speed(view: RunView, event: Event) -> RunView:
         _float(event.get("seconds")),
         _float(event.get("waiting_for_data_s")),
         _float(event.get("device_s")),
+        _share(event.get("mfu")),
     )
+    used = report.seconds if report.mfu is not None else 0.0
     return replace(
         view,
+        flops_used=(view.flops_used[0] + (report.mfu or 0.0) * used, view.flops_used[1] + used),
         speeds=(*view.speeds[-SPEED_WINDOW + 1 :], report),
         pace=view.pace.after(report, _int(event.get("compiles"))),
         step=max(view.step, report.step),
@@ -198,9 +203,24 @@ def _log(view: RunView, event: Event) -> RunView:
 
 def _control(view: RunView, event: Event) -> RunView:
     stopping = view.stopping or event.get("verb") == "stop"
-    return replace(
-        view, stopping=stopping, happened=_and(view.happened, Happened(event.t, "control", dict(event.fields)))
-    )
+    happened = _and(view.happened, Happened(event.t, "control", dict(event.fields)))
+    if event.get("verb") == "profile" and not view.profiling:
+        view = replace(view, profiling=True, profile_from=None)
+    return replace(view, stopping=stopping, happened=happened)
+
+
+def _profile(view: RunView, event: Event) -> RunView:
+    match event.get("state"):
+        case "begun":
+            return replace(view, profiling=True, profile_from=_int(event.get("step")), profile_failed={})
+        case "done":
+            happened = _and(view.happened, Happened(event.t, "profile", {"steps": _int(event.get("steps"))}))
+            return replace(view, profiling=False, profile=dict(event.fields), profile_failed={}, happened=happened)
+        case "failed":
+            told = {"why": str(event.get("why")), "raw": str(event.get("raw") or "")}
+            happened = _and(view.happened, Happened(event.t, "profile", told))
+            return replace(view, profiling=False, profile_failed=told, happened=happened)
+    return view
 
 
 def _end(view: RunView, event: Event) -> RunView:
@@ -231,6 +251,7 @@ def _end(view: RunView, event: Event) -> RunView:
         phase=Phase.CLEANING_UP if view.rented else Phase.DONE,
         detail="",
         stopping=False,
+        profiling=False,
         happened=_and(view.happened, Happened(event.t, "end", told)),
     )
 
@@ -315,6 +336,7 @@ _FOLDS = {
     "notice": _notice,
     "money": _money,
     "device": _device,
+    "profile": _profile,
     "log": _log,
     "control": _control,
     "end": _end,
@@ -328,6 +350,12 @@ def _and(happened: tuple[Happened, ...], new: Happened) -> tuple[Happened, ...]:
 
 def _int(value: Any) -> int:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else 0
+
+
+def _share(value: Any) -> float | None:
+    """None: not told, or none that can be."""
+    good = isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 1.0
+    return float(value) if good else None
 
 
 def _float(value: Any) -> float:

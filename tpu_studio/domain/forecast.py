@@ -93,8 +93,8 @@ def measured(pace: Pace, place: str) -> Range:
 
 def planned_step_s(plan: Plan) -> Range | None:
     """Seconds of a step as the plan said, from its rate and its batch."""
-    rate, batch = plan.examples_per_s, plan.job["training.global_batch"]
-    if rate is None or not isinstance(batch, int) or not rate.low > 0:
+    rate, batch = plan.examples_per_s, plan.job.training.global_batch
+    if rate is None or not rate.low > 0:
         return None
     return Range(batch / rate.high, batch / rate.expected, batch / rate.low)
 

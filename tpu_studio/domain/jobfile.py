@@ -172,12 +172,12 @@ def _relative_to(job: Job, folder: Path) -> Job:
     """*job* with its relative paths meant from *folder* (kept as they are when it is the job's own folder)."""
     if not job.base or Path(job.base) == folder:
         return job
-    values = dict(job.values)
-    for path in ("data.path", "model.file"):
-        value = values[path]
-        if isinstance(value, str) and not os.path.isabs(value):
-            values[path] = str(Path(job.base) / value)
-    return Job(values, str(folder), job.given)
+    paths = {
+        path: str(Path(job.base) / value)
+        for path in ("data.path", "model.file")
+        if isinstance(value := job[path], str) and not os.path.isabs(value)
+    }
+    return job.with_values(paths, base=str(folder))
 
 
 def _plain(item: Any) -> Any:

@@ -19,7 +19,10 @@ _TENTHS = 2.5631031310892007  # standard deviations of a normal between its lowe
 
 @dataclass(frozen=True)
 class SpeedReport:
-    """Step time of one report, split: *waiting_s* for data, *device_s* computing, the rest of *seconds* is other."""
+    """Step time of one report, split: *waiting_s* for data, *device_s* computing, the rest of *seconds* is other.
+
+    *mfu*: Model FLOP utilisation, 0 to 1; None where none is told (``wire.utilisation``).
+    """
 
     t: float
     step: int
@@ -28,6 +31,7 @@ class SpeedReport:
     seconds: float
     waiting_s: float
     device_s: float
+    mfu: float | None = None
 
     @property
     def examples_per_s(self) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from tpu_studio.domain.chips import Chips, Memory, chips_of
 from tpu_studio.domain.pace import Pace, SpeedReport
+from tpu_studio.domain.profiles import Profile, profile_of
 from tpu_studio.wire.phases import Phase, Status
 
 HISTORY_EVERY_S = 5.0
@@ -59,6 +60,7 @@ class RunView:
         speeds: The latest reports, oldest first.
         pace: What a step takes, of all reports.
         seconds_training, examples: Sums over all reports.
+        flops_used: Over the reports that told MFU, the sum of MFU · seconds, and of those seconds.
         usd, usd_per_hour, usd_at: Latest money event.
         usd_between: At least and at most, where no record tells when a machine went; None: *usd* says it all.
         seen_t: Time of the latest event of any kind.
@@ -72,6 +74,8 @@ class RunView:
         unproved: Names of machines that were asked for and not yet proved gone.
         deleting: Names of those whose deletion was asked for.
         uploaded: Bytes done and in all while job and data are uploaded.
+        profiling: A profile was asked for and is not there yet; *profile_from*: the step it begun at, None before.
+        profile: The newest one, as its event tells it; `profile_failed`: why the one asked for last was not made.
     """
 
     steps_planned: int = 0
@@ -89,6 +93,7 @@ class RunView:
     pace: Pace = field(default_factory=Pace)
     seconds_training: float = 0.0
     examples: int = 0
+    flops_used: tuple[float, float] = (0.0, 0.0)
     checkpoint_step: int | None = None
     usd: float = 0.0
     usd_per_hour: float | None = None
@@ -109,6 +114,14 @@ class RunView:
     unproved: tuple[str, ...] = ()
     deleting: tuple[str, ...] = ()
     uploaded: tuple[int, int] = (0, 0)
+    profiling: bool = False
+    profile_from: int | None = None
+    profile: Mapping[str, Any] = field(default_factory=dict)
+    profile_failed: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def profiled(self) -> Profile | None:
+        return profile_of(self.profile)
 
     @property
     def settled(self) -> bool:
@@ -125,6 +138,16 @@ class RunView:
         """Share of the time in which the TPU computed, 0 to 1, over all that was told so far; None: nothing was."""
         total, number = self.busy
         return total / number if number else None
+
+    @property
+    def mfu(self) -> float | None:
+        """Model FLOP utilisation, 0 to 1, over the latest reports; when over, over the whole run; None: not told."""
+        told = [(report.mfu, report.seconds) for report in self.speeds if report.mfu is not None]
+        seconds = sum(each for _, each in told)
+        if not self.over and seconds > 0:
+            return sum(mfu * each for mfu, each in told) / seconds
+        used, seconds = self.flops_used
+        return used / seconds if seconds > 0 else None
 
     @property
     def fullest(self) -> Memory | None:

@@ -47,7 +47,7 @@ def launch_script(plan: Plan, run: str, side: CloudSide, install: str) -> str:
         "data": data,
         "environment": startup.environment(plan.framework, generation),
         "guardian_sha256": startup.guardian_sha256(),
-        "trust_code": plan.job.has_own_model,
+        "trust_code": plan.job.model.is_own,
         "runtime": startup.runtime(plan.framework, generation),
     }
     rules = asking.rules_of(plan, limits_of(plan))

@@ -9,52 +9,64 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar, cast
 
 from tpu_studio.planner import rules
 from tpu_studio.planner.facts import DataFacts
 from tpu_studio.wire import families, frameworks, kinds, places, tasks
 from tpu_studio.wire.families import ModelSpec
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME, image_size
-from tpu_studio.wire.schema import AUTO
+
+T = TypeVar("T")
 
 
 @dataclass
 class Resolved:
     """The job's values without "auto", why, and the lengths that follow. *steps_per_epoch* is exact, not rounded.
 
-    *read_s*: What one core takes to read a picture, where pictures are read while training and that was timed.
+    *asked*: The job with its "auto". *read_s*: What one core takes to read a picture, where pictures are read while
+    training and that was timed.
     """
 
-    values: dict[str, Any]
+    asked: Job
+    values: dict[str, object]
     family: str
     options: Mapping[str, Any]
     reasons: dict[str, str] = field(default_factory=dict)
+    batch: int = 1
     train: int = 0
     validation: int = 0
     steps_per_epoch: float = 1.0
     steps: int = 1
     read_s: float | None = None
 
-    def put(self, path: str, value: Any, why: str) -> None:
-        """Set *path* and its reason if it still is "auto"."""
+    @cached_property
+    def job(self) -> ResolvedJob:
+        """The *values* with their types; while `resolve` goes on, what has its turn later may still be "auto"."""
+        return resolved_of(self.values)
+
+    def put(self, path: str, value: T, why: str) -> T:
+        """Set *path* and its reason if it still is "auto"; the value that it has then."""
         if self.values[path] == AUTO:
-            self.values[path] = value
-            self.reasons[path] = why
+            self.set(path, value, why)
+        return cast(T, self.values[path])
+
+    def set(self, path: str, value: object, why: str) -> None:
+        self.values[path] = value
+        self.reasons[path] = why
+        self.__dict__.pop("job", None)
 
     @property
     def rule(self) -> families.Family:
         return families.by_id(self.family)
 
     @property
-    def batch(self) -> int:
-        return int(self.values["training.global_batch"])
-
-    @property
     def on_chip(self) -> bool:
         """Planned for a TPU, also where a practice machine stands for it."""
-        return bool(not places.by_id(self.values["where.place"]).local)
+        return not places.by_id(self.asked.where.place).local
 
 
 def resolve(
@@ -73,8 +85,8 @@ def resolve(
         params: Weights of the model, 0 when unknown (the user's own, not yet looked into).
         step_time_s: Measured time of a step, None before it is known.
     """
-    model = BY_NAME.get(job.model)
-    resolved = Resolved(dict(job.values), model.family if model else families.own_family().id, options)
+    model = BY_NAME.get(job.model.id)
+    resolved = Resolved(job, dict(job.values), model.family if model else families.own_family().id, options)
     _framework(resolved)
     _data(resolved, facts, model)
     _examples(resolved, facts)
@@ -88,7 +100,7 @@ def resolve(
 
 
 def _framework(r: Resolved) -> None:
-    if places.by_id(r.values["where.place"]).local:
+    if not r.on_chip:
         best = frameworks.for_processors()
         why = f"{best.title} trains fastest on a processor, above all with pictures."
     else:
@@ -110,17 +122,16 @@ def _data(r: Resolved, facts: DataFacts, model: ModelSpec | None) -> None:
         r.put("data.sequence_length", length, f"{model.title} is made for {length:,} tokens at once.")
     else:
         r.put("data.sequence_length", length, "Long enough for a line or two.")
-    _image_size(r, facts)
-    _augment(r, facts)
+    _augment(r, facts, _image_size(r, facts))
 
 
-def _image_size(r: Resolved, facts: DataFacts) -> None:
+def _image_size(r: Resolved, facts: DataFacts) -> int:
     if not facts.has_pictures:
-        r.put("data.image_size", 32, "Not used: the data has no pictures.")
+        size, why = 32, "Not used: the data has no pictures."
     elif kinds.by_id(facts.kind).is_built_in:
-        r.put("data.image_size", max(8, facts.side), f"The pictures are {facts.side} pixels wide.")
+        size, why = max(8, facts.side), f"The pictures are {facts.side} pixels wide."
     elif facts.converted:
-        r.put("data.image_size", max(8, facts.side), f"The pictures were converted to {facts.side} pixels.")
+        size, why = max(8, facts.side), f"The pictures were converted to {facts.side} pixels."
     else:
         size = image_size(r.family, facts.side)
         if r.rule.looks_at_pixels:
@@ -129,11 +140,10 @@ def _image_size(r: Resolved, facts: DataFacts) -> None:
             why = f"The pictures are larger ({facts.side} pixels); {size} keep what matters and train much faster."
         else:
             why = f"The pictures are {facts.side} pixels on their shorter side."
-        r.put("data.image_size", size, why)
+    return r.put("data.image_size", size, why)
 
 
-def _augment(r: Resolved, facts: DataFacts) -> None:
-    size = r.values["data.image_size"]
+def _augment(r: Resolved, facts: DataFacts, size: int) -> None:
     if not facts.has_pictures:
         r.put("data.augment", False, "Only pictures can be varied.")
     elif facts.train > rules.AUGMENT_UP_TO:
@@ -150,14 +160,14 @@ def _augment(r: Resolved, facts: DataFacts) -> None:
 
 def _examples(r: Resolved, facts: DataFacts) -> None:
     """Examples as the trainer counts them: of text, sequences that do not overlap."""
-    per_example = int(r.values["data.sequence_length"]) if tasks.by_id(facts.task).has_tokens else 1
+    per_example = r.job.data.sequence_length if tasks.by_id(facts.task).has_tokens else 1
     r.train, r.validation = facts.train // per_example, facts.validation // per_example
 
 
 def _batch(r: Resolved, facts: DataFacts, devices: int, params: int) -> None:
     rule = r.rule
     if r.rule.reads_tokens:
-        wanted = rule.batch_most if r.values["data.sequence_length"] <= rules.GPT_LONG_CONTEXT else rule.batch_least
+        wanted = rule.batch_most if r.job.data.sequence_length <= rules.GPT_LONG_CONTEXT else rule.batch_least
         busy = "chip" if r.on_chip else "processor"
         why = f"{wanted} pieces at once keep the {busy} busy without using much memory."
     else:
@@ -168,8 +178,8 @@ def _batch(r: Resolved, facts: DataFacts, devices: int, params: int) -> None:
         wanted, why = largest, f"Only {r.train:,} {facts.noun} to learn from, so a step takes few of them."
     if r.on_chip and devices > 1:
         wanted, why = _for_chips(r, wanted, why, devices, largest, params)
-    unit = devices * int(r.values["training.accumulate"])
-    r.put("training.global_batch", max(unit, wanted // unit * unit), why)
+    unit = devices * r.asked.training.accumulate
+    r.batch = r.put("training.global_batch", max(unit, wanted // unit * unit), why)
     r.steps_per_epoch = max(1.0, r.train // r.batch)
 
 
@@ -189,51 +199,50 @@ def _reach(r: Resolved, params: int) -> int:
     """The most examples in a step that the learning rate still suits, and that leave steps enough in the run."""
     rule, reach = r.rule, 2.0**40
     if r.rule.reads_tokens:
-        reach = rules.GPT_TOKENS_A_STEP / int(r.values["data.sequence_length"])
-    elif r.values["training.optimizer"] == "adamw":
+        reach = rules.GPT_TOKENS_A_STEP / r.job.data.sequence_length
+    elif r.asked.training.optimizer == "adamw":
         reach = 32 * (rules.RATE_MOST / rule.learning_rate) ** 2
-    epochs = r.values["training.epochs"]
-    if r.values["training.steps"] is None:  # else the steps are there, whatever is in them
+    epochs = r.asked.training.epochs
+    if r.asked.training.steps is None:  # else the steps are there, whatever is in them
         examples = _gpt_examples(r, params) if r.rule.reads_tokens and epochs is None else r.train * _epochs(r)
         reach = min(reach, examples / rules.STEPS_LEFT)
     return max(1, int(reach))
 
 
 def _epochs(r: Resolved) -> float:
-    given, rule = r.values["training.epochs"], r.rule
+    given, rule = r.asked.training.epochs, r.rule
     return float(given) if given else next(times for up_to, times in rule.epochs if r.train <= up_to)
 
 
 def _gpt_examples(r: Resolved, params: int) -> float:
     by_text = rules.GPT_TIMES_THROUGH * r.train
-    by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / int(r.values["data.sequence_length"])
+    by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / r.job.data.sequence_length
     return float(min(by_weights or by_text, by_text))
 
 
 def _length(r: Resolved, facts: DataFacts, params: int) -> None:
     """Steps in all, from epochs or steps as given, else by rule. An epoch's last, partly filled batch is not used."""
-    epochs, steps = r.values["training.epochs"], r.values["training.steps"]
-    if epochs is None and steps is None:
+    steps: float | None = r.asked.training.steps
+    if r.asked.training.epochs is None and steps is None:
         if r.rule.reads_tokens:
-            tokens_a_step = r.batch * int(r.values["data.sequence_length"])
+            tokens_a_step = r.batch * r.job.data.sequence_length
             by_weights = rules.GPT_TOKENS_PER_WEIGHT * params / tokens_a_step
             by_text = rules.GPT_TIMES_THROUGH * r.steps_per_epoch
             steps = two_figures(max(rules.GPT_LEAST_STEPS, min(by_weights, by_text)))
-            r.values["training.steps"] = steps
-            r.reasons["training.steps"] = (
-                f"About {rules.GPT_TOKENS_PER_WEIGHT} tokens for each weight of the model."
-                if by_weights <= by_text
-                else f"About {rules.GPT_TIMES_THROUGH} times through the text; beyond that it would learn it by heart."
-            )
+            why = f"About {rules.GPT_TIMES_THROUGH} times through the text; beyond that it would learn it by heart."
+            if by_weights <= by_text:
+                why = f"About {rules.GPT_TOKENS_PER_WEIGHT} tokens for each weight of the model."
+            r.set("training.steps", steps, why)
         else:
-            epochs = r.values["training.epochs"] = int(_epochs(r))
-            r.reasons["training.epochs"] = f"A usual number for {r.train:,} {facts.noun}; more rarely helps."
-    r.steps = int(steps) if steps is not None else max(1, round(epochs * r.steps_per_epoch))
+            r.set(
+                "training.epochs", int(_epochs(r)), f"A usual number for {r.train:,} {facts.noun}; more rarely helps."
+            )
+    r.steps = int(steps) if steps is not None else max(1, round(_epochs(r) * r.steps_per_epoch))
 
 
 def _rates(r: Resolved, facts: DataFacts) -> None:
     rule, batch = r.rule, r.batch
-    if r.values["training.optimizer"] == "sgd":
+    if r.asked.training.optimizer == "sgd":
         rate, why = (
             rule.sgd_rate * batch / 256,
             f"For SGD: {rule.sgd_rate:g} at 256 a step, in proportion to your {batch:,}.",
@@ -269,8 +278,8 @@ def _rates(r: Resolved, facts: DataFacts) -> None:
 
 def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
     """How many steps a call of the device, and when to evaluate and save: multiples of each other where we choose."""
-    values, steps = r.values, r.steps
-    fixed = [values[path] for path in ("training.evaluate_every", "training.checkpoint_every") if values[path] != AUTO]
+    steps, asked = r.steps, (r.asked.training.evaluate_every, r.asked.training.checkpoint_every)
+    fixed = [every for every in asked if every != AUTO]
     most = _steps_per_call(r, facts)
     most = max(1, min(most, steps // rules.CALLS_AT_LEAST))
     common = math.gcd(*fixed) if fixed else 0
@@ -280,14 +289,13 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
         per_call = power_of_two_below(most)
     if per_call == 1:
         why = "Each step is long enough to be called by itself."
-        if r.rule.convolves and places.by_id(r.values["where.place"]).on_this_computer:
+        if r.rule.convolves and places.by_id(r.asked.where.place).on_this_computer:
             why = "Convolutions on a processor run fastest one step at a time."
         elif most < 2 <= (r.rule.chip_steps or 1):
             why = "One step at a time: the run is short, or its pictures fill the room for those that wait."
     else:
         why = "Short steps are handed over in bundles, which saves the time between them."
-    r.put("training.steps_per_call", per_call, why)
-    per_call = int(values["training.steps_per_call"])
+    per_call = r.put("training.steps_per_call", per_call, why)
 
     batches = math.ceil(r.validation / r.batch)
     by_cost = math.ceil(batches / 3 / rules.EVALUATION_SHARE)  # a check has a third of a step's work (forward only)
@@ -298,24 +306,24 @@ def _rhythm(r: Resolved, facts: DataFacts, step_time_s: float | None) -> None:
         why = f"Checking takes at most {rules.EVALUATION_SHARE:.0%} of the time."
     else:
         why = "Once each time through the data."
-    r.put("training.evaluate_every", _multiple(every, per_call), why)
+    evaluate_every = r.put("training.evaluate_every", _multiple(every, per_call), why)
     if step_time_s:
         every, why = (
             rules.CHECKPOINT_SECONDS / step_time_s,
             f"About every {rules.CHECKPOINT_SECONDS:.0f} seconds, so little is lost if the power goes.",
         )
     else:
-        every, why = float(values["training.evaluate_every"]), "Together with the check on unseen data."
+        every, why = evaluate_every, "Together with the check on unseen data."
     r.put("training.checkpoint_every", _multiple(min(every, steps), per_call), why)
 
 
 def _steps_per_call(r: Resolved, facts: DataFacts) -> int:
     """At most; on a chip as many as are worth it, while the examples of one call stay small beside its memory."""
-    if places.by_id(r.values["where.place"]).on_this_computer or not r.rule.chip_steps:
+    if places.by_id(r.asked.where.place).on_this_computer or not r.rule.chip_steps:
         return r.rule.steps_per_call
     most = r.rule.chip_steps
     if facts.has_pictures:
-        step_bytes = r.batch * int(r.values["data.image_size"]) ** 2 * facts.channels
+        step_bytes = r.batch * r.job.data.image_size**2 * facts.channels
         most = min(most, max(1, rules.CALL_BYTES // step_bytes))
     return most
 

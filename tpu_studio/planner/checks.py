@@ -25,9 +25,9 @@ from tpu_studio.planner.work import Memory
 from tpu_studio.wire import frameworks, kinds, loans, places, tasks
 from tpu_studio.wire.extras import all_in_usd_per_hour, part_of, reserve_of
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Check
-from tpu_studio.wire.schema import AUTO
 from tpu_studio.wire.stops import MOST_HOURS
 
 FEW_OF_A_KIND = 10
@@ -49,7 +49,7 @@ def refused_at(place: str, framework: str) -> bool:
 
 def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
     """Whether this model can learn from this data, and whether there is enough of it."""
-    model = BY_NAME.get(job.model)
+    model = BY_NAME.get(job.model.id)
     if model is not None:
         fitting = next(
             (other.name for other in MODELS if facts.kind in other.takes and facts.task in other.tasks), None
@@ -99,10 +99,10 @@ def of_model_and_data(job: Job, facts: DataFacts) -> Iterator[Check]:
 
 def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iterator[Check]:
     """The user's own model file: there, agreed to, and able to be built."""
-    if not job.has_own_model:
+    if not job.model.is_own:
         return
     if model_facts.get("missing"):
-        file = str(job["model.file"])
+        file = str(job.model.file)
         yield Check("model-file-missing", "error", f"“{PurePath(file).name}” is not there", None, {"file": file})
         return
     if not consent or model_facts.get("sha256", consent) != consent:
@@ -111,11 +111,11 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
             "warning",
             "Your model file runs only after you agree",
             None,
-            {"file": str(job["model.file"])},
+            {"file": str(job.model.file)},
         )
     if line := model_facts.get("secret_line"):
         title = "Your model file seems to hold a password or an access key"
-        yield Check("model-file-secret", "warning", title, None, {"file": str(job["model.file"]), "line": line})
+        yield Check("model-file-secret", "warning", title, None, {"file": str(job.model.file), "line": line})
     yield from _of_text(job, model_facts)
     if problem := model_facts.get("problem"):
         why = dict(model_facts.get("facts") or {})
@@ -124,14 +124,14 @@ def of_own_model(job: Job, model_facts: Mapping[str, Any], consent: str) -> Iter
 
 def _of_text(job: Job, model_facts: Mapping[str, Any]) -> Iterator[Check]:
     """What the file asks for and the trainer, or the machine that trains, does not have or does not use."""
-    file, framework = str(job["model.file"]), str(job["training.framework"])
+    file, framework = str(job.model.file), job.training.framework
     if line := model_facts.get("backend_line"):
         yield _own("model-sets-backend", "info", {"file": file, "line": line})
     if line := model_facts.get("weights_line"):
         yield _own("model-weighs-examples", "error", {"file": file, "line": line})
     if line := model_facts.get("compile_line"):
         yield _own("model-compiles", "warning", {"file": file, "line": line})
-    if not places.by_id(job["where.place"]).has_chips:
+    if not places.by_id(job.where.place).has_chips:
         return
     framework = frameworks.for_chips().id if framework == AUTO else framework
     imports = dict(model_facts.get("imports") or {})
@@ -149,7 +149,7 @@ def _own(id: str, level: str, facts: dict[str, Any]) -> Check:
 
 def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_rate: float) -> Iterator[Check]:
     """Batch, framework and rates."""
-    values, batch, accumulate = resolved.values, resolved.batch, int(resolved.values["training.accumulate"])
+    job, batch, accumulate = resolved.job, resolved.batch, resolved.job.training.accumulate
     if 0 < resolved.train < batch:
         yield Check(
             "batch-above-data",
@@ -168,19 +168,19 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
             {"training.global_batch": min(near, key=lambda one: abs(one - batch))},
             {"batch": batch, "parts": unit, "devices": devices, "accumulate": accumulate, "nearest": list(near)},
         )
-    slower = frameworks.by_id(values["training.framework"]).slower_convolution > 1.0
-    if resolved.rule.convolves and slower and places.by_id(values["where.place"]).local:
+    slower = frameworks.by_id(job.training.framework).slower_convolution > 1.0
+    if resolved.rule.convolves and slower and places.by_id(job.where.place).local:
         yield Check(
             "jax-convolutions-slow",
             "warning",
             "JAX is about three times slower here with pictures",
             {"training.framework": frameworks.for_processors().id},
         )
-    if values["training.precision"] == "bfloat16" and places.by_id(values["where.place"]).local:
+    if job.training.precision == "bfloat16" and places.by_id(job.where.place).local:
         yield Check(
             "bfloat16-on-processor", "info", "bfloat16 does not speed up a processor", {"training.precision": "float32"}
         )
-    rate = float(values["training.learning_rate"])
+    rate = float(job.training.learning_rate)
     if rate > UNUSUAL_RATE * recommended_rate:
         yield Check(
             "learning-rate-high",
@@ -189,7 +189,7 @@ def of_settings(resolved: Resolved, facts: DataFacts, devices: int, recommended_
             {"training.learning_rate": recommended_rate},
             {"rate": rate, "recommended": recommended_rate},
         )
-    if values["training.early_stopping"] and resolved.steps < 2 * int(values["training.evaluate_every"]):
+    if job.training.early_stopping and resolved.steps < 2 * job.training.evaluate_every:
         yield Check(
             "early-stopping-without-checks",
             "info",
@@ -214,9 +214,9 @@ def _shares(devices: int, accumulate: int) -> str:
 
 
 def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check]:
-    place = resolved.values["where.place"]
-    if refused_at(str(place), str(resolved.values["training.framework"])):
-        facts = {"accelerator": title_of(str(resolved.values["where.accelerator"])), "place": str(place)}
+    place = resolved.job.where.place
+    if refused_at(str(place), resolved.job.training.framework):
+        facts = {"accelerator": title_of(resolved.job.where.accelerator), "place": str(place)}
         title = say_finding(NEEDS_JAX, facts).title
         yield Check(NEEDS_JAX, "error", title, {"training.framework": frameworks.for_chips().id}, facts)
     if rented is not None:
@@ -254,13 +254,13 @@ def of_place(resolved: Resolved, rented: Rented | None = None) -> Iterator[Check
                 None,
                 {"place": place},
             )
-    elif resolved.values["where.accelerator"] != "cpu":
+    elif resolved.job.where.accelerator != "cpu":
         yield Check(
             "accelerator-unused",
             "info",
             "Training on this computer uses no rented accelerator",
             {"where.accelerator": "auto"},
-            {"accelerator": resolved.values["where.accelerator"]},
+            {"accelerator": resolved.job.where.accelerator},
         )
 
 
@@ -268,13 +268,13 @@ def of_bucket(resolved: Resolved, extras: Mapping[str, Any]) -> Iterator[Check]:
     """Machine and bucket in different regions: what they exchange is charged. Refused where its price is unknown and
     real; else priced, and asked for with the plan."""
     home = str(extras.get("bucket_region") or "")
-    zones = [str(zone) for zone in resolved.values["where.zones"] or ()]
+    zones = list(resolved.job.where.zones)
     apart = list(dict.fromkeys(region for zone in zones if (region := region_of(zone)) != home))
     if not home or not apart:
         return
     usd, where = part_of(extras, "traffic").get("usd"), ", ".join(apart)
     facts = {"bucket": home, "regions": apart, "usd": usd}
-    if usd is None and places.by_id(resolved.values["where.place"]).charges:
+    if usd is None and places.by_id(resolved.job.where.place).charges:
         title = f"What traffic between {home} and {where} costs is not known"
         yield Check("bucket-too-far", "error", title, None, facts)
     else:
@@ -297,12 +297,12 @@ def of_time_and_money(
         told: The plan's price.
         extras: What a rented machine costs besides its chips (``wire.extras``).
     """
-    time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.values["where.usd_per_hour"]
-    place = resolved.values["where.place"]
+    time, price = estimate.time_s, told["usd_per_hour"] if told else resolved.job.where.usd_per_hour
+    place = resolved.job.where.place
     rents = places.by_id(place).rents
     if rents and not price and money is None:
         yield Check("price-unknown", "error", "The price is not known: give a cost limit", None, {})
-    if rents and hours + float(resolved.values["limits.wait_hours"]) > MOST_HOURS:
+    if rents and hours + resolved.job.limits.wait_hours > MOST_HOURS:
         yield Check(
             "wait-and-hours-too-long",
             "error",
@@ -310,7 +310,7 @@ def of_time_and_money(
             {"limits.wait_hours": 4},
             {"hours": hours},
         )
-    if rents and loans.by_id(resolved.values["where.tier"]).waits and hours > FLEX_MOST_HOURS:
+    if rents and loans.by_id(resolved.job.where.tier).waits and hours > FLEX_MOST_HOURS:
         yield Check(
             "flex-start-too-long",
             "error",
@@ -357,7 +357,7 @@ def of_time_and_money(
                 {"limits.money_usd": "auto"},
                 {"money_usd": money, "expected_usd": reserve.fixed_usd + cost.expected, "place": place},
             )
-    elif not rents and not price and "limits.money_usd" in given and resolved.values["limits.money_usd"] != "auto":
+    elif not rents and not price and "limits.money_usd" in given and resolved.job.limits.money_usd != "auto":
         yield Check(
             "money-limit-unused",
             "info",
@@ -379,10 +379,10 @@ def of_memory(
 ) -> Iterator[Check]:
     """*needed_bytes*, *limit_bytes*: of this computer, or of one of the slice's *devices*."""
     share = needed_bytes / limit_bytes
-    here = places.by_id(resolved.values["where.place"]).local
+    here = places.by_id(resolved.job.where.place).local
     where = "the computer's memory" if here else "the memory of this TPU"
     facts = {"needs_bytes": needed_bytes, "limit_bytes": limit_bytes, **({} if here else {"by": "estimate"})}
-    unit = devices * int(resolved.values["training.accumulate"])
+    unit = devices * resolved.job.training.accumulate
     room, planned = TIGHT_SHARE * limit_bytes, resolved.batch
     smaller = _batch_within(room, planned, unit, lambda batch: _needs(memory, batch / planned, devices, here))
     fix = {"training.global_batch": smaller} if smaller else None

@@ -158,7 +158,7 @@ def _loan(known: Catalogue, framework: str, accelerator: str, tier: str) -> rent
         "where.tier": tier,
         "where.zones": [],
     }
-    found = rented.choose(Job(dict(values)), framework, 0, known)
+    found = rented.choose(Job().with_values(values), framework, 0, known)
     return None if found.problem else found
 
 
@@ -175,7 +175,7 @@ def _slices(known: Catalogue) -> tuple[str, ...]:
 
 
 def _tpus(cloud: Drawn) -> Iterator[Way]:
-    framework = str(cloud.resolved.values["training.framework"])
+    framework = cloud.resolved.job.training.framework
     for accelerator in _slices(catalogue_at(places.charging().id)):
         loans = [found for tier in TIERS if (found := loan(framework, accelerator, tier))]
         if not loans:
@@ -207,7 +207,7 @@ def _at(cloud: Drawn, resolved: Resolved, found: rented.Rented) -> Estimate:
 def _resolved_for(cloud: Drawn, devices: int) -> Resolved | None:
     """None: the batch that was asked for cannot be shared out."""
     resolved = cloud.resolved
-    parts = devices * int(resolved.values["training.accumulate"])
+    parts = devices * resolved.job.training.accumulate
     if resolved.batch % parts:
         resolved = cloud.for_devices(devices)
     return None if resolved.batch % parts or 0 < resolved.train < resolved.batch else resolved
@@ -219,7 +219,7 @@ def _holds(found: rented.Rented, memory: Memory) -> bool:
 
 
 def _colab(cloud: Drawn) -> Way | None:
-    framework = frameworks.by_id(cloud.resolved.values["training.framework"])
+    framework = frameworks.by_id(cloud.resolved.job.training.framework)
     found = loan(framework.id, assumed.COLAB_ACCELERATOR, loans.usual().word) if framework.leads_on_chip else None
     if found is None or not _holds(found, cloud.memory):
         return None
@@ -235,7 +235,7 @@ def _gpu(cloud: Drawn) -> Way | None:
     ways = []
     work, resolved = cloud.work, cloud.resolved
     needed = rented.need_bytes(cloud.memory, 1)
-    share = assumed.GPU_SHARE * (assumed.GPU_FLOAT32 if resolved.values["training.precision"] == "float32" else 1.0)
+    share = assumed.GPU_SHARE * (assumed.GPU_FLOAT32 if resolved.job.training.precision == "float32" else 1.0)
     if found := loan(frameworks.for_chips().id, assumed.COLAB_ACCELERATOR, loans.usual().word):
         reached = work.flops * _at(cloud, resolved, found).examples_per_s.expected
         share = min(share, reached / catalogue().generation(found.slice.generation).peak_bf16_flops)

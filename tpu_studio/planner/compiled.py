@@ -84,7 +84,7 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
         yield from proposals(plan, needs, limit)
     elif needs > TIGHT_SHARE * limit:
         yield Check("memory-tight", "info", "Memory is tight, and enough", None, facts)
-    batch = int(plan.job["training.global_batch"])
+    batch = plan.job.training.global_batch
     if compiled["fits"] and best and batch < best < plan.steps_per_epoch * batch:  # a batch needs that many examples
         yield _check("batch-can-grow", "info", {"largest_batch": best}, {"training.global_batch": best})
 
@@ -92,12 +92,12 @@ def of_compiled(plan: Plan, compiled: Mapping[str, Any], largest: Mapping[str, A
 def proposals(plan: Plan, needs: int, limit: int) -> Iterator[Check]:
     """Other ways than a smaller batch: recompute, bfloat16, parts of a batch, a larger TPU."""
     job = plan.job
-    model = models.BY_NAME.get(job.model)
-    if model and families.by_id(model.family).reads_tokens and job["training.rematerialize"] is not True:
+    model = models.BY_NAME.get(job.model.id)
+    if model and families.by_id(model.family).reads_tokens and job.training.rematerialize is not True:
         yield _check("fit-rematerialize", "info", {}, {"training.rematerialize": True})
-    if job["training.precision"] != "bfloat16":
+    if job.training.precision != "bfloat16":
         yield _check("fit-bfloat16", "info", {}, {"training.precision": "bfloat16"})
-    batch, parts = int(job["training.global_batch"]), int(job["training.accumulate"])
+    batch, parts = job.training.global_batch, job.training.accumulate
     more = parts * 2 ** max(1, (-(-needs // max(1, limit)) - 1).bit_length())
     if batch % (plan.devices * more) == 0:
         yield _check("fit-accumulate", "info", {"parts": more}, {"training.accumulate": more})
@@ -111,7 +111,7 @@ def larger_slice(plan: Plan, needs: int) -> str | None:
     known = catalogue_at(plan.place)
     parts = plan.memory.get("parts", {})
     weights = sum(int(parts.get(name) or 0) for name in ("weights", "gradients", "optimizer"))
-    batch = int(plan.job["training.global_batch"])
+    batch = plan.job.training.global_batch
     found: list[tuple[float, int, str]] = []
     for one in known.offered():
         if (

@@ -83,15 +83,15 @@ def estimate(
     if timing and lesson and not lesson.same:
         lesson = None  # the timing is of this very work
     step = _step_s(modelled["step_s"], timing, lesson)
-    values, batch = resolved.values, resolved.batch
+    job, batch = resolved.job, resolved.batch
     per_s = Range(batch / step.high, batch / step.expected, batch / step.low)
     if timing and (timing.setup_s or timing.compile_s):
         setup = times(_MEASURED_START, _LAUNCH_S + timing.setup_s + timing.compile_s)
     else:
         setup = plus(*(learned(own, name, traits, modelled[name]) for name in ("setup_s", "compile_s")))
-    checks = math.ceil(resolved.steps / int(values["training.evaluate_every"]))
-    copies = math.ceil(resolved.steps / int(values["training.checkpoint_every"]))
-    if values["training.early_stopping"]:
+    checks = math.ceil(resolved.steps / job.training.evaluate_every)
+    copies = math.ceil(resolved.steps / job.training.checkpoint_every)
+    if job.training.early_stopping:
         copies = max(copies, checks)  # each model that is better than those before it is kept
     if timing and timing.evaluation_s is not None:
         evaluation = times(_MEASURED, timing.evaluation_s)
@@ -128,8 +128,8 @@ def learned(own: OwnRuns, quantity: str, traits: Traits | None, modelled: Range)
 
 def _modelled(resolved: Resolved, work: Work, computer: Computer) -> dict[str, Range]:
     """Seconds of a step, of setting up, of compiling and of the result, from sizes alone."""
-    values, framework = resolved.values, frameworks.by_id(resolved.values["training.framework"])
-    pictures = resolved.train + resolved.validation if kinds.by_id(values["data.kind"]).has_picture_files else 0
+    job, framework = resolved.job, frameworks.by_id(resolved.job.training.framework)
+    pictures = resolved.train + resolved.validation if kinds.by_id(job.data.kind).has_picture_files else 0
     reading = pictures / (_PICTURES_PER_S * computer.cores)
     return {
         "step_s": _modelled_step_s(resolved, work, computer),
@@ -155,10 +155,10 @@ def _step_s(modelled: Range, timing: Timing | None, lesson: Lesson | None) -> Ra
 
 def _modelled_step_s(resolved: Resolved, work: Work, computer: Computer) -> Range:
     rate = _CONVOLUTION if work.convolutions else _DENSE
-    framework = frameworks.by_id(resolved.values["training.framework"])
+    framework = frameworks.by_id(resolved.job.training.framework)
     slower = framework.slower_convolution if work.convolutions else 1.0
     operations = work.flops * resolved.batch * slower / computer.cores
-    per_call = int(resolved.values["training.steps_per_call"])
+    per_call = resolved.job.training.steps_per_call
     overhead = framework.step_overhead_s * (1.0 if per_call == 1 else 0.2)
     unknown = 5.0 if resolved.rule.own else 1.0  # a model nobody has counted
     return Range(

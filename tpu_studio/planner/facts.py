@@ -57,7 +57,7 @@ def facts_of(look: Look, job: Job) -> DataFacts:
     pictures = example.has_pictures
     train, validation = look.train, look.validation
     if tasks.by_id(look.task).has_tokens and (tokens := look.numbers.get("tokens")):
-        validation = round(tokens * float(job["data.validation"]))
+        validation = round(tokens * job.data.validation)
         train = tokens - validation
     return DataFacts(
         kind=kind,
@@ -89,7 +89,7 @@ def _fix(finding: Finding, job: Job) -> Mapping[str, Any] | None:
     facts = finding.facts
     column = facts.get("column")
     if isinstance(column, str) and finding.id.startswith("leak-"):
-        return {"data.columns": {**(job["data.columns"] or {}), column: "ignore"}}
+        return {"data.columns": {**job.data.columns, column: "ignore"}}
     return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from tpu_studio.domain.catalogue import Slice, catalogue
 from tpu_studio.planner.work import FLOAT, Work
 from tpu_studio.wire.plan import Plan, Range
+from tpu_studio.wire.utilisation import Utilisation
 
 
 def step_floor_s(part: Slice, *, flops: float, moved_bytes: float) -> float:
@@ -32,10 +33,14 @@ def planned_floor_s(part: Slice, work: Work, *, batch: int, optimizer: str) -> f
     return step_floor_s(part, flops=work.model_flops * batch / part.chips, moved_bytes=moved)
 
 
+def utilisation(part: Slice, work: Work) -> Utilisation:
+    """What MFU on *part* is measured by."""
+    return Utilisation(work.model_flops, catalogue().generation(part.generation).peak_bf16_flops * part.chips)
+
+
 def mfu(part: Slice, work: Work, *, batch: int, step_s: Range) -> Range:
     """Model FLOPs over those that the chips could do in the time of a step, 0 to 1."""
-    peak = catalogue().generation(part.generation).peak_bf16_flops * part.chips
-    share = work.model_flops * batch / peak
+    share = utilisation(part, work).mfu(batch)
     return Range(share / step_s.high, share / step_s.expected, share / step_s.low)
 
 
@@ -56,9 +61,9 @@ def _mfu_bound(plan: Plan, name: str, program: Mapping[str, Any]) -> list[float]
     if not hbm_rate:
         return None
     # What the model's FLOPs alone take at the peak: of a step, and forward only (a third) of an evaluated batch.
-    ideal_s = float(told["expected"]) * int(plan.job["training.global_batch"]) / rate.expected
+    ideal_s = float(told["expected"]) * plan.job.training.global_batch / rate.expected
     if name != "train":
-        ideal_s *= int(program["batch"]) / int(plan.job["training.global_batch"]) / 3
+        ideal_s *= int(program["batch"]) / plan.job.training.global_batch / 3
     computes = float(program["flops"]) * cores / generation.peak_bf16_flops
     moves = float(program["bytes_accessed"]) * cores / (hbm_rate * 1e9)
     return [min(1.0, ideal_s / (computes + moves)), min(1.0, ideal_s / max(computes, moves))]
@@ -73,7 +78,7 @@ def not_below(plan: Plan, program: dict[str, Any] | None) -> Plan:
     moved = float(program.get("moved_bytes") or 0.0) * part.devices / part.chips
     flops = float(program["flops"]) * part.devices / part.chips
     floor = max(float(known), step_floor_s(part, flops=flops, moved_bytes=moved))
-    batch, rate = int(plan.job["training.global_batch"]), plan.examples_per_s
+    batch, rate = plan.job.training.global_batch, plan.examples_per_s
     basis = {**plan.basis, "floor_s": floor}
     before = Range(batch / rate.high, batch / rate.expected, batch / rate.low)
     if floor <= before.low:

@@ -10,6 +10,7 @@ from typing import Any
 from tpu_studio.data.looked import Look
 from tpu_studio.planner import checks, rented
 from tpu_studio.planner.facts import checks_of
+from tpu_studio.planner.floor import utilisation
 from tpu_studio.planner.known import NOTHING_KNOWN, Known
 from tpu_studio.planner.outlook import with_outlook
 from tpu_studio.planner.own.record import basis_json
@@ -18,8 +19,10 @@ from tpu_studio.planner.paths import whole_job
 from tpu_studio.planner.places import Limits
 from tpu_studio.wire import places
 from tpu_studio.wire.job import Job, set_values
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check, Plan
-from tpu_studio.wire.schema import AUTO, BY_PATH
+from tpu_studio.wire.schema import BY_PATH
+from tpu_studio.wire.utilisation import Utilisation
 
 
 def make_plan(job: Job, look: Look, known: Known = NOTHING_KNOWN, *, now: float, advise: bool = True) -> Plan:
@@ -61,10 +64,10 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
     resolved.reasons["estimate"] = parts.estimate.why
     plan = Plan(
         job=whole_job(question.job, resolved),
-        task=str(resolved.values["data.task"]),
-        framework=str(resolved.values["training.framework"]),
-        place=str(resolved.values["where.place"]),
-        accelerator=str(resolved.values["where.accelerator"]),
+        task=resolved.job.data.task,
+        framework=resolved.job.training.framework,
+        place=resolved.job.where.place,
+        accelerator=resolved.job.where.accelerator,
         devices=sized.devices,
         steps=resolved.steps,
         steps_per_epoch=resolved.steps_per_epoch,
@@ -79,7 +82,8 @@ def _plan(parts: Parts, now: float) -> tuple[Plan, Limits]:
         checks=tuple(_checks(parts, limits)),
         extras=limits.extras,
         basis=_basis(parts),
-        model_options=dict(question.options or question.job.options),
+        model_options=dict(question.options or question.job.model.options),
+        utilisation=_utilisation(parts),
         consent=question.known.consent,
         created=now,
     )
@@ -105,6 +109,12 @@ def _basis(parts: Parts) -> dict[str, Any]:
         training_s=found.training_s.to_json(),
         **bounds,
     )
+
+
+def _utilisation(parts: Parts) -> Utilisation | None:
+    """None where the steps are a processor's: there is no peak to compare them with."""
+    rented = parts.sized.rented
+    return utilisation(rented.slice, parts.sized.work) if rented is not None and parts.estimate.mfu else None
 
 
 def _memory_json(parts: Parts) -> dict[str, Any]:
@@ -135,9 +145,9 @@ def _memory_parts(parts: Parts) -> dict[str, int]:
 
 def _checks(parts: Parts, limits: Limits) -> list[Check]:
     question, sized, resolved = parts.question, parts.sized, limits.resolved
-    job, known, rates = question.job, question.known, parts.usual().values["training.learning_rate"]
+    job, known, rates = question.job, question.known, parts.usual().job.training.learning_rate
     needed, limit = parts.needed_bytes, parts.limit_bytes
-    found = list(checks_of(question.look, job, int(resolved.values["data.image_size"])))
+    found = list(checks_of(question.look, job, resolved.job.data.image_size))
     seen = {check.id for check in found}
     for group in (
         checks.of_model_and_data(job, question.facts),

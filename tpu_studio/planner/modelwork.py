@@ -13,12 +13,12 @@ from tpu_studio.wire import tasks
 def work_of(resolved: Resolved, facts: DataFacts) -> work.Work | None:
     """Weights, operations and memory of one example; None for a person's own file, which no formula knows."""
     formula = _FORMULAS.get(resolved.family)
-    answers = facts.answers if tasks.by_id(resolved.values["data.task"]).has_classes else 1
+    answers = facts.answers if tasks.by_id(resolved.job.data.task).has_classes else 1
     return formula(resolved, facts, answers) if formula else None
 
 
 def _pixels(resolved: Resolved) -> int:
-    return int(resolved.values["data.image_size"])
+    return resolved.job.data.image_size
 
 
 def _dense(resolved: Resolved, facts: DataFacts, answers: int) -> work.Work:
@@ -33,8 +33,8 @@ def _convolution(resolved: Resolved, facts: DataFacts, answers: int) -> work.Wor
 def _transformer(resolved: Resolved, facts: DataFacts, answers: int) -> work.Work:
     return work.gpt(
         resolved.options,
-        tokens=int(resolved.values["data.sequence_length"]),
-        rematerialize=bool(resolved.values["training.rematerialize"]),
+        tokens=resolved.job.data.sequence_length,
+        rematerialize=resolved.job.training.rematerialize,
     )
 
 

@@ -18,8 +18,8 @@ from tpu_studio.planner.compare import Comparison, Drawn, Way, compare
 from tpu_studio.planner.parts import Parts
 from tpu_studio.planner.verdict import judge
 from tpu_studio.wire import places
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import AUTO
 
 LEVELS = {"error": 0, "warning": 1, "info": 2, "ok": 3}
 HERE: Mapping[str, Any] = dict.fromkeys(
@@ -65,7 +65,7 @@ def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
     rented = plan.place if places.by_id(plan.place).charges else places.charging().id
     if rented != plan.place:
         changes: dict[str, Any] = {"where.place": rented, "where.zones": None, "where.usd_per_hour": None}
-        if refused_at(rented, str(parts.question.job["training.framework"])):
+        if refused_at(rented, parts.question.job.training.framework):
             changes["training.framework"] = AUTO
         rehearsed = {"where.accelerator": plan.accelerator} if places.by_id(plan.place).rehearses else HERE
         cloud = at({**rehearsed, **changes}, False)
@@ -73,7 +73,7 @@ def _compared(plan: Plan, parts: Parts, at: At) -> Comparison:
     if refused_at(plan.place, plan.framework):  # no way at all
         pass
     elif places.by_id(plan.place).rents and plan.fits and plan.time_s:  # its slice may have several machines
-        tier, time, cost = str(plan.job["where.tier"]), plan.time_s, plan.cost_usd
+        tier, time, cost = plan.job.where.tier, plan.time_s, plan.cost_usd
         if places.by_id(plan.place).rehearses and cloud.sized.rented is not None:
             time, usd = cloud.estimate.time_s, cloud.sized.rented.usd_per_hour
             cost = time.scaled(usd / 3600) if usd else None

@@ -23,9 +23,9 @@ from tpu_studio.planner.rented import Rented
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import families, kinds, places
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.models import options as model_options
-from tpu_studio.wire.schema import AUTO
 
 _UNSEEN = Work(1_000_000, 6e6, 8 << 20)  # the user's own model before anybody has looked into it
 
@@ -47,7 +47,7 @@ class Question:
 
     @property
     def place(self) -> places.Place:
-        return places.by_id(str(self.job["where.place"]))
+        return places.by_id(self.job.where.place)
 
     @property
     def planner(self) -> PlacePlanner:
@@ -71,16 +71,14 @@ class Question:
 
     def usual(self, devices: int) -> Resolved:
         """With the learning rate that is recommended."""
-        return self.resolve(
-            devices, job=Job({**self.job.values, "training.learning_rate": AUTO}, self.job.base, self.job.given)
-        )
+        return self.resolve(devices, job=self.job.with_values({"training.learning_rate": AUTO}))
 
     def _weights(self, job: Job) -> int:
         """Of a model whose size decides its settings; 0 of others."""
-        if job.has_own_model or not families.by_id(BY_NAME[job.model].family).reads_tokens:
+        if job.model.is_own or not families.by_id(BY_NAME[job.model.id].family).reads_tokens:
             return 0
-        unset = job.is_auto("data.sequence_length")
-        length = BY_NAME[job.model].sequence_length if unset else job["data.sequence_length"]
+        unset = job.data.sequence_length == AUTO
+        length = BY_NAME[job.model.id].sequence_length if unset else job.data.sequence_length
         return work.gpt(self.options, tokens=int(length or 64)).params
 
     def count_work(self, resolved: Resolved) -> Work:
@@ -96,15 +94,15 @@ class Question:
         )
 
     def count_memory(self, resolved: Resolved, counted: Work) -> Memory:
-        values = resolved.values
+        training = resolved.job.training
         return work.memory(
             counted,
             batch=resolved.batch,
-            accumulate=int(values["training.accumulate"]),
-            optimizer=str(values["training.optimizer"]),
-            precision=str(values["training.precision"]),
+            accumulate=training.accumulate,
+            optimizer=training.optimizer,
+            precision=training.precision,
             data_bytes=self._data_bytes(resolved),
-            framework=str(values["training.framework"]),
+            framework=training.framework,
             chip=not self.place.local,
             unseen=resolved.validation,
         )
@@ -187,7 +185,7 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
     Raises:
         JobError: A model name or an option of it that does not exist.
     """
-    options = {} if job.has_own_model else model_options(job.model, job.options)
+    options = {} if job.model.is_own else model_options(job.model.id, job.model.options)
     question = Question(job, look, known, known.computer or this_computer(), facts_of(look, job), options)
     sized = _that_fits(question, _on_slice(question, _sized(question, question.resolve(1), 1, None)))
     mine = _mine(question, sized)
@@ -195,8 +193,9 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
     lesson = found.lesson
     if known.timing is None and lesson and lesson.same and sized.rented is None:  # as good as timed: plan with that
         paced = question.resolve(sized.devices, step_s=lesson.seconds.expected)
-        for kept, value in ((paced.values, sized.resolved.values), (paced.reasons, sized.resolved.reasons)):
-            kept["training.rematerialize"] = value["training.rematerialize"]
+        path = "training.rematerialize"
+        if path in sized.resolved.reasons:
+            paced.set(path, sized.resolved.values[path], sized.resolved.reasons[path])
         sized = replace(sized, resolved=paced)
         found = _estimate(question, sized, mine)
     return Parts(question, sized, mine, found)
@@ -204,15 +203,15 @@ def parts_of(job: Job, look: Look, known: Known) -> Parts:
 
 def work_key(question: Question, sized: Sized) -> str:
     """Of this very work on this kind of machine."""
-    values = whole_job(question.job, sized.resolved).values
-    return key_of(values, sized.devices, values["where.accelerator"], question.known.consent, question.look.fingerprint)
+    job = whole_job(question.job, sized.resolved)
+    return key_of(job.values, sized.devices, job.where.accelerator, question.known.consent, question.look.fingerprint)
 
 
 def decoded_bytes(facts: DataFacts, resolved: Resolved) -> int:
     """Of all pictures at the model's size; 0 for other data."""
     if not facts.has_pictures:
         return 0
-    return (facts.train + facts.validation) * int(resolved.values["data.image_size"]) ** 2 * facts.channels
+    return (facts.train + facts.validation) * resolved.job.data.image_size**2 * facts.channels
 
 
 def _sized(question: Question, resolved: Resolved, devices: int, found: Rented | None) -> Sized:
@@ -227,7 +226,7 @@ def _on_slice(question: Question, sized: Sized) -> Sized:
     if found is None:
         return sized
     chosen = {"where.accelerator": found.slice.accelerator_type, "where.zones": list(found.zones)}
-    resolved = question.resolve(found.devices, job=Job({**job.values, **chosen}, job.base, job.given))
+    resolved = question.resolve(found.devices, job=job.with_values(chosen))
     resolved.reasons.update(found.reasons)
     return _sized(question, resolved, found.devices, found)
 
@@ -235,7 +234,7 @@ def _on_slice(question: Question, sized: Sized) -> Sized:
 def _that_fits(question: Question, sized: Sized) -> Sized:
     """With values computed again instead of remembered, where they would not fit and the person left it open."""
     fits = _needed_bytes(question, sized) <= _limit_bytes(question, sized.rented)
-    if fits or not question.job.is_auto("training.rematerialize") or not sized.resolved.rule.reads_tokens:
+    if fits or question.job.training.rematerialize != AUTO or not sized.resolved.rule.reads_tokens:
         return sized
     resolved = replace(
         sized.resolved,
@@ -250,7 +249,7 @@ def _that_fits(question: Question, sized: Sized) -> Sized:
 
 def _mine(question: Question, sized: Sized) -> Mine:
     known = question.known
-    file = f"file {known.consent or known.model_facts.get('sha256')}" if question.job.has_own_model else ""
+    file = f"file {known.consent or known.model_facts.get('sha256')}" if question.job.model.is_own else ""
     mine = Mine(known.own or NOTHING.runs, "", file)
     return replace(mine, key=work_key(question, sized)) if mine.runs else mine
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 from tpu_studio.planner.auto import Resolved
-from tpu_studio.wire.job import Job
+from tpu_studio.wire.job import Job, ResolvedJob, resolved_of
 
 
-def whole_job(job: Job, resolved: Resolved) -> Job:
+def whole_job(job: Job, resolved: Resolved) -> ResolvedJob:
     values = dict(resolved.values)
     for path in ("data.path", "model.file"):
-        if isinstance(values[path], str) and not os.path.isabs(values[path]):
-            values[path] = os.path.normpath(os.path.join(job.base or os.sep, values[path]))
+        if isinstance(value := values[path], str) and not os.path.isabs(value):
+            values[path] = os.path.normpath(os.path.join(job.base or os.sep, value))
     given = frozenset(path for path, value in values.items() if value is not None and value not in ({}, []))
-    return Job(values, job.base, given)
+    return resolved_of(values, job.base, given)

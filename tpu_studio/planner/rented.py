@@ -40,6 +40,7 @@ from tpu_studio.planner.throughput import estimate as throughput
 from tpu_studio.planner.work import Memory, Work
 from tpu_studio.wire import frameworks, kinds, loans, places
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Range
 
 HBM_SHARE = 0.9  # of a device's memory that a program can have, where nobody knows it better
@@ -96,13 +97,13 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
     Raises:
         BadInput: ``slice-unknown``, ``generation-unknown``.
     """
-    tier, place = str(job["where.tier"]), str(job["where.place"])
+    tier, place = job.where.tier, job.where.place
     known = known or catalogue_at(place)
-    given = [str(zone) for zone in job["where.zones"] or []]
+    given = list(job.where.zones)
     reasons: dict[str, str] = {}
-    if job.is_auto("where.accelerator"):
-        backend = str(job.values.get("where.backend") or "tpu-api")
-        part, fits = _smallest(known, framework, tier, given, place, need_bytes, backend)
+    if job.where.accelerator == AUTO:
+        lender = job.where.backend or "tpu-api"
+        part, fits = _smallest(known, framework, tier, given, place, need_bytes, lender)
         reasons["where.accelerator"] = (
             f"The cheapest TPU that holds the model{areas.of_those(known, part, tier)}: {chips(part.chips)} with "
             f"{figures.size(program_bytes(known.generation(part.generation)))} for a program on each."
@@ -110,7 +111,7 @@ def choose(job: Job, framework: str, need_bytes: int, known: Catalogue | None = 
             else "The largest TPU of one machine; the model may not fit."
         )
     else:
-        part = known.slice(str(job["where.accelerator"]))
+        part = known.slice(job.where.accelerator)
     verdict = known.possible(part.generation, framework, tier, given[0] if given else "", part.chips)
     zones = tuple(given) or areas.areas(known, part, tier, place)
     if not given and zones:
@@ -142,12 +143,12 @@ def _by_region(known: Catalogue, part: Slice, zones: Sequence[str], tier: str) -
 
 def _backend(job: Job, known: Catalogue, part: Slice) -> str:
     """Whom *part* is rented from; "": nobody lends it to us like that."""
-    lenders, wanted = known.lenders(part), job.values.get("where.backend")
+    lenders, wanted = known.lenders(part), job.where.backend
     return next((one for one in lenders if wanted in (None, one)), "")
 
 
 def _not_lent(job: Job, part: Slice) -> str:
-    if job.values.get("where.backend") == "tpu-api":
+    if job.where.backend == "tpu-api":
         return f"The Cloud TPU API does not lend {part.generation}: Compute Engine does."
     if part.generation in COMPUTE_ENGINE_LENDS:
         size = part.accelerator_type
@@ -202,7 +203,7 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate, min
     Args:
         mine: Runs of before; those at the same kind of place correct what the model says.
     """
-    if places.by_id(resolved.values["where.place"]).rehearses:
+    if places.by_id(resolved.job.where.place).rehearses:
         why = "The practice machine trains on this computer's processor, so it takes as long as here."
         if here.lesson:
             why = f"{here.lesson.words} The practice machine is this computer's processor."
@@ -210,22 +211,22 @@ def estimate(resolved: Resolved, work: Work, rented: Rented, here: Estimate, min
     workload = workload_of(resolved, work, rented)
     answer = _throughput(workload)
     assert answer.step_time_s is not None
-    installing = environment_s(str(resolved.values["training.framework"]))
+    installing = environment_s(resolved.job.training.framework)
     modelled = {"step_s": answer.step_time_s, "setup_s": installing, "compile_s": COMPILE_S}
     traits = traits_of(resolved, work, rented.devices, workload, mine)
     lesson = mine.runs.correct("step_s", traits, answer.step_time_s)
     if lesson:
         answer = answer.with_step(lesson.seconds)
-    unit = float(resolved.values["data.sequence_length"]) if answer.unit == "token" else 1.0
+    unit = float(resolved.job.data.sequence_length) if answer.unit == "token" else 1.0
     chip = answer.units_per_s.scaled(1.0 / unit)
     host = _read_rate(resolved, rented)
     per_s = Range(*(min(a, b) for a, b in zip(_three(chip), _three(host), strict=True))) if host else chip
     waiting = max(0.0, 1.0 - host.expected / chip.expected) if host else 0.0
-    optimizer = str(resolved.values["training.optimizer"])
+    optimizer = resolved.job.training.optimizer
     least = planned_floor_s(rented.slice, work, batch=resolved.batch, optimizer=optimizer)
     step = Range(*(max(least, resolved.batch / rate) for rate in (per_s.high, per_s.expected, per_s.low)))
     per_s = Range(*(resolved.batch / one for one in (step.high, step.expected, step.low)))
-    rounds = max(1.0, resolved.steps / max(1, int(resolved.values["training.evaluate_every"])))
+    rounds = max(1.0, resolved.steps / max(1, resolved.job.training.evaluate_every))
     checking = step.scaled(rounds * resolved.validation / max(1, resolved.batch) / 3.0)
     training = plus(plus(step.scaled(resolved.steps), checking), SAVE_S)
     environment, compiling = (learned(mine.runs, name, traits, modelled[name]) for name in ("setup_s", "compile_s"))
@@ -248,7 +249,7 @@ def _read_rate(resolved: Resolved, rented: Rented) -> Range | None:
     if resolved.read_s is None:
         return None
     vms = rented.slice.vms
-    known = catalogue_at(str(resolved.values["where.place"]))
+    known = catalogue_at(resolved.job.where.place)
     cores = max(1, known.generation(rented.slice.generation).vcpus_for(rented.slice.chips) // vms)
     one = min(assumed.READING_THREADS, cores) * vms / resolved.read_s
     return assumed.READING_TOGETHER.scaled(one)
@@ -268,46 +269,46 @@ def with_preemptions(found: Estimate, resolved: Resolved, tier: str) -> Estimate
     """On spot also what is trained again after the machine was taken back, as often as `assumptions` has it."""
     if not loans.by_id(tier).spare:
         return found
-    interval_s = int(resolved.values["training.checkpoint_every"]) * resolved.batch / found.examples_per_s.expected
+    interval_s = resolved.job.training.checkpoint_every * resolved.batch / found.examples_per_s.expected
     why = f"{found.why} Counts on Google taking the machine back every {SPOT_LASTS_H.expected:.0f} hours."
     return replace(found, training_s=spot_time(found.training_s, found.setup_s, interval_s), why=why)
 
 
 def workload_of(resolved: Resolved, work: Work, rented: Rented) -> Workload:
-    length = int(resolved.values["data.sequence_length"]) if resolved.rule.reads_tokens else None
-    pictures = kinds.by_id(resolved.values["data.kind"]).has_pictures
+    length = resolved.job.data.sequence_length if resolved.rule.reads_tokens else None
+    pictures = kinds.by_id(resolved.job.data.kind).has_pictures
     return Workload(
         generation=rented.slice.generation,
         chips=rented.slice.chips,
         family=resolved.rule.throughput,
         params=float(work.params),
         flops_per_unit_train=work.flops / (length or 1),
-        precision=str(resolved.values["training.precision"]),
+        precision=resolved.job.training.precision,
         unit="token" if resolved.rule.reads_tokens else "image" if pictures else "example",
         sequence_length=length,
-        image_size=int(resolved.values["data.image_size"]) if pictures else None,
+        image_size=resolved.job.data.image_size if pictures else None,
         global_batch=resolved.batch,
-        framework=str(resolved.values["training.framework"]),
+        framework=resolved.job.training.framework,
     )
 
 
 def traits_of(resolved: Resolved, work: Work, devices: int, workload: Workload | None, mine: Mine) -> Traits:
     """What own runs are compared by. *workload*: None on a processor, also a practice machine's."""
-    values = resolved.values
-    pictures, text = kinds.by_id(values["data.kind"]).has_pictures, resolved.rule.reads_tokens
+    job = resolved.job
+    pictures, text = kinds.by_id(job.data.kind).has_pictures, resolved.rule.reads_tokens
     chips = workload.chips if workload and workload.chips else devices
     return Traits(
-        place=str(values["where.place"]),
+        place=job.where.place,
         generation=(workload.generation or "") if workload else "",
-        framework=str(values["training.framework"]),
-        precision=str(values["training.precision"]),
+        framework=job.training.framework,
+        precision=job.training.precision,
         family=resolved.family,
-        model=mine.model or str(values["model.name"]),
+        model=mine.model or str(job.model.name),
         batch_per_chip=resolved.batch / chips,
         chips=chips,
         params=float(max(1, work.params)),
-        length=float(values["data.sequence_length"] if text else values["data.image_size"] if pictures else 1) or 1.0,
-        per_call=int(values["training.steps_per_call"]),
+        length=float(job.data.sequence_length if text else job.data.image_size if pictures else 1) or 1.0,
+        per_call=job.training.steps_per_call,
         key=mine.key,
     )
 

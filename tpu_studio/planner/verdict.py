@@ -37,7 +37,7 @@ def judge(plan: Plan, found: Comparison) -> Verdict:
     """The verdict on *plan*, whose alternatives are *found*."""
     if plan.blocking:
         return Verdict(False, None, words.cannot_start(plan.blocking[0].title))
-    tier = str(plan.job["where.tier"])
+    tier = plan.job.where.tier
     tpu = found.best_tpu(tier) or found.best_tpu(loans.usual().word)
     ways = [way for way in (found.here, found.colab, found.gpu, tpu) if way and way.cost_usd]
     if not ways:
@@ -77,7 +77,7 @@ def _own(plan: Plan, found: Comparison) -> Way | None:
         return found.here
     if place.notebook:
         return found.colab
-    return found.tpu(plan.accelerator, str(plan.job["where.tier"]))
+    return found.tpu(plan.accelerator, plan.job.where.tier)
 
 
 def _name(way: Way) -> str:

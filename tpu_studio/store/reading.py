@@ -23,6 +23,7 @@ from tpu_studio.wire.events import Event, from_record
 METRICS_AT_MOST = 256
 SPEED_METRICS = ("examples_per_s", "waiting_share", "device_share")
 COST_METRIC = "usd"
+MFU_METRIC = "mfu"  # only of runs that tell it: chips have a peak, processors none that counts
 
 
 @dataclass(frozen=True)
@@ -239,6 +240,9 @@ def _add_speed(event: Event, open_points: dict[tuple[str, ...], Points], batch: 
     points = _points_of(SPEED_METRICS, open_points, batch)
     waiting, device = (one / seconds if isinstance(one, (int, float)) else np.nan for one in shares)
     points.add(event.t, step, {"examples_per_s": examples / seconds, "waiting_share": waiting, "device_share": device})
+    mfu = event.get(MFU_METRIC)
+    if isinstance(mfu, (int, float)) and not isinstance(mfu, bool):
+        _points_of((MFU_METRIC,), open_points, batch).add(event.t, step, {MFU_METRIC: mfu})
 
 
 def _money(event: Event) -> Money | None:

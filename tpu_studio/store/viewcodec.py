@@ -60,6 +60,7 @@ def loads(text: str) -> RunView | None:
                 "uploaded": tuple(tree["uploaded"]),
                 "busy": tuple(tree["busy"]),
                 "memory_most": tuple(tree["memory_most"]),
+                "flops_used": tuple(tree["flops_used"]),
                 "end": None if end is None else End(**{**end, "status": Status(end["status"])}),
             }
         )

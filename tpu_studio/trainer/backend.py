@@ -18,11 +18,22 @@ from tpu_studio.trainer.state import Layout
 from tpu_studio.wire import evaluating, places
 from tpu_studio.wire.errors import StudioError
 from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.utilisation import Utilisation
 
 OPENING_S = 300.0
 """For so long a rented TPU may take to be opened: it takes some seconds, and a libtpu that waits is charged."""
 
-__all__ = ["Way", "begin", "check_devices", "evaluation_batch", "has_convolutions", "make_steps", "needs_a_tpu", "way"]
+__all__ = [
+    "Way",
+    "begin",
+    "check_devices",
+    "evaluation_batch",
+    "has_convolutions",
+    "make_steps",
+    "needs_a_tpu",
+    "utilisation",
+    "way",
+]
 
 
 def begin(plan: Plan, workers: int = 1) -> None:
@@ -55,6 +66,11 @@ def way(plan: Plan, *, convolutions: bool) -> Way:
     return module_of(plan.framework).way(plan, slow_convolutions=slow)
 
 
+def utilisation(plan: Plan) -> Utilisation | None:
+    """What MFU is measured by; None where processors train, whatever the plan says: they have no such peak."""
+    return plan.utilisation if needs_a_tpu(plan) else None
+
+
 def has_convolutions(model: Any) -> bool:
     """Whether a layer of *model*, at any depth, convolves pictures (or anything else)."""
     return any("conv" in type(layer).__name__.lower() for layer in model._flatten_layers())
@@ -64,7 +80,7 @@ def evaluation_batch(plan: Plan, model: Any, examples: int) -> int:
     """Of *examples* unseen ones, how many are evaluated at once: `wire.evaluating` has the rule."""
     from tpu_studio.trainer.models.widest import widest
 
-    part = int(plan.job["training.global_batch"]) // int(plan.job["training.accumulate"])
+    part = plan.job.training.global_batch // plan.job.training.accumulate
     return evaluating.batch_of(part, widest(model), plan.devices, examples)
 
 

@@ -23,6 +23,7 @@ from tpu_studio.trainer.checkpoints import Saver
 from tpu_studio.trainer.evaluation import Units, better, evaluate
 from tpu_studio.trainer.feed import Feed, Piece
 from tpu_studio.trainer.pace import Pace
+from tpu_studio.trainer.profile.profiling import Profiling
 from tpu_studio.trainer.reports import Reports
 from tpu_studio.trainer.schedule import Schedule
 from tpu_studio.trainer.state import Arrays
@@ -126,6 +127,7 @@ class Loop:
         self._compiles_known = 0
         self._broken_known = opened.broken_count
         self._finish: Finish | None = None
+        self.profiling = Profiling(run, events, None)  # who makes profiles puts another in its place
 
     # ------------------------------------------------------------------------------------------------- the way of steps
 
@@ -151,8 +153,11 @@ class Loop:
         first_call = True
         self._call_begun = time.monotonic()
         while not self._told_to_end():
+            if self.profiling.is_due and not first_call and not self._begin_profile():
+                continue
             asked = time.monotonic()
-            piece = self.feed.next()
+            with self.profiling.waiting():
+                piece = self.feed.next()
             waiting = time.monotonic() - asked
             if piece is None:
                 if self.progress.step < self.schedule.steps:
@@ -160,6 +165,7 @@ class Loop:
                     continue
                 break
             before, called = self.progress, time.monotonic()
+            self.profiling.calling(piece.count)
             handle = self.steps.train(piece.stack, self._rates(piece), piece.first, piece.count)
             self._in_flight.append(UnderWay(piece, handle, called, time.monotonic()))
             self.progress.step = piece.first + piece.count
@@ -174,8 +180,15 @@ class Loop:
                 self._account(piece.count, waiting, device)
             if self.progress is before:  # else it went back, and is at a step that was checked and saved already
                 self._between_calls()
+        if self.profiling.is_active:
+            self._end_profile("" if self._finish is None else "stopped")
 
     def _between_calls(self) -> None:
+        before = self.progress
+        if self.profiling.is_full:
+            self._end_profile()
+            if self._finish is not None or self.progress is not before:
+                return
         if self._at(self.settings.evaluate_every) or self.progress.step >= self.schedule.steps:
             self._check_on_unseen()
         if self._finish is None and self._at(self.settings.checkpoint_every):
@@ -183,6 +196,21 @@ class Loop:
         if self._finish is None and self.reports.due:
             self.report()
             self.saver.check()
+
+    def _begin_profile(self) -> bool:
+        """Between two calls, with none under way; False where one of those was the last, or training goes back."""
+        before = self.progress
+        self.drain()
+        if self._finish is not None or self.progress is not before:
+            return False
+        self.profiling.begin(self.progress.step)
+        self._call_begun = time.monotonic()
+        return True
+
+    def _end_profile(self, why: str = "") -> None:
+        self.drain()
+        self.profiling.end(why)
+        self._call_begun = time.monotonic()
 
     def cut(self, step: int) -> int:
         """How many steps the call that begins at *step* makes: up to the next check, copy or end.
@@ -238,12 +266,12 @@ class Loop:
 
     def drain(self) -> None:
         """Take the values of all calls under way, or up to the first that is no number; their time counts as steps'."""
-        if not self._in_flight:
-            return
-        begun = time.monotonic()
-        while self._in_flight:
-            self._fetch()
-        self._account(0, 0.0, time.monotonic() - begun)
+        if self._in_flight:
+            begun = time.monotonic()
+            while self._in_flight:
+                self._fetch()
+            self._account(0, 0.0, time.monotonic() - begun)
+        self.profiling.drained()
 
     def report(self) -> None:
         self.reports.send(self.steps.compiles)
@@ -299,6 +327,8 @@ class Loop:
                 self._finish = Finish(Reason.GUARDIAN_GONE)
             elif verb == "extend":
                 self.extend(command)
+            elif verb == "profile":
+                self.profiling.ask()
         return self._finish is not None
 
     def extend(self, command: Command | None) -> None:

@@ -58,11 +58,11 @@ class Parts:
         shape = state.layout(model, constants)
         chosen = backend.way(plan, convolutions=backend.has_convolutions(model))
         steps = backend.make_steps(plan, model, constants, shape, chosen, workers)
-        batch = int(plan.job["training.global_batch"])
+        batch = plan.job.training.global_batch
         return cls(plan, opened, model, constants, shape, chosen, steps, batch, workers)
 
     def feed(self, cut: Callable[[int], int]) -> Feed:
-        order = Order(len(self.opened.train), self.batch, int(self.plan.job["training.seed"]))
+        order = Order(len(self.opened.train), self.batch, self.plan.job.training.seed)
         return Feed(
             self.opened.train, order, self.way.per_call, cut, vary=self._vary(), share=self.steps.share(self.batch)
         )
@@ -89,7 +89,7 @@ class Parts:
             schedule,
             Progress(),
             events,
-            Reports(events, self.batch),
+            Reports(events, self.batch, utilisation=backend.utilisation(self.plan)),
             in_units=self.in_units,
             command=command,
             extended=extended,
@@ -147,10 +147,10 @@ class Parts:
         job = self.plan.job
         return Settings(
             self.plan.task,
-            int(job["training.evaluate_every"]),
-            int(job["training.checkpoint_every"]),
-            int(job["training.early_stopping"]),
-            str(job["training.on_nan"]),
+            job.training.evaluate_every,
+            job.training.checkpoint_every,
+            job.training.early_stopping,
+            job.training.on_nan,
             self.evaluation_batch,
             attempt,
             self._if_not_finite(),
@@ -162,12 +162,12 @@ class Parts:
         job = self.plan.job
         tries = ["lower-learning-rate"]
         tries += ["clip-gradient"] if not self.recipe.clip_norm else []
-        tries += ["longer-warmup"] if float(job["training.warmup"]) < 0.05 else []
-        tries += ["float32"] if job["training.precision"] == "bfloat16" else []
+        tries += ["longer-warmup"] if job.training.warmup < 0.05 else []
+        tries += ["float32"] if job.training.precision == "bfloat16" else []
         return (*tries, "check-data")
 
     def _vary(self) -> Vary | None:
-        if self.plan.job["data.augment"] is not True or len(self.opened.train.spec["x"][0]) != 3:
+        if self.plan.job.data.augment is not True or len(self.opened.train.spec["x"][0]) != 3:
             return None
         description = self.opened.description
         mirror, value_max = may_mirror(description), int(description.get("value_max") or 255)
@@ -188,7 +188,7 @@ def open_data(plan: Plan) -> Opened:
 
 def description_of(plan: Plan) -> dict[str, Any]:
     """Of the data, as far as a model needs it, from the look that the plan holds: nothing is opened."""
-    look, side = Look.from_json(plan.data), plan.job["data.image_size"]
+    look, side = Look.from_json(plan.data), plan.job.data.image_size
     shape = look.input_shape
     if len(shape) == 3 and isinstance(side, int):  # as they are trained with, not as they were looked at
         shape = (side, side, shape[2])
@@ -204,7 +204,7 @@ def description_of(plan: Plan) -> dict[str, Any]:
 def build_model(plan: Plan, description: Mapping[str, Any], watch: BuildWatch | None) -> Any:
     from tpu_studio.trainer import models
 
-    own = str(plan.job["model.file"]) if plan.job.has_own_model else None
+    own = str(plan.job.model.file) if plan.job.model.is_own else None
     if watch is None:
         return models.build(plan, description)
     with watch.over(own):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer import backend
+from tpu_studio.trainer.frameworks import module_of
 from tpu_studio.trainer.guard import BuildWatch, within
 from tpu_studio.trainer.outcomes import Outcome, outcome_of
 from tpu_studio.trainer.schedule import Schedule, extension_steps
@@ -24,7 +25,6 @@ from tpu_studio.trainer.words import GONE, Command, Commands, Events, take_stdou
 from tpu_studio.wire import controls, places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import ModelError, RunError
-from tpu_studio.wire.job import set_values
 from tpu_studio.wire.plan import Plan
 from tpu_studio.wire.reasons import Reason
 
@@ -138,6 +138,7 @@ class Attempt:
                 self._team.hear(self._another_ends)
         from tpu_studio.trainer import checkpoints  # imports of frameworks stand below `begin`
         from tpu_studio.trainer.parts import Parts
+        from tpu_studio.trainer.profile.profiling import Profiling
 
         with within(backend.OPENING_S, self._not_opened) if backend.needs_a_tpu(plan) else nullcontext():
             backend.check_devices(plan, self._workers)
@@ -165,9 +166,11 @@ class Attempt:
             self._resume(loop, loaded)
         elif self.attempt > 1 or checkpoints.steps(self.run):
             self.events.send("resume", step=0, attempt=self.attempt)  # nothing to go on from: the curve begins anew
-        if loaded is None and self._team is not None and plan.job.has_own_model:
+        if loaded is None and self._team is not None and plan.job.model.is_own:
             self._same_model(plan, loop.steps.snapshot())
         loop.extend(None)
+        tracer = module_of(plan.framework) if self.worker == 0 else None  # the chips of the others do the same
+        loop.profiling = Profiling(self.run, self.events, tracer)
         self._loop = loop
         self._may_leave_at_once = loaded is None
         self.events.send("phase", phase="compiling", detail="training step")
@@ -198,7 +201,7 @@ class Attempt:
     def _same_model(self, plan: Plan, arrays: Mapping[str, Any]) -> None:
         """Raises ModelError ``model-differs`` on every worker: a person's file draws numbers that nothing seeds."""
         if not self._team.have_same(arrays):
-            raise ModelError("model-differs", file=str(plan.job["model.file"]))
+            raise ModelError("model-differs", file=str(plan.job.model.file))
 
     def _not_opened(self, facts: dict[str, Any]) -> None:
         """A call of libtpu that does not return; its thread cannot be stopped, so the process is."""
@@ -226,9 +229,9 @@ class Attempt:
     def _schedule(self, plan: Plan) -> Schedule:
         job = plan.job
         return Schedule(
-            float(job["training.learning_rate"]),
-            float(job["training.warmup"]),
-            str(job["training.schedule"]),
+            float(job.training.learning_rate),
+            float(job.training.warmup),
+            job.training.schedule,
             (plan.steps,),
         )
 
@@ -239,6 +242,7 @@ class Attempt:
         if keeps and loop.progress.step > 0 and self.worker == 0:
             self.events.send("phase", phase="saving", detail="result")
             parts.write_result(self.run, loop, reason, self._warn)
+        loop.profiling.finish()
         return Outcome(reason, loop.progress.step, loop.final(), facts)
 
     def _warn(self, notice: str, facts: Mapping[str, Any]) -> None:
@@ -304,4 +308,4 @@ def read_plan(run: Path) -> Plan:
 def moved_plan(plan: Plan, moved: Mapping[str, Path | None]) -> Plan:
     """*plan* with the paths of this machine: `table.key` → path, None where it stays."""
     changes = {key: str(path) for key, path in moved.items() if path is not None}
-    return replace(plan, job=set_values(plan.job, changes)) if changes else plan
+    return replace(plan, job=plan.job.with_values(changes)) if changes else plan

@@ -52,11 +52,11 @@ def from_plan(plan: Plan) -> Recipe:
     job = plan.job
     return Recipe(
         task=plan.task,
-        optimizer=str(job["training.optimizer"]),
-        weight_decay=_number(job["training.weight_decay"]),
-        clip_norm=_number(job["training.clip_norm"]),
-        label_smoothing=_number(job["training.label_smoothing"]) if not tasks.by_id(plan.task).has_number else 0.0,
-        accumulate=int(job["training.accumulate"]),
+        optimizer=job.training.optimizer,
+        weight_decay=_number(job.training.weight_decay),
+        clip_norm=_number(job.training.clip_norm),
+        label_smoothing=_number(job.training.label_smoothing) if not tasks.by_id(plan.task).has_number else 0.0,
+        accumulate=job.training.accumulate,
         beta2=_beta2(plan),
     )
 
@@ -64,7 +64,7 @@ def from_plan(plan: Plan) -> Recipe:
 def _beta2(plan: Plan) -> float:
     if not tasks.by_id(plan.task).has_tokens:
         return 0.999
-    if plan.job.model not in models.BY_NAME:
+    if plan.job.model.id not in models.BY_NAME:
         return 0.99
     return 0.95 if int(plan.options.get("width", 0)) >= GPT2_WIDTH else 0.99
 

@@ -17,6 +17,7 @@ from tpu_studio.trainer.chips import ChipWatch
 from tpu_studio.trainer.state import Arrays
 from tpu_studio.trainer.words import Events
 from tpu_studio.wire import metrics
+from tpu_studio.wire.utilisation import Utilisation
 
 EVERY_S = 0.3
 SHARE = 0.01  # of the time at most; half of what is allowed, since the writing thread costs about as much again
@@ -42,6 +43,7 @@ class Reports:
     batch: int
     every_s: float = EVERY_S
     chips: ChipWatch = field(default_factory=ChipWatch)
+    utilisation: Utilisation | None = None  # None: these are no TPUs
     _columns: list[tuple[int, Arrays]] = field(default_factory=list)
     _spent: Spent = field(default_factory=Spent)
     _last: float = field(default_factory=time.monotonic)
@@ -102,8 +104,15 @@ class Reports:
             waiting_for_data_s=round(spent.waiting, 6),
             device_s=round(spent.device, 6),
             compiles=compiles,
+            **self._mfu(spent),
         )
         self._watch_input()
+
+    def _mfu(self, spent: Spent) -> dict[str, float]:
+        """Over all that a step takes, the waiting too; {} off TPUs."""
+        if self.utilisation is None or spent.seconds <= 0:
+            return {}
+        return {"mfu": float(f"{self.utilisation.mfu(spent.steps * self.batch / spent.seconds):.4g}")}
 
     def _watch_input(self) -> None:
         if self._window.seconds < INPUT_BOUND_OVER_S:

@@ -60,7 +60,7 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
     from tpu_studio.trainer.schedule import Schedule
 
     backend.check_devices(plan)
-    batch, scale, saved = int(plan.job["training.global_batch"]), 1.0, {}
+    batch, scale, saved = plan.job.training.global_batch, 1.0, {}
     parts = Parts.make(plan, None, None)
     if parts.is_slow_convolution and batch > SLICE:
         parts.batch, scale = SLICE, batch / SLICE
@@ -83,7 +83,7 @@ def measure(plan: Plan, seconds: float) -> dict[str, Any]:
             rounds += 1
         batches = -(-len(parts.opened.validation) // parts.evaluation_batch)
         evaluation_s = (time.monotonic() - evaluated) / rounds * batches / min(2, batches)
-        if not plan.job.has_own_model and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
+        if not plan.job.model.is_own and count_params(parts.model) * NUMBER_BYTES <= SAVED_BYTES:
             saved = _saving(parts, loop, Path(folder))
     step_time = scale * spent.seconds / spent.steps if spent.steps else scale * loop.compile_s
     return {
@@ -157,8 +157,8 @@ def described(plan: Plan, out: int) -> dict[str, Any]:
     from tpu_studio.trainer.parts import build_model, description_of
 
     told: dict[str, Any] = {}
-    if plan.job.has_own_model:
-        told["sha256"] = hashlib.sha256(owncode.read(Path(str(plan.job["model.file"]))) or b"").hexdigest()
+    if plan.job.model.is_own:
+        told["sha256"] = hashlib.sha256(owncode.read(Path(str(plan.job.model.file))) or b"").hexdigest()
 
     def stuck(facts: dict[str, Any]) -> None:
         _say(out, told | {"problem": "model-stuck", "facts": facts})

@@ -8,23 +8,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from tpu_studio.wire import kinds
 from tpu_studio.wire.families import ModelSpec
-from tpu_studio.wire.job import Job, check, number_of
+from tpu_studio.wire.job import Job, check, job_of, number_of
+from tpu_studio.wire.keys import AUTO, Key
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, Key
+from tpu_studio.wire.schema import BY_PATH, KEYS
 
 _EITHER = (("training.epochs", "training.steps"), ("model.name", "model.file"))
 
 
 def empty() -> Job:
-    return Job({key.path: key.default for key in KEYS})
+    return Job()
 
 
-def edited(job: Job, changes: Mapping[str, Any]) -> Job:
+def edited(job: Job, changes: Mapping[str, object]) -> Job:
     """*job* with `table.key` → value changed; None is the default again; epochs and steps exclude each other.
 
     Raises:
@@ -45,7 +45,7 @@ def edited(job: Job, changes: Mapping[str, Any]) -> Job:
                 given.discard(rival)
     if "model.name" in changes or "model.file" in changes:
         _keep_fitting_options(values, given)
-    return Job(values, job.base, frozenset(given))
+    return job_of(values, job.base, frozenset(given))
 
 
 def of_plan(plan: Plan) -> Job:
@@ -55,7 +55,7 @@ def of_plan(plan: Plan) -> Job:
         if key.path in plan.reasons or values[key.path] == key.default:
             values[key.path] = key.default
             given.discard(key.path)
-    return Job(values, plan.job.base, frozenset(given))
+    return job_of(values, plan.job.base, frozenset(given))
 
 
 def is_complete(job: Job) -> bool:
@@ -64,14 +64,14 @@ def is_complete(job: Job) -> bool:
 
 
 def has_model(job: Job) -> bool:
-    return job["model.name"] is not None or job["model.file"] is not None
+    return job.model.name is not None or job.model.file is not None
 
 
 def has_data(job: Job) -> bool:
-    return job["data.kind"] is not None and (job["data.path"] is not None or kinds.by_id(job["data.kind"]).is_built_in)
+    return bool(job.data.kind) and (job.data.path is not None or kinds.by_id(job.data.kind).is_built_in)
 
 
-def value_of(key: Key, text: str) -> Any:
+def value_of(key: Key, text: str) -> object:
     """What a person typed into a field: nothing or "auto" is the default, "2,50" is 2.5 (``wire.numerals``).
 
     Raises:
@@ -104,9 +104,9 @@ def first_model(kind: str) -> str | None:
 
 def model_fits(job: Job, kind: str) -> bool:
     """True as well for the user's own file, which only they can judge."""
-    if job["model.file"] is not None:
+    if job.model.file is not None:
         return True
-    model = BY_NAME.get(str(job["model.name"]))
+    model = BY_NAME.get(str(job.model.name))
     return model is not None and (kind in model.takes or kinds.by_id(kind).is_converted)
 
 
@@ -118,18 +118,15 @@ def absolute(job: Job, path: str) -> Path | None:
 
 def relocated(job: Job, base: str) -> Job:
     """*job* with its relative paths made absolute, so that it can be written or based anywhere."""
-    values = dict(job.values)
-    for path in ("data.path", "model.file"):
-        if (found := absolute(job, path)) is not None:
-            values[path] = str(found)
-    return Job(values, base, job.given)
+    paths = {path: str(found) for path in ("data.path", "model.file") if (found := absolute(job, path)) is not None}
+    return job.with_values(paths, base=base)
 
 
-def _keep_fitting_options(values: dict[str, Any], given: set[str]) -> None:
+def _keep_fitting_options(values: dict[str, object], given: set[str]) -> None:
     """Options that another model does not know go with the old one."""
     model = BY_NAME.get(str(values["model.name"]))
-    options = values["model.options"] or {}
-    if model is None or not options:
+    options = values["model.options"]
+    if model is None or not isinstance(options, Mapping):
         return
     known = {option.name for option in model.options}
     kept = {name: value for name, value in options.items() if name in known}

@@ -121,7 +121,7 @@ class PlanViewModel(Editing, Starting):
             self._looks.forget()
             self._draw(look=None, look_problem=None, looking=False, plan=None, parts=None)
             return
-        same_kind = view.look is not None and view.look.kind == view.job["data.kind"] and view.plan is not None
+        same_kind = view.look is not None and view.look.kind == view.job.data.kind and view.plan is not None
         keep = view.look if same_kind else None
         self._draw(looking=True, look_problem=None, look=keep)
         look = self._looks.want(view.job, anew=anew)
@@ -227,7 +227,7 @@ class PlanViewModel(Editing, Starting):
     def _where(self, plan: Plan | None) -> planwhere.WhereView:
         view = self.state.value
         if not view.rented:
-            return planwhere.WhereView(str(view.job["where.place"]))
+            return planwhere.WhereView(view.job.where.place)
         return planwhere.where_of(view.job, plan, self._today, view.price_trouble)
 
     # ------------------------------------------------------------------------------------------------------- the check
@@ -294,7 +294,7 @@ class PlanViewModel(Editing, Starting):
     def _choose(self) -> None:
         """The models that fit, each with what it would take here: a plan each, a fraction of a millisecond."""
         view = self.state.value
-        kind = view.job["data.kind"]
+        kind = view.job.data.kind
         look = view.look if view.look and not view.looking and view.look.kind == kind else None
         choices = []
         for place, model in enumerate(draft.fitting_models(kind, look.task if look else None)):
@@ -333,7 +333,7 @@ class PlanViewModel(Editing, Starting):
             return  # this computer's steps say nothing of a TPU's
         if view.parts is not None and view.parts.measured and not asked:
             return  # own runs of this very work tell it already
-        if not view.engine.ready or (view.running and not asked) or (plan.job.has_own_model and not plan.consent):
+        if not view.engine.ready or (view.running and not asked) or (plan.job.model.is_own and not plan.consent):
             return
         if self._times.start(plan, again=asked and self._times.of(plan) is None):
             self._draw(timing="measuring" if self._times.under_way else self.state.value.timing, timing_failed="")

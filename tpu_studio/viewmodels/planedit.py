@@ -16,7 +16,8 @@ from tpu_studio.viewmodels.problem import problem_of
 from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.job import Job, one_number
-from tpu_studio.wire.schema import AUTO, BY_PATH
+from tpu_studio.wire.keys import AUTO
+from tpu_studio.wire.schema import BY_PATH
 
 if TYPE_CHECKING:
     from tpu_studio.viewmodels.engine import EngineViewModel
@@ -183,14 +184,14 @@ class Editing(PlanBase):
             return jobfile.load(path)
 
         def take(job: Job) -> None:
-            self.choose_data(str(job["data.kind"]), draft.absolute(job, "data.path"))
-            self.apply({"data.target": job["data.target"], "training.epochs": job["training.epochs"]})
+            self.choose_data(job.data.kind, draft.absolute(job, "data.path"))
+            self.apply({"data.target": job.data.target, "training.epochs": job.training.epochs})
 
         self._tasks.submit(work, done=take, failed=self._failed)
 
     def set_column(self, name: str, kind: str | None) -> None:
         """Use a column as *kind*, or None: as we propose."""
-        columns = dict(self.state.value.job["data.columns"] or {})
+        columns = dict(self.state.value.job.data.columns)
         if kind is None:
             columns.pop(name, None)
         else:
@@ -212,7 +213,7 @@ class Editing(PlanBase):
 
         view, name = self.state.value, path.rpartition(".")[2]
         asked = text.strip().lower() not in ("", AUTO)
-        model = BY_NAME.get(str(view.job["model.name"]))
+        model = BY_NAME.get(str(view.job.model.name))
         whole = any(isinstance(one.default, int) for one in (model.options if model else ()) if one.name == name)
         try:
             value = one_number(path, text, whole=whole) if asked else None
@@ -223,7 +224,7 @@ class Editing(PlanBase):
             value = int(value)
         changed = option_value(view.job, name, value)
         try:
-            options(str(view.job["model.name"]), changed)
+            options(str(view.job.model.name), changed)
         except JobError as error:
             self._wrong(path, text, error)
             return

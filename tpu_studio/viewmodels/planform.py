@@ -16,10 +16,11 @@ from tpu_studio.wire import places
 from tpu_studio.wire.errors import JobError
 from tpu_studio.wire.families import Option
 from tpu_studio.wire.job import Job, check
+from tpu_studio.wire.keys import AUTO, Key
 from tpu_studio.wire.models import BY_NAME
 from tpu_studio.wire.numerals import readings, spelled
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import AUTO, BY_PATH, GROUPS, KEYS, Key, concerns
+from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, concerns
 
 Problems = Mapping[str, Problem]
 Typed = Mapping[str, str]
@@ -86,7 +87,7 @@ def more_fields(
         kept = tuple(
             field(key.path, job, plan, problems, typed)
             for key in KEYS
-            if key.group == group and concerns(key, job["data.kind"]) and key.path not in shown
+            if key.group == group and concerns(key, job.data.kind) and key.path not in shown
         )
         groups.append((title, kept))
     return tuple(groups)
@@ -123,13 +124,13 @@ def field(path: str, job: Job, plan: Plan | None, problems: Problems, typed: Typ
 
 
 def option_fields(job: Job, problems: Problems, typed: Typed) -> tuple[FieldView, ...]:
-    model = BY_NAME.get(str(job["model.name"]))
+    model = BY_NAME.get(str(job.model.name))
     return tuple(_option_field(option, job, problems, typed) for option in model.options) if model else ()
 
 
 def option_value(job: Job, name: str, value: Any) -> dict[str, Any]:
     """The `model.options` table with one option set, or taken out when *value* is None."""
-    options = dict(job["model.options"] or {})
+    options = dict(job.model.options)
     if value is None:
         options.pop(name, None)
     else:
@@ -152,8 +153,8 @@ def limit_echo(path: str, value: Any, job: Job) -> str:
         return ""
     match path:
         case "limits.money_usd":
-            free = places.by_id(job["where.place"]).local and not job["where.usd_per_hour"]
-            if free or places.by_id(job["where.place"]).notebook:
+            free = places.by_id(job.where.place).local and not job.where.usd_per_hour
+            if free or places.by_id(job.where.place).notebook:
                 return f"Nothing is charged here; elsewhere it stops at {figures.exact_money(value)}."
             return f"Stops at {figures.exact_money(value)}."
         case "limits.hours":
@@ -166,7 +167,7 @@ def limit_echo(path: str, value: Any, job: Job) -> str:
 
 def _option_field(option: Option, job: Job, problems: Problems, typed: Typed) -> FieldView:
     path = f"model.options.{option.name}"
-    given = (job["model.options"] or {}).get(option.name)
+    given = job.model.options.get(option.name)
     problem = problems.get(path)
     whole = isinstance(option.default, int)
     shown = value_text(option.default if given is None else given, whole=whole)
@@ -213,13 +214,13 @@ def _hint(path: str, job: Job, plan: Plan | None) -> str:
     """A line under the field that says what the number means here."""
     if plan is None:
         return ""
-    batch, noun = int(plan.job["training.global_batch"]), noun_of(job)
+    batch, noun = plan.job.training.global_batch, noun_of(job)
     match path:
         case "training.global_batch":
             steps = "1 step" if plan.steps_per_epoch == 1 else f"{figures.count(plan.steps_per_epoch)} steps"
             return f"{steps} each time through the data"
         case "training.epochs" | "training.steps":
-            if path == "training.steps" and job["training.steps"] is None and "training.steps" not in plan.reasons:
+            if path == "training.steps" and job.training.steps is None and "training.steps" not in plan.reasons:
                 return ""
             through = plan.steps / plan.steps_per_epoch
             times = (

@@ -111,4 +111,4 @@ def read_data(job: Job, **more: Any) -> Look:
 def data_key(job: Job) -> Key:
     """What a look depends on: other values, other look."""
     paths = [path for path in job.values if path.startswith("data.") and path != "data.augment"]
-    return (job.base, job["training.seed"], *(repr(job[path]) for path in paths))
+    return (job.base, job.training.seed, *(repr(job[path]) for path in paths))

@@ -194,7 +194,7 @@ class Starting(PlanBase):
         if own is None or not own.sha256:
             return
         self.state.set(replace(view, asking_consent=False))
-        place = str(view.job["where.place"])
+        place = view.job.where.place
         self._tasks.submit(lambda: ownfile.agree(own, consents, place), done=self._agreed, failed=self._failed)
 
     def _agreed(self, own: OwnFile) -> None:

@@ -138,7 +138,7 @@ class PlanView:
         for one launch, to go without."""
         if self.plan is None or not self.rented or not self.unstoppable:
             return False
-        zones = [str(zone) for zone in self.plan.job["where.zones"] or ()]
+        zones = list(self.plan.job.where.zones)
         return bool(zones) and all(zone.rpartition("-")[0] in self.unstoppable for zone in zones)
 
     @property
@@ -156,26 +156,26 @@ class PlanView:
 
     @property
     def rented(self) -> bool:
-        return places.by_id(self.job["where.place"]).rents
+        return places.by_id(self.job.where.place).rents
 
     @property
     def free_tpu(self) -> bool:
         """A TPU of Colab, in a notebook."""
-        return places.by_id(self.job["where.place"]).notebook
+        return places.by_id(self.job.where.place).notebook
 
     @property
     def practice(self) -> bool:
-        return places.by_id(self.job["where.place"]).rehearses
+        return places.by_id(self.job.where.place).rehearses
 
     @property
     def needs_engine(self) -> bool:
         """The training engine of this computer does the work: here, and behind a practice machine."""
-        return places.by_id(self.job["where.place"]).on_this_computer
+        return places.by_id(self.job.where.place).on_this_computer
 
     @property
     def needs_consent(self) -> bool:
         """The person's own file may not run at this place yet."""
-        return self.own is not None and str(self.job["where.place"]) not in self.own.agreed
+        return self.own is not None and self.job.where.place not in self.own.agreed
 
     @property
     def dirty(self) -> bool:
@@ -184,7 +184,7 @@ class PlanView:
 
     @property
     def name(self) -> str:
-        return str(self.job["name"])
+        return self.job.name
 
     @property
     def checks(self) -> tuple[Check, ...]:
@@ -266,7 +266,7 @@ class PlanView:
             case _:
                 if self.free_tpu:
                     return "Free Colab TPU"
-                place = PLACE_WORDS.get(str(self.job["where.place"]), str(self.job["where.place"]).capitalize())
+                place = PLACE_WORDS.get(self.job.where.place, self.job.where.place.capitalize())
                 if self.rented and self.plan and not places.by_id(self.plan.place).local:
                     return f"{place}, {title_of(self.plan.accelerator)}"
                 return place
@@ -341,7 +341,7 @@ class PlanView:
             return "Nothing is charged, and no payment is set up."
         if self.rented:
             return "Nothing is charged until the TPU starts."
-        if self.job["where.usd_per_hour"]:
+        if self.job.where.usd_per_hour:
             return "A rehearsal: the price is pretended, nothing is charged."
         return "Runs on this computer. Nothing is charged."
 
@@ -379,7 +379,7 @@ class PlanView:
     @property
     def blocked(self) -> str:
         """What the account there still needs before this plan can be rented; "" when nothing is known to be."""
-        place = places.by_id(self.job["where.place"])
+        place = places.by_id(self.job.where.place)
         return self.account_missing if place.charges else self.practice_missing if place.rehearses else ""
 
     @property

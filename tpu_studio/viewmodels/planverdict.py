@@ -62,7 +62,7 @@ def verdict_of(job: Job, plan: Plan | None) -> Verdict | None:
     changes: Mapping[str, Any] = {}
     action = ""
     if instead and instead != "gpu":
-        tier = str(plan.job["where.tier"])
+        tier = plan.job.where.tier
         fitting = [way for way in ways if _names(way, str(instead))]
         best = next((way for way in fitting if way.key.endswith(f"/{tier}")), next(iter(fitting), None))
         if best is not None:
@@ -83,7 +83,7 @@ def ways_of(job: Job, plan: Plan) -> tuple[Way, ...]:
     for (one, time, cost), (t, usd) in zip(told, pairs, strict=True):
         place, accelerator, tier = str(one["place"]), str(one["accelerator"]), str(one.get("tier") or "")
         rents = plan.place if places.by_id(plan.place).rents else places.charging().id
-        same = accelerator == plan.accelerator and tier == plan.job["where.tier"]
+        same = accelerator == plan.accelerator and tier == plan.job.where.tier
         name = _PLACES.get(place) or title_of(accelerator)
         ways.append(
             Way(
@@ -105,7 +105,7 @@ def place_changes(job: Job, place: str) -> Mapping[str, Any]:
     """What changes with the place; Colab lends one chip, so what was chosen of a rented one goes."""
     if places.by_id(place).notebook:
         return {**moved(job, places.default().id), "where.place": place, "where.usd_per_hour": None}
-    if places.by_id(job["where.place"]).notebook:
+    if places.by_id(job.where.place).notebook:
         return {**moved(job, places.default().id), **moved(job, place)}
     return moved(job, place)
 

@@ -27,6 +27,7 @@ from tpu_studio.viewmodels import draft, planwords
 from tpu_studio.wire import loans, places
 from tpu_studio.wire.errors import BadInput, StudioError
 from tpu_studio.wire.job import Job
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Plan
 
 if TYPE_CHECKING:
@@ -90,14 +91,14 @@ class WhereView:
 
 def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") -> WhereView:
     """Of *job* and, once there is one, of its plan: "auto" shows as what it has become."""
-    place = str(job["where.place"])
+    place = job.where.place
     if places.by_id(place).local:
         return WhereView(place)
     known, part = catalogue_at(place), _slice(job, plan)
-    tier = str(job["where.tier"])
-    framework = plan.framework if plan else str(job["training.framework"])
+    tier = job.where.tier
+    framework = plan.framework if plan else job.training.framework
     framework = "" if framework == "auto" else framework
-    zones = tuple(str(zone) for zone in (plan.job["where.zones"] if plan else job["where.zones"]) or ())
+    zones = tuple(plan.job.where.zones if plan else job.where.zones)
     if part is None:
         return WhereView(place, _generations(known, framework, tier), tiers=_tiers(known, "", None), tier=tier)
     generation = known.generation(part.generation)
@@ -105,7 +106,7 @@ def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") 
     return WhereView(
         place=place,
         generations=_generations(known, framework, tier),
-        generation="" if job.is_auto("where.accelerator") else generation.id,
+        generation="" if job.where.accelerator == AUTO else generation.id,
         sizes=tuple(_size(known, one, framework, tier) for one in generation.slices),
         size=part.accelerator_type,
         tiers=_tiers(known, generation.id, part.chips),
@@ -117,7 +118,7 @@ def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") 
         ),
         chosen_zones=zones,
         lenders=_lenders(known, part),
-        lender=str(job["where.backend"] or next(iter(known.lenders(part)), "")),
+        lender=job.where.backend or "".join(known.lenders(part)[:1]),
         price=price_words(plan, part) if plan else "",
         price_why=price_age(plan, today, price_trouble) if plan else "",
         offers_age=offers_age(known, today),
@@ -125,7 +126,7 @@ def where_of(job: Job, plan: Plan | None, today: date, price_trouble: str = "") 
 
 
 def _slice(job: Job, plan: Plan | None) -> Slice | None:
-    name = plan.accelerator if plan and not places.by_id(plan.place).local else str(job["where.accelerator"])
+    name = plan.accelerator if plan and not places.by_id(plan.place).local else job.where.accelerator
     try:
         return catalogue().slice(name)
     except BadInput:
@@ -247,9 +248,9 @@ def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
     """The smallest slice of *generation*; "" is the recommended TPU again. Areas and loan go where they cannot stay."""
     if not generation:
         return {"where.accelerator": None, "where.zones": None, "where.backend": None}
-    known = catalogue_at(str(job["where.place"]))
+    known = catalogue_at(job.where.place)
     part = known.slices(generation)[0]
-    tier = str(job["where.tier"])
+    tier = job.where.tier
     stays = known.possible(generation, "", tier, "", part.chips).possible
     kept = {} if stays else {"where.tier": None}
     return {**slice_changes(job, part.accelerator_type), **kept}
@@ -258,7 +259,7 @@ def generation_changes(job: Job, generation: str) -> Mapping[str, Any]:
 def slice_changes(job: Job, accelerator: str) -> Mapping[str, Any]:
     """One size; the areas that lend it are chosen anew, and a lender that does not have it goes."""
     lent = catalogue().lenders(catalogue().slice(accelerator))
-    kept = {} if job["where.backend"] in (None, *lent) else {"where.backend": None}
+    kept = {} if job.where.backend in (None, *lent) else {"where.backend": None}
     return {"where.accelerator": accelerator, "where.zones": None, **kept}
 
 
@@ -290,7 +291,7 @@ def choices(job: Job, planning: Planning, look: Look, now: float) -> tuple[Slice
     if first is None or not first.time_s:
         return ()
     found = {first.accelerator: first}
-    framework, tier = plan.framework, str(job["where.tier"])
+    framework, tier = plan.framework, job.where.tier
     known = catalogue_at(plan.place)
     for one in known.offered():
         for part in one.slices:

@@ -81,23 +81,23 @@ def hours(value: float) -> str:
 
 
 def noun_of(job: Job) -> str:
-    return figures.noun(str(job["data.kind"] or ""))
+    return figures.noun(job.data.kind)
 
 
 def model_title(job: Job) -> str:
-    if job["model.file"] is not None:
-        return os.path.basename(str(job["model.file"]))
-    model = BY_NAME.get(str(job["model.name"]))
-    return model.title if model else str(job["model.name"] or "")
+    if job.model.file is not None:
+        return os.path.basename(str(job.model.file))
+    model = BY_NAME.get(str(job.model.name))
+    return model.title if model else (job.model.name or "")
 
 
 def model_note(job: Job, plan: Plan | None) -> str:
     """`391,000 weights · good first choice`"""
     parts = []
     params = (plan.memory.get("params") if plan else None) or 0
-    if params and (job["model.file"] is None or plan is not None):
+    if params and (job.model.file is None or plan is not None):
         parts.append(f"{weights(int(params))} weights")
-    if job["model.file"] is not None:
+    if job.model.file is not None:
         parts = ["your own Keras file"]
     return " · ".join(parts)
 
@@ -112,12 +112,12 @@ def weights(params: int) -> str:
 
 
 def data_title(job: Job, look: Look | None) -> str:
-    kind = kinds.find(job["data.kind"])
+    kind = kinds.find(job.data.kind)
     if kind is None:
         return ""
     if kind.is_built_in:
         return "Handwritten digits"
-    name = os.path.basename(str(job["data.path"] or "").rstrip("/\\"))
+    name = os.path.basename((job.data.path or "").rstrip("/\\"))
     for suffix in kind.suffixes:
         name = name.removesuffix(suffix)
     if look and tasks.by_id(look.task).has_classes and look.classes:
@@ -198,11 +198,11 @@ class Row:
 
 
 def estimate_rows(plan: Plan, parts: Estimate) -> tuple[Row, ...]:
-    noun = figures.noun(str(plan.job["data.kind"]))
+    noun = figures.noun(plan.job.data.kind)
     steps = f"{figures.count(plan.steps)} steps"
     rows = []
     if not places.by_id(plan.place).local:
-        each, batch = max(1, plan.devices), int(plan.job["training.global_batch"])
+        each, batch = max(1, plan.devices), plan.job.training.global_batch
         share = f"{figures.count(batch / each)} {noun} per step"
         rows.append(Row("Each chip gets", share, f"{figures.count(batch)} {noun} in a step, on {each} together."))
     if plan.examples_per_s:
@@ -285,7 +285,7 @@ def memory_of(plan: Plan) -> MemoryWords:
     memory: Mapping[str, Any] = plan.memory
     limit = max(1, int(memory["limit_bytes"]))
     parts = memory.get("parts") or {}
-    noun = figures.noun(str(plan.job["data.kind"])).capitalize()
+    noun = figures.noun(plan.job.data.kind).capitalize()
     named: tuple[tuple[str, float], ...] = (
         ("Program", parts.get("framework", 0)),
         ("Model", sum(parts.get(name, 0) for name in ("weights", "gradients", "optimizer"))),

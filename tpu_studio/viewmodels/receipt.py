@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tpu_studio.domain import figures
+from tpu_studio.domain.chips import Memory
 from tpu_studio.planner.report.besides import TITLES, small
 from tpu_studio.viewmodels.review import Fact
+from tpu_studio.viewmodels.runchips import filled
 from tpu_studio.viewmodels.runrented import lender
 from tpu_studio.wire import places
 from tpu_studio.wire.jsonfile import read_json
@@ -49,6 +51,7 @@ def receipt_of(told: Mapping[str, Any]) -> tuple[Fact, ...]:
     facts = [_cost(told, place)]
     facts += [part_of_bill(one) for one in told.get("parts") or () if isinstance(one, dict)]
     facts += [_machine(one, place) for one in told.get("made") or ()]
+    facts += _chips(told.get("chips") or {})
     in_vain = [one for one in told.get("asked_in_vain") or () if one]
     if in_vain:
         zones = dict.fromkeys(str(one.get("zone")) for one in in_vain)
@@ -129,6 +132,18 @@ def _machine(one: Mapping[str, Any], place: str) -> Fact:
         return Fact(_title(one), "Not seen", f"Nobody saw whether it was ever there. {_gone(deleted, place)}")
     there = f"There from {_clock(created)} on. {_gone(deleted, place)}"
     return Fact(_title(one), f"{took}{cost}", there)
+
+
+def _chips(used: Mapping[str, Any]) -> list[Fact]:
+    """How well the chips that were paid for were used; nothing where they told nothing."""
+    share, busy, now, most = (_number(used.get(n)) for n in ("mfu", "duty_cycle", "hbm_used_bytes", "hbm_total_bytes"))
+    told = [f"busy {figures.share(busy, 0)} of the time"] if busy is not None else []
+    if now is not None and most:
+        told.append(f"memory up to {filled(Memory(now, most))}")
+    more = ", ".join(told)
+    if share is not None:
+        return [Fact("MFU (model FLOP utilisation)", figures.share(share, 0), more[:1].upper() + more[1:])]
+    return [Fact("The TPU was", told[0], ", ".join(told[1:]))] if told else []
 
 
 def _title(one: Mapping[str, Any]) -> str:

@@ -159,8 +159,8 @@ def review_of(
     *outlives*, *armed*: as in `Review`."""
     practice = places.by_id(plan.place).rehearses
     part = catalogue().slice(plan.accelerator)
-    zones = [str(zone) for zone in plan.job["where.zones"] or ()]
-    tier = str(plan.job["where.tier"])
+    zones = list(plan.job.where.zones)
+    tier = plan.job.where.tier
     facts = [
         Fact("TPU", title_of(plan.accelerator), _machines(part.vms, tier)),
         Fact(

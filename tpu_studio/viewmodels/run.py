@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tpu_studio.domain.forecast import Forecast, forecast
 from tpu_studio.domain.observable import Observable
@@ -25,6 +25,7 @@ from tpu_studio.viewmodels import (
     runhappened,
     runnumbers,
     runpace,
+    runprofile,
     runrented,
     runstages,
     runwords,
@@ -34,6 +35,7 @@ from tpu_studio.viewmodels.receipt import facts_in
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.runfacts import RunFacts
 from tpu_studio.viewmodels.runlog import read_log
+from tpu_studio.viewmodels.runports import Predictor, Trial, Verbs
 from tpu_studio.viewmodels.thumbnails import Thumbnail
 from tpu_studio.viewmodels.thumbnails import read as read_picture
 from tpu_studio.wire import places
@@ -52,44 +54,6 @@ STALE_AFTER_S = 15.0
 RENTED_STALE_AFTER_S = 30.0  # a machine that has nothing to say says so every 30 s
 
 
-class Verbs(Protocol):
-    """What can be done to a run (``workflow.runs.Runs``)."""
-
-    def stop(self, run: str, keep: bool = True) -> None: ...
-
-    def extend(self, run: str, epochs: float) -> None: ...
-
-    def resume(self, run: str) -> None: ...
-
-    def export(self, run: str, destination: Path) -> Any: ...
-
-
-class Predictor(Protocol):
-    def ask(
-        self, question: Mapping[str, Any], on_answer: Callable[[Mapping[str, Any]], None]
-    ) -> Callable[[], None]: ...
-
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One question to the model and what has come back.
-
-    Attributes:
-        question: ``image`` path, ``row`` mapping, or ``prompt`` text, as sent; empty before the first.
-        classes: (name, probability), best first. ``value``: a measured target. ``text``: what was written so far.
-    """
-
-    question: Mapping[str, Any] | None = None
-    asking: bool = False
-    classes: tuple[tuple[str, float], ...] = ()
-    value: float | None = None
-    text: str = ""
-    problem: Sentence | None = None
-    unread: str = ""  # what of a row could not be read, in words
-
-
 @dataclass(frozen=True)
 class RunPageState:
     run: str
@@ -100,7 +64,7 @@ class RunPageState:
     loading: bool = True
     busy: str = ""
     problem: Sentence | None = None
-    trial: Trial = Trial()
+    trial: Trial = field(default_factory=Trial)
     plan: Plan | None = None
     trouble: Sentence | None = None
     strangers: bool = False  # rented by somebody else and brought here: looked at, and planned anew
@@ -135,6 +99,14 @@ class RunPageState:
     def stop_words(self) -> str:
         """A model that was never trained cannot be kept."""
         return "Stop & keep model" if self.view.step else "Stop"
+
+    @property
+    def may_profile(self) -> bool:
+        return runprofile.may_ask(self.view) and not self.busy and not self.strangers
+
+    @property
+    def profile(self) -> runprofile.Card | None:
+        return runprofile.card_of(self.plan, self.view) if self.plan else None
 
     @property
     def may_resume(self) -> bool:
@@ -362,7 +334,7 @@ class RunViewModel:
         """Open a new plan with this run's settings; this run stays as it is."""
         job, end = draft.of_plan(self.plan), self.state.value.view.end
         if end is not None and end.reason == Reason.NO_OUTSIDE_STOP.value:
-            zones = [str(zone) for zone in self.plan.job["where.zones"] or ()]
+            zones = list(self.plan.job.where.zones)
             self.planned_refused(job, tuple(dict.fromkeys(zone.rpartition("-")[0] for zone in zones)))
         else:
             self.planned_again(job)
@@ -375,6 +347,16 @@ class RunViewModel:
     def resume(self) -> None:
         run = self.state.value.run
         self._do("resuming", lambda: self._verbs.resume(run))
+
+    def profile(self) -> None:
+        run = self.state.value.run
+        self._do("profiling", lambda: self._verbs.profile(run))
+
+    def plan_remedy(self) -> None:
+        """Open a new plan with this run's settings and what its profile asks for; this run stays as it is."""
+        card = self.state.value.profile
+        if card is not None and card.remedy is not None and card.remedy.changes:
+            self.planned_again(draft.edited(draft.of_plan(self.plan), card.remedy.changes))
 
     def export(self, destination: Path) -> None:
         run, name = self.state.value.run, self.plan.job.name

@@ -1,4 +1,4 @@
-"""What the Run page and the command line say of a run's TPU chips: how busy, and how full their memory. Pure.
+"""What the Run page and the command line say of a run's TPU chips: how well used (MFU), how busy, how full. Pure.
 
 "" for a run whose chips tell nothing, as on this computer, and for one of the practice cloud: there this computer
 computes, and how busy its processors are says nothing of a TPU.
@@ -16,11 +16,16 @@ NONE_HERE = (  # in practice: what stands where a TPU's figures would, and what 
     "no TPU here: this computer computes",
     "On a rented TPU this says how busy its chips are and how full their memory is, as the TPU itself tells.",
 )
+MFU = "MFU (model FLOP utilisation)"
+MFU_MEANS = (
+    f"{MFU} is the part of the chips’ peak arithmetic (bf16) that this model’s own formula takes up. Large models on "
+    "full batches reach 40 to 60%, small ones far less; what the chips do besides, and all waiting, lowers it."
+)
 WAITS = 0.15  # of the time, for data: as much as the page warns of
 
 
 def words(view: RunView, place: str, between: str = ", ") -> str:
-    """`TPU busy 71%, memory 9.1 of 17.2 GB`; over several machines `50–90%`; when over, of the whole run.
+    """`MFU 41%, TPU busy 71%, memory 9.1 of 17.2 GB`; over several machines `50–90%`; when over, of the whole run.
 
     *between* the two parts: a new line where there is little room.
     """
@@ -31,8 +36,10 @@ def words(view: RunView, place: str, between: str = ", ") -> str:
         memory = f"memory up to {filled(view.fullest)}" if view.fullest else ""
     else:
         busy, memory = _busy(view.chips), f"memory {filled(view.chips.fullest)}" if view.chips.fullest else ""
-    told = between.join(part for part in (busy, memory) if part)
-    return f"TPU {told}" if told else ""
+    told = [f"MFU {figures.share(view.mfu, 0)}"] if view.mfu is not None else []
+    told += [f"TPU {busy}"] if busy else []
+    memory = memory if busy or not memory else f"TPU {memory}"
+    return between.join(part for part in (", ".join(told), memory) if part)
 
 
 def explained(view: RunView, place: str) -> str:
@@ -40,12 +47,18 @@ def explained(view: RunView, place: str) -> str:
     if not words(view, place):
         return ""
     span = "while it trained" if view.over else "in the last seconds"
-    said = [
+    said = [MFU_MEANS] if view.mfu is not None else []
+    if view.chips.workers or view.duty_cycle is not None or view.fullest is not None:
+        said += _counted(span)
+    return " ".join([*said, *_spread(view), *_low(view)])
+
+
+def _counted(span: str) -> list[str]:
+    return [
         f"How much of the time the TPU computed {span}, the mean of its chips, as the TPU itself tells; “computing” in "
         "the plot of a step's time also counts what the chips idle inside a step.",
         "The memory is that of the fullest chip, which is the one that runs out first.",
     ]
-    return " ".join([*said, *_spread(view), *_low(view)])
 
 
 def filled(memory: Memory) -> str:

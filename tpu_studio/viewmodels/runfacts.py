@@ -54,14 +54,14 @@ class RunFacts:
 
 def facts_of(plan: Plan) -> RunFacts:
     job, look = plan.job, plan.data
-    model = models.BY_NAME[job.model].title if job.model in models.BY_NAME else "Your own model"
-    kind = str(job["data.kind"])
-    source = str(job["data.path"] or "handwritten digits").rstrip("/").rsplit("/", 1)[-1]
+    model = models.BY_NAME[job.model.id].title if job.model.id in models.BY_NAME else "Your own model"
+    kind = job.data.kind
+    source = str(job.data.path or "handwritten digits").rstrip("/").rsplit("/", 1)[-1]
     framework = frameworks.title_of(plan.framework)
     where = f"Free Colab TPU, {framework}" if places.by_id(plan.place).notebook else f"this computer, {framework}"
     if runrented.is_rented(plan.place):
         cloud = "Practice cloud" if places.by_id(plan.place).rehearses else "Cloud TPU"
-        where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(str(z) for z in plan.job['where.zones'] or ())}"
+        where = f"{cloud}, {title_of(plan.accelerator)}, {' or '.join(plan.job.where.zones)}"
     subtitle = f"{model} · {source} · {where}"
     classes = tuple(str(row[0]) for row in look.get("classes", ()) or ())
     return RunFacts(
@@ -72,14 +72,14 @@ def facts_of(plan: Plan) -> RunFacts:
         place=plan.place,
         steps=plan.steps,
         steps_per_epoch=plan.steps_per_epoch,
-        batch=int(job["training.global_batch"]) if not job.is_auto("training.global_batch") else 0,
+        batch=job.training.global_batch,
         usd_limit=plan.limits.get("money_usd"),
         hours_limit=plan.limits.get("hours"),
         usd_per_hour=(plan.price or {}).get("usd_per_hour"),
         training_s=_training_s(plan),
         classes=classes,
         columns=tuple(look.get("columns", ()) or ()),
-        target=str(look.get("target") or job["data.target"] or ""),
+        target=str(look.get("target") or job.data.target or ""),
         kind=kind,
     )
 

@@ -9,6 +9,7 @@ from tpu_studio.domain.forecast import Forecast
 from tpu_studio.domain.run import Happened, RunView
 from tpu_studio.domain.sentences import say_notice, say_reason
 from tpu_studio.domain.sentences.colab import WAITING
+from tpu_studio.domain.sentences.profile import not_made
 from tpu_studio.viewmodels import runpace, runrented
 from tpu_studio.viewmodels.runfacts import RunFacts, Tone, main_metric
 from tpu_studio.viewmodels.runstages import detail_words
@@ -124,6 +125,11 @@ def _line(facts: RunFacts, item: Happened, view_usd: float, copy: bool) -> Line 
             return Line(item.t, "circle-check", f"{what}, and that is proved", "ok", str(told.get("name")), True)
         case "control":
             return Line(item.t, "square", "You asked it to stop") if told.get("verb") == "stop" else None
+        case "profile":
+            if "why" in told:
+                sentence = not_made(str(told["why"]), str(told.get("raw") or ""))
+                return Line(item.t, "info", sentence.title, "neutral", f"{sentence.meaning} {sentence.action}".strip())
+            return Line(item.t, "gauge", f"Profiled {figures.count(told['steps'])} steps", "accent")
         case "notice":
             sentence = say_notice(str(told.get("id")), {**told, "place": facts.place})
             tone: Tone = (

@@ -95,7 +95,7 @@ def waiting_of(plan: Plan, view: RunView, now: float) -> Waiting | None:
     more = f"{figures.duration(left)} more at most"
     supply = "This is about supply, not about your account. " if why == "no-capacity" else ""
     ways = [Way("Keep waiting", "It is asked again by itself. You need not stay.", "")]
-    if loans.by_id(plan.job["where.tier"]).usual:
+    if loans.by_id(plan.job.where.tier).usual:
         ways.append(
             Way(
                 "Try spot",

@@ -1,10 +1,11 @@
 """What the desktop asks for: ``control/NNNNNN.json``, numbered, each created once and never changed.
 
-    {"verb":"stop","keep":true,"attempt":1}   {"verb":"extend","epochs":3}   {"verb":"limits","hours":2.0}
+    {"verb":"stop","keep":true,"attempt":1}   {"verb":"profile","attempt":1}
+    {"verb":"extend","epochs":3}              {"verb":"limits","hours":2.0}
 
-A stop names the attempt it is meant for, so that a later attempt does not obey it again. An extension and a change of
-limits hold for the run. The trainer counts the extensions that are there when it starts; those that come later are
-forwarded to it with their ``number``, by which it can tell that it has counted one already.
+A stop or a profile names the attempt it is meant for, so that a later attempt does not obey it again. An extension and
+a change of limits hold for the run. The trainer counts the extensions that are there when it starts; those that come
+later are forwarded to it with their ``number``, by which it can tell that it has counted one already.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ class Controls:
     """The numbered control files of a run, read in order, each handed out once."""
 
     def __init__(self, run: Path, attempt: int = 0) -> None:
-        """*attempt* 0 reads the stops of every attempt."""
+        """*attempt* 0 reads what is meant for every attempt."""
         self._run, self._attempt, self._next = run, attempt, 1
 
     def read(self) -> list[Control]:
-        """Controls that have come since the last call, with their ``number``; stops of other attempts left out.
+        """Controls that have come since the last call, with their ``number``; what other attempts are told left out.
 
         A file that is no JSON object, or holds a number that nobody can obey, is handed out as verb
         ``unreadable``: said in an event, obeyed by nobody.
@@ -64,7 +65,8 @@ class Controls:
             if not isinstance(record, dict) or not _sound(record):
                 record = {"verb": "unreadable"}
             number, self._next = self._next, self._next + 1
-            if self._attempt and record.get("verb") == "stop" and record.get("attempt", self._attempt) != self._attempt:
+            for_one = record.get("verb") in ("stop", "profile")
+            if self._attempt and for_one and record.get("attempt", self._attempt) != self._attempt:
                 continue
             found.append({**record, "number": number})
 

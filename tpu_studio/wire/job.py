@@ -2,7 +2,7 @@
 
 `parse` turns nested plain values (from TOML or JSON) into a `Job` or raises a `JobError` that names the key, what is
 wrong with it and the nearest known key. ``domain.jobfile`` adds file and line; ``planner`` resolves what is "auto".
-Values live in one flat mapping keyed by `table.key`: `--set`, the form and the schema all speak of the same thing.
+A value has its type: ``job.training.global_batch``; `--set`, the form and the schema name it by its path, `table.key`.
 """
 
 from __future__ import annotations
@@ -11,65 +11,95 @@ import difflib
 import math
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Generic, NoReturn, TypeVar
 
-from tpu_studio.wire import families, kinds
+from tpu_studio.wire import kinds
 from tpu_studio.wire.errors import JobError
+from tpu_studio.wire.keys import AUTO, A, Auto, Key
 from tpu_studio.wire.numerals import readings
-from tpu_studio.wire.schema import AUTO, BY_PATH, KEYS, TABLES, Key
+from tpu_studio.wire.schema import BY_PATH, KEYS, SCHEMAS, TABLES, Data, Limits, Model, Top, Training, Where
 from tpu_studio.wire.stops import MOST_HOURS
 
 
 @dataclass(frozen=True)
-class Job:
-    """What to train.
+class JobOf(Top, Generic[A]):
+    """What to train: `Job` as a person writes it, `ResolvedJob` without "auto".
 
     Attributes:
-        values: `table.key` → value; every key of the schema is present, None where unset. Treat as read-only.
         base: Folder that relative paths are relative to; "" when unknown.
         given: The keys that the person wrote, as opposed to defaults.
     """
 
-    values: Mapping[str, Any]
+    model: Model = field(default_factory=Model)
+    data: Data[A] = field(default_factory=Data)
+    training: Training[A] = field(default_factory=Training)
+    limits: Limits[A] = field(default_factory=Limits)
+    where: Where[A] = field(default_factory=Where)
     base: str = ""
     given: frozenset[str] = field(default_factory=frozenset)
 
-    def __getitem__(self, path: str) -> Any:
+    @cached_property
+    def values(self) -> Mapping[str, object]:
+        """`table.key` → value; every key of the schema is present, None where unset. Treat as read-only."""
+        tables = {table: vars(getattr(self, table)) for table in TABLES} | {"": vars(self)}
+        return {path: tables[key.table][key.name] for path, key in BY_PATH.items()}
+
+    def __getitem__(self, path: str) -> object:
         return self.values[path]
 
-    @property
-    def name(self) -> str:
-        return str(self.values["name"])
+    def with_values(self, changes: Mapping[str, object], *, base: str | None = None) -> JobOf[A]:
+        """A copy with `table.key` → value changed, unchecked; what the person wrote stays what it was."""
+        return _job_of({**self.values, **changes}, self.base if base is None else base, self.given)
 
-    @property
-    def model(self) -> str:
-        """Name of the model, or "file" for the user's own."""
-        return families.own_family().id if self.values["model.file"] else str(self.values["model.name"])
-
-    @property
-    def has_own_model(self) -> bool:
-        return bool(self.values["model.file"])
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        return self.values["model.options"] or {}
-
-    def is_auto(self, path: str) -> bool:
-        return bool(self.values[path] == AUTO)
-
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Nested tables, keys that are unset left out: what `parse` reads back to an equal job."""
-        tree: dict[str, Any] = {}
-        for path, value in self.values.items():
-            if value is None or (path not in self.given and value in ({}, [])):
+        tree: dict[str, object] = {}
+        tables: dict[str, dict[str, object]] = {"": tree}
+        for (path, value), key in zip(self.values.items(), KEYS, strict=True):
+            if value is None or (path not in self.given and value in ({}, [], "")):
                 continue
-            table, _, name = path.rpartition(".")
-            (tree.setdefault(table, {}) if table else tree)[name] = value
+            if key.table not in tables:
+                tree[key.table] = tables[key.table] = {}
+            tables[key.table][key.name] = value
         return tree
 
 
-def parse(tree: Mapping[str, Any], *, base: str = "") -> Job:
+Job = JobOf[Auto]
+ResolvedJob = JobOf[NoReturn]
+
+
+def job_of(values: Mapping[str, object], base: str = "", given: frozenset[str] = frozenset()) -> Job:
+    """The job of *values*, `table.key` → value, one for each key of the schema, checked before."""
+    return _job_of(values, base, given)
+
+
+def resolved_of(values: Mapping[str, object], base: str = "", given: frozenset[str] = frozenset()) -> ResolvedJob:
+    """As `job_of`, where no value is "auto" any more but a limit of money on a place that charges none."""
+    return _job_of(values, base, given)
+
+
+def _job_of(values: Mapping[str, object], base: str, given: frozenset[str]) -> JobOf[Any]:
+    parts: dict[str, object] = {table: _filled(SCHEMAS[table], values, paths) for table, paths in _PATHS.items()}
+    top = {name: values[name] for name in _TOP}
+    return _filled(JobOf, {**top, **parts, "base": base, "given": given}, _FIELDS)
+
+
+_PATHS = {table: tuple((key.name, key.path) for key in KEYS if key.table == table) for table in TABLES}
+_TOP = tuple(key.name for key in KEYS if not key.table)
+_FIELDS = tuple((one.name, one.name) for one in fields(JobOf))
+T = TypeVar("T")
+
+
+def _filled(schema: type[T], values: Mapping[str, object], names: tuple[tuple[str, str], ...]) -> T:
+    """As ``schema(**values)``, in a third of the time: a plan is made of dozens of jobs, with each edit anew."""
+    record = object.__new__(schema)
+    vars(record).update({name: values[path] for name, path in names})
+    return record
+
+
+def parse(tree: Mapping[str, object], *, base: str = "") -> Job:
     """The job in nested plain values.
 
     Raises:
@@ -84,7 +114,7 @@ def parse(tree: Mapping[str, Any], *, base: str = "") -> Job:
         raise JobError("job-wrong-type", key="format", value=_shown(version), wanted="a whole number")
     if version != 1:
         raise JobError("job-format", key="format", value=_shown(version), known=1)
-    flat: dict[str, Any] = {}
+    flat: dict[str, object] = {}
     for name, value in tree.items():
         if name in TABLES:
             if not isinstance(value, Mapping):
@@ -98,13 +128,19 @@ def parse(tree: Mapping[str, Any], *, base: str = "") -> Job:
     for path in flat:
         if path not in BY_PATH:
             raise JobError("job-unknown-key", key=path, nearest=_nearest(path, tuple(BY_PATH)))
-    values = {key.path: check(key, flat[key.path]) if key.path in flat else key.default for key in KEYS}
-    job = Job(values, base, frozenset(flat))
+    values = {path: check(key, flat[path]) if path in flat else key.default for path, key in BY_PATH.items()}
+    job = job_of(values, base, frozenset(flat))
     _check_together(job)
     return job
 
 
-def set_values(job: Job, changes: Mapping[str, Any]) -> Job:
+def parse_resolved(tree: Mapping[str, object], *, base: str = "") -> ResolvedJob:
+    """The job of a plan. Raises as `parse`. A key that is younger than the plan has its default, be it "auto"."""
+    job = parse(tree, base=base)
+    return resolved_of(job.values, job.base, job.given)
+
+
+def set_values(job: Job, changes: Mapping[str, object]) -> Job:
     """*job* with `table.key` → value changed; None takes a key back to its default.
 
     Setting ``training.epochs`` removes ``training.steps`` and the reverse; ``model.name`` and ``model.file`` likewise.
@@ -128,12 +164,12 @@ def set_values(job: Job, changes: Mapping[str, Any]) -> Job:
                 if path == mine and rival not in changes:
                     values[rival] = None
                     given.discard(rival)
-    changed = Job(values, job.base, frozenset(given))
+    changed = job_of(values, job.base, frozenset(given))
     _check_together(changed)
     return changed
 
 
-def parse_setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str) -> tuple[str, object]:
     """`table.key=value` of a command line → path and value: TOML-like scalars, else the text itself.
 
     Raises:
@@ -149,7 +185,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
     return path, check(key, _scalar(key, raw.strip()))
 
 
-def check(key: Key, value: Any) -> Any:
+def check(key: Key, value: object) -> object:
     """*value* as *key* wants it (whole floats become integers where integers are wanted), or a JobError."""
     if value == AUTO and isinstance(value, str):
         if key.auto or key.kind in ("text", "path"):
@@ -201,13 +237,13 @@ def _check_together(job: Job) -> None:
     for one, other in _EITHER:
         if job[one] is not None and job[other] is not None:
             raise JobError("job-contradiction", key=one, other=other)
-    if job["model.name"] is None and job["model.file"] is None:
+    if job.model.name is None and job.model.file is None:
         raise JobError("job-missing", key="model.name")
-    if job["data.kind"] is None:
+    if not job.data.kind:
         raise JobError("job-missing", key="data.kind")
-    if job["data.path"] is None and not kinds.by_id(job["data.kind"]).is_built_in:
+    if job.data.path is None and not kinds.by_id(job.data.kind).is_built_in:
         raise JobError("job-missing", key="data.path")
-    wait, hours = job["limits.wait_hours"], job["limits.hours"]
+    wait, hours = job.limits.wait_hours, job.limits.hours
     if hours != AUTO and wait + hours > MOST_HOURS:
         raise JobError("job-out-of-range", key="limits.hours", value=hours, minimum=0, maximum=MOST_HOURS - wait)
 
@@ -234,7 +270,7 @@ def one_number(path: str, text: str, *, whole: bool) -> float:
     return found[0]
 
 
-def _number(key: Key, value: Any) -> int | float:
+def _number(key: Key, value: object) -> int | float:
     wanted = "a whole number" if key.kind == "integer" else "a number"
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise JobError("job-wrong-type", key=key.path, value=_shown(value), wanted=wanted)
@@ -248,7 +284,7 @@ def _number(key: Key, value: Any) -> int | float:
     return int(value) if key.kind == "integer" else value
 
 
-def _scalar(key: Key, raw: str) -> Any:
+def _scalar(key: Key, raw: str) -> object:
     if len(raw) >= 2 and raw[0] == raw[-1] and raw[0] in "\"'":
         return raw[1:-1]
     if key.kind == "list":
@@ -261,7 +297,7 @@ def _scalar(key: Key, raw: str) -> Any:
     return raw if key.kind in ("text", "path", "choice") else _plain(raw)
 
 
-def _plain(raw: str) -> Any:
+def _plain(raw: str) -> object:
     if raw in ("true", "false"):
         return raw == "true"
     for kind in (int, float):
@@ -290,6 +326,6 @@ def _title(name: str) -> str:
     return " ".join(plain.split())[:LONGEST_NAME].strip()
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -69,7 +69,7 @@ def limits_of(plan: Plan, controls: Iterable[Mapping[str, Any]] = ()) -> Limits:
         _number(plan.limits.get("hours")),
         _number(plan.limits.get("money_usd")),
         price,
-        idle if idle is not None else _number(plan.job["limits.idle_minutes"]),
+        idle if idle is not None else _number(plan.job.limits.idle_minutes),
         reserve_of(plan.extras),
     )
     for record in controls:

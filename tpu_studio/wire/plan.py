@@ -16,11 +16,12 @@ from tpu_studio.wire import frameworks, models, places, tasks
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.events import is_time
 from tpu_studio.wire.extras import read_extras
-from tpu_studio.wire.job import Job, parse
+from tpu_studio.wire.job import ResolvedJob, parse_resolved
 from tpu_studio.wire.jsonfile import NotJson, parse_json
 from tpu_studio.wire.runfolder import PLAN
 from tpu_studio.wire.shapes import fits
 from tpu_studio.wire.sizes import PLAN_BYTES, TooLarge, read_at_most
+from tpu_studio.wire.utilisation import Utilisation, read_utilisation
 
 FORMAT = 1
 _RANGES = ("examples_per_s", "time_s", "cost_usd")
@@ -92,9 +93,10 @@ class Plan:
             (``wire.extras``); empty on places that charge nothing, and in plans of older versions.
         model_options: All options of the model, so that a default of a later version changes no run; of the user's own
             file those that were given. Plans of older versions are read with what the defaults were then.
+        utilisation: What the run's MFU is measured by; None off TPUs, and in plans of older versions.
     """
 
-    job: Job
+    job: ResolvedJob
     task: str
     framework: str
     place: str = field(default_factory=lambda: places.default().id)
@@ -116,6 +118,7 @@ class Plan:
     basis: Mapping[str, Any] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
     model_options: Mapping[str, Any] = field(default_factory=dict)
+    utilisation: Utilisation | None = None
     consent: str = ""
     run: str = ""
     created: float = 0.0
@@ -132,8 +135,8 @@ class Plan:
         Raises:
             JobError: As ``wire.models.options``.
         """
-        given = self.model_options or self.job.options
-        return dict(given) if self.job.has_own_model else models.options(self.job.model, given)
+        given = self.model_options or self.job.model.options
+        return dict(given) if self.job.model.is_own else models.options(self.job.model.id, given)
 
     @property
     def blocking(self) -> tuple[Check, ...]:
@@ -148,6 +151,7 @@ class Plan:
         tree["checks"] = [asdict(check) for check in self.checks]
         tree |= {"verdict": self.verdict, "alternatives": self.alternatives, "basis": self.basis}
         tree |= {"extras": self.extras, "model_options": dict(self.model_options)}
+        tree["utilisation"] = self.utilisation.to_json() if self.utilisation else None
         tree["job"] = self.job.to_json()
         tree["base"] = self.job.base
         return tree
@@ -168,7 +172,7 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
         base = tree.get("base", "")
         if not isinstance(base, str):
             raise RunError("plan-unreadable", raw=f"base is {base!r}"[:200])
-        job = parse(tree["job"], base=base)
+        job = parse_resolved(tree["job"], base=base)
         plain: dict[str, Any] = {name: tree[name] for name in _PLAIN}
         for name, kinds in _KINDS.items():
             if not isinstance(plain[name], kinds) or isinstance(plain[name], bool):
@@ -192,9 +196,10 @@ def from_json(tree: Mapping[str, Any]) -> Plan:
             alternatives=others,
             basis=basis,
             extras=extras,
-            model_options={**models.OLDER_OPTIONS.get(job.model, {}), **job.options}
+            model_options={**models.OLDER_OPTIONS.get(job.model.id, {}), **job.model.options}
             if options is None
             else dict(options),
+            utilisation=read_utilisation(tree.get("utilisation")),
             **plain,
             **ranges,
         )

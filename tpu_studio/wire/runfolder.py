@@ -24,6 +24,7 @@ FOLDERS: dict[str, frozenset[str]] = {  # with the endings that their files have
     "control": frozenset({".json"}),
     "checkpoints": frozenset(),
     "result": frozenset(),
+    "profile": frozenset({".pb"}),
 }
 _CLAIM = re.compile(r"a([0-9]{4,9})\.json")
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
@@ -114,6 +115,11 @@ def checkpoint_folder(run: Path, step: int) -> Path:
 
 def result_folder(run: Path) -> Path:
     return run / "result"
+
+
+def profile_folder(run: Path) -> Path:
+    """Raw traces of profiles, each in a folder with the number of the step at which it began."""
+    return run / "profile"
 
 
 def model_from_before(run: Path) -> dict[str, Any]:

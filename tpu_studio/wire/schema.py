@@ -1,519 +1,318 @@
-"""The schema of a job as plain data: what makes the parser, the form on screen, the reference page and the tests.
+"""The schema of a job: one frozen dataclass for each table of a job file, whose fields are its keys.
 
-``KEYS`` holds one `Key` for each key of a job file, in the order a person meets them. Nothing here reads a file;
-``wire.job`` checks values against it and ``domain.jobfile`` adds the lines.
+A value that may be left to the planner has the type ``… | A``: ``wire.job.Job`` is written with "auto" there,
+``wire.job.ResolvedJob``, of a plan, is without. ``KEYS`` holds one `Key` for each field, in the order a person meets
+them. Nothing here reads a file; ``wire.job`` checks values against it and ``domain.jobfile`` adds the lines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal
 
 from tpu_studio.wire import frameworks, kinds, loans, places, tasks
-from tpu_studio.wire.kinds import Example
+from tpu_studio.wire.keys import AUTO, A, Auto, Key, key, keys_of
 from tpu_studio.wire.stops import MOST_HOURS
-
-AUTO = "auto"
-Affects = Literal["step", "machine", "result"]
-Kind = Literal["text", "integer", "number", "boolean", "choice", "table", "list", "path"]
 
 
 @dataclass(frozen=True)
-class Key:
-    """One key of a job file.
+class Top:
+    """The top of a job file."""
 
-    Attributes:
-        table: Table it stands in; "" for the top of the file.
-        kind: What its value is. A ``choice`` is one of *choices*; ``list`` is a list of texts.
-        default: Value when absent; None where it has none (absent and required, or absent means "not set").
-        auto: Whether "auto" is a value (the plan resolves it and says why).
-        minimum, maximum: Inclusive bounds of a number; *above* makes the lower bound exclusive.
-        group: Of the form's further settings in which it stands (`GROUPS`); "" for none.
-        affects: What it changes: the program of a ``step`` (its time, its memory), the ``machine`` that the step runs
-            on, or the ``result`` only: which run it is, how long, how well it learns.
-        example: The kind of example it is about; None: any.
-        words: What its choices are called.
-        title, help: Plain words for the screen; *term* is the field's word for it, *unit* stands in the field.
-    """
+    format: int = key(1, "File format", minimum=1, maximum=1, affects="result")
+    name: str = key(
+        "run", "Name", help="What you call the run. Its folder is named after it.", group="run", affects="result"
+    )
 
-    table: str
-    name: str
-    kind: Kind
-    default: Any = None
-    auto: bool = False
-    choices: tuple[str, ...] = ()
-    minimum: float | None = None
-    maximum: float | None = None
-    above: bool = False
-    title: str = ""
-    term: str = ""
-    unit: str = ""
-    help: str = ""
-    group: str = ""
-    affects: Affects = "step"
-    example: Example | None = None
-    words: Mapping[str, str] = field(default_factory=dict)
+
+@dataclass(frozen=True)
+class Model:
+    """What is trained."""
+
+    name: str | None = key(None, "Model", help="A model that comes with TPU Studio.")
+    file: str | None = key(
+        None,
+        "Your own model",
+        path=True,
+        help="A Python file with build_model(job) that returns a keras.Model. It runs only after you agree.",
+    )
+    options: Mapping[str, object] = key({}, "Model options", help="Sizes of the model; each model has its own.")
 
     @property
-    def path(self) -> str:
-        return f"{self.table}.{self.name}" if self.table else self.name
+    def is_own(self) -> bool:
+        """Whether it is the user's own file."""
+        return bool(self.file)
+
+    @property
+    def id(self) -> str:
+        """Its name, or "file" for the user's own."""
+        return "file" if self.is_own else str(self.name)
 
 
-KEYS: tuple[Key, ...] = (
-    Key("", "format", "integer", 1, minimum=1, maximum=1, title="File format", affects="result"),
-    Key(
-        "",
-        "name",
-        "text",
-        "run",
-        title="Name",
-        help="What you call the run. Its folder is named after it.",
-        group="run",
-        affects="result",
-    ),
-    Key("model", "name", "text", None, title="Model", help="A model that comes with TPU Studio."),
-    Key(
-        "model",
-        "file",
-        "path",
-        None,
-        title="Your own model",
-        help="A Python file with build_model(job) that returns a keras.Model. It runs only after you agree.",
-    ),
-    Key("model", "options", "table", {}, title="Model options", help="Sizes of the model; each model has its own."),
-    Key("data", "kind", "choice", None, choices=kinds.IDS, title="Kind of data"),
-    Key("data", "path", "path", None, title="Where the data is", help="A folder or a file on this computer."),
-    Key("data", "target", "text", None, title="What to predict", term="target column"),
-    Key(
-        "data",
-        "task",
-        "choice",
+@dataclass(frozen=True)
+class Data(Generic[A]):
+    """What it learns from."""
+
+    kind: str = key("", "Kind of data", choices=kinds.IDS)
+    path: str | None = key(None, "Where the data is", path=True, help="A folder or a file on this computer.")
+    target: str | None = key(None, "What to predict", term="target column")
+    task: str | A = key(
         AUTO,
-        auto=True,
+        "What to learn",
         choices=tasks.IDS,
-        title="What to learn",
         term="task",
         group="data",
         words={one.id: one.does for one in tasks.all_tasks()},
-    ),
-    Key(
-        "data",
-        "validation",
-        "number",
+    )
+    validation: float = key(
         0.2,
+        "Kept aside for testing",
         minimum=0.01,
         maximum=0.9,
-        title="Kept aside for testing",
         term="validation share",
         help="This share of the data is never trained on; it shows how well the model does on unseen data.",
         group="data",
-    ),
-    Key(
-        "data",
-        "image_size",
-        "integer",
+    )
+    image_size: int | A = key(
         AUTO,
-        auto=True,
+        "Picture size",
         minimum=8,
         maximum=1024,
-        title="Picture size",
         unit="pixels",
         help="Pictures are scaled to this many pixels on each side.",
         group="data",
         example="picture",
-    ),
-    Key(
-        "data",
-        "augment",
-        "boolean",
+    )
+    augment: bool | A = key(
         AUTO,
-        auto=True,
-        title="Vary the pictures a little",
+        "Vary the pictures a little",
         term="augmentation",
         help="Small random shifts, turns and changes of light make more of few pictures.",
         group="data",
         example="picture",
-    ),
-    Key(
-        "data",
-        "sequence_length",
-        "integer",
+    )
+    sequence_length: int | A = key(
         AUTO,
-        auto=True,
+        "Text the model sees at once",
         minimum=8,
         maximum=8192,
-        title="Text the model sees at once",
         term="context length",
         unit="tokens",
         group="data",
         example="text",
-    ),
-    Key(
-        "data",
-        "tokenizer",
-        "choice",
+    )
+    tokenizer: Literal["bytes"] | A = key(
         AUTO,
-        auto=True,
-        choices=("bytes",),
-        title="How text is cut up",
+        "How text is cut up",
         term="tokenizer",
         group="data",
         example="text",
         words={"bytes": "letter by letter (bytes)"},
-    ),
-    Key(
-        "data",
-        "columns",
-        "table",
-        {},
-        title="Columns",
-        help='What a column is: "number", "category", "date" or "ignore".',
-    ),
-    Key(
-        "data",
-        "max_broken_share",
-        "number",
+    )
+    columns: Mapping[str, object] = key(
+        {}, "Columns", help='What a column is: "number", "category", "date" or "ignore".'
+    )
+    max_broken_share: float = key(
         0.05,
+        "Broken items to put up with",
         minimum=0.0,
         maximum=1.0,
-        title="Broken items to put up with",
         help="Broken pictures or rows are left out and named. Above this share the run stops.",
         group="data",
-    ),
-    Key(
-        "training",
-        "framework",
-        "choice",
+    )
+
+
+@dataclass(frozen=True)
+class Training(Generic[A]):
+    """How it learns."""
+
+    framework: str | A = key(
+        AUTO, "Framework", choices=frameworks.IDS, words={one.id: one.title for one in frameworks.all_frameworks()}
+    )
+    precision: Literal["bfloat16", "float32"] | A = key(
         AUTO,
-        auto=True,
-        choices=frameworks.IDS,
-        title="Framework",
-        words={one.id: one.title for one in frameworks.all_frameworks()},
-    ),
-    Key(
-        "training",
-        "precision",
-        "choice",
-        AUTO,
-        auto=True,
-        choices=("bfloat16", "float32"),
-        title="Number format",
+        "Number format",
         term="precision",
         help="bfloat16 halves the memory; the weights and sums that need it stay float32.",
-    ),
-    Key(
-        "training",
-        "epochs",
-        "number",
+    )
+    epochs: float | None = key(
         None,
+        "Times through the data",
         minimum=0.0,
         above=True,
         maximum=100_000,
-        title="Times through the data",
         term="epochs",
         unit="epochs",
         group="learning",
         affects="result",
-    ),
-    Key(
-        "training",
-        "steps",
-        "integer",
+    )
+    steps: int | None = key(
         None,
+        "Steps",
         minimum=1,
         maximum=1_000_000_000,
-        title="Steps",
         term="optimizer steps",
         unit="steps",
         group="learning",
         affects="result",
-    ),
-    Key(
-        "training",
-        "global_batch",
-        "integer",
+    )
+    global_batch: int | A = key(
+        AUTO, "Examples per step", minimum=1, maximum=1_048_576, term="batch size", unit="batch size"
+    )
+    optimizer: Literal["adamw", "sgd"] = key(
+        "adamw", "Optimizer", group="learning", words={"adamw": "AdamW", "sgd": "SGD"}
+    )
+    learning_rate: float | A = key(
         AUTO,
-        auto=True,
-        minimum=1,
-        maximum=1_048_576,
-        title="Examples per step",
-        term="batch size",
-        unit="batch size",
-    ),
-    Key(
-        "training",
-        "optimizer",
-        "choice",
-        "adamw",
-        choices=("adamw", "sgd"),
-        title="Optimizer",
-        group="learning",
-        words={"adamw": "AdamW", "sgd": "SGD"},
-    ),
-    Key(
-        "training",
-        "learning_rate",
-        "number",
-        AUTO,
-        auto=True,
+        "Learning rate",
         minimum=0.0,
         above=True,
         maximum=100.0,
-        title="Learning rate",
         help="How big each correction is.",
         affects="result",
-    ),
-    Key(
-        "training",
-        "schedule",
-        "choice",
+    )
+    schedule: Literal["cosine", "constant"] = key(
         "cosine",
-        choices=("cosine", "constant"),
-        title="Learning rate over time",
+        "Learning rate over time",
         term="schedule",
         group="learning",
         affects="result",
         words={"cosine": "falling like a cosine", "constant": "always the same"},
-    ),
-    Key(
-        "training",
-        "warmup",
-        "number",
+    )
+    warmup: float | A = key(
         AUTO,
-        auto=True,
+        "Gentle start",
         minimum=0.0,
         maximum=0.9,
-        title="Gentle start",
         term="warm-up share",
         help="The learning rate grows from zero over this share of the steps.",
         group="learning",
         affects="result",
-    ),
-    Key(
-        "training",
-        "weight_decay",
-        "number",
+    )
+    weight_decay: float | A = key(
+        AUTO, "Pull towards small weights", minimum=0.0, maximum=1.0, term="weight decay", group="learning"
+    )
+    clip_norm: float | A = key(
         AUTO,
-        auto=True,
-        minimum=0.0,
-        maximum=1.0,
-        title="Pull towards small weights",
-        term="weight decay",
-        group="learning",
-    ),
-    Key(
-        "training",
-        "clip_norm",
-        "number",
-        AUTO,
-        auto=True,
+        "Largest correction",
         minimum=0.0,
         maximum=1e6,
-        title="Largest correction",
         term="gradient clipping",
         help="0 switches it off.",
         group="learning",
-    ),
-    Key(
-        "training",
-        "label_smoothing",
-        "number",
-        AUTO,
-        auto=True,
-        minimum=0.0,
-        maximum=0.5,
-        title="Soften the answers",
-        term="label smoothing",
-        group="learning",
-    ),
-    Key(
-        "training",
-        "accumulate",
-        "integer",
+    )
+    label_smoothing: float | A = key(
+        AUTO, "Soften the answers", minimum=0.0, maximum=0.5, term="label smoothing", group="learning"
+    )
+    accumulate: int = key(
         1,
+        "Parts per step",
         minimum=1,
         maximum=1024,
-        title="Parts per step",
         term="gradient accumulation",
         help="A step's examples are worked through in this many parts, which saves memory.",
         group="learning",
-    ),
-    Key(
-        "training",
-        "on_nan",
-        "choice",
+    )
+    on_nan: Literal["stop", "rollback"] = key(
         "stop",
-        choices=("stop", "rollback"),
-        title="When the loss stops being a number",
+        "When the loss stops being a number",
         help="Stop, or go back to the last good copy with half the learning rate.",
         group="learning",
         affects="result",
         words={"stop": "Stop", "rollback": "Go back, halve the rate"},
-    ),
-    Key(
-        "training",
-        "evaluate_every",
-        "integer",
-        AUTO,
-        auto=True,
-        minimum=1,
-        title="Check on unseen data every",
-        unit="steps",
-        group="saving",
-        affects="result",
-    ),
-    Key(
-        "training",
-        "early_stopping",
-        "integer",
+    )
+    evaluate_every: int | A = key(
+        AUTO, "Check on unseen data every", minimum=1, unit="steps", group="saving", affects="result"
+    )
+    early_stopping: int = key(
         0,
+        "Stop early when it no longer improves",
         minimum=0,
         maximum=1000,
-        title="Stop early when it no longer improves",
         term="early stopping",
         unit="checks",
         help="After this many checks on unseen data without a better result. 0 switches it off.",
         group="saving",
         affects="result",
-    ),
-    Key(
-        "training",
-        "checkpoint_every",
-        "integer",
+    )
+    checkpoint_every: int | A = key(
+        AUTO, "Save a copy every", minimum=1, unit="steps", group="saving", affects="result"
+    )
+    steps_per_call: int | A = key(AUTO, "Steps per call of the device", minimum=1, maximum=10_000, group="saving")
+    rematerialize: bool | A = key(
         AUTO,
-        auto=True,
-        minimum=1,
-        title="Save a copy every",
-        unit="steps",
-        group="saving",
-        affects="result",
-    ),
-    Key(
-        "training",
-        "steps_per_call",
-        "integer",
-        AUTO,
-        auto=True,
-        minimum=1,
-        maximum=10_000,
-        title="Steps per call of the device",
-        group="saving",
-    ),
-    Key(
-        "training",
-        "rematerialize",
-        "boolean",
-        AUTO,
-        auto=True,
-        title="Recompute instead of remember",
+        "Recompute instead of remember",
         term="rematerialisation",
         help="Less memory for a third more work.",
         group="saving",
-    ),
-    Key(
-        "training",
-        "seed",
-        "integer",
-        0,
-        minimum=0,
-        maximum=2**31 - 1,
-        title="Seed of the random numbers",
-        group="run",
-        affects="result",
-    ),
-    Key(
-        "limits",
-        "hours",
-        "number",
+    )
+    seed: int = key(0, "Seed of the random numbers", minimum=0, maximum=2**31 - 1, group="run", affects="result")
+
+
+@dataclass(frozen=True)
+class Limits(Generic[A]):
+    """When it stops, whatever happens."""
+
+    hours: float | A = key(
+        AUTO, "Stop after", minimum=0.0, above=True, maximum=MOST_HOURS, unit="hours", group="limits", affects="result"
+    )
+    money_usd: float | Auto = key(
         AUTO,
-        auto=True,
-        minimum=0.0,
-        above=True,
-        maximum=MOST_HOURS,
-        title="Stop after",
-        unit="hours",
-        group="limits",
-        affects="result",
-    ),
-    Key(
-        "limits",
-        "money_usd",
-        "number",
-        AUTO,
-        auto=True,
+        "Stop when it has cost",
         minimum=0.0,
         above=True,
         maximum=1_000_000,
-        title="Stop when it has cost",
         unit="$",
         group="limits",
         affects="result",
-    ),
-    Key(
-        "limits",
-        "idle_minutes",
-        "number",
-        15,
-        minimum=1,
-        maximum=1440,
-        title="Stop when nothing happens for",
-        unit="minutes",
-        group="limits",
-        affects="result",
-    ),
-    Key(
-        "limits",
-        "wait_hours",
-        "number",
+    )
+    idle_minutes: float = key(
+        15, "Stop when nothing happens for", minimum=1, maximum=1440, unit="minutes", group="limits", affects="result"
+    )
+    wait_hours: float = key(
         4,
+        "Wait for a TPU at most",
         minimum=0.0,
         maximum=MOST_HOURS - 1.0,
-        title="Wait for a TPU at most",
         unit="hours",
         group="limits",
         affects="result",
-    ),
-    Key("where", "place", "choice", places.IDS[0], choices=places.IDS, title="Where", affects="machine"),
-    Key("where", "accelerator", "text", AUTO, auto=True, title="Accelerator", affects="machine"),
-    Key(
-        "where",
-        "tier",
-        "choice",
-        loans.usual().word,
-        choices=tuple(loan.word for loan in loans.LOANS),
-        title="Kind of loan",
-        affects="result",
-    ),
-    Key("where", "zones", "list", [], title="Areas", term="zones", affects="result"),
-    Key(
-        "where",
-        "backend",
-        "choice",
+    )
+
+
+@dataclass(frozen=True)
+class Where(Generic[A]):
+    """Where it runs."""
+
+    place: str = key(places.IDS[0], "Where", choices=places.IDS, affects="machine")
+    accelerator: str | A = key(AUTO, "Accelerator", affects="machine")
+    tier: str = key(
+        loans.usual().word, "Kind of loan", choices=tuple(loan.word for loan in loans.LOANS), affects="result"
+    )
+    zones: Sequence[str] = key([], "Areas", term="zones", affects="result")
+    backend: Literal["tpu-api", "compute-engine"] | None = key(
         None,
-        choices=("tpu-api", "compute-engine"),
-        title="Lent by",
+        "Lent by",
         help="The Cloud TPU API, where it lends that TPU. Compute Engine lends single machines of v5p, v6e and TPU7x, "
         "and deletes them by itself at the time limit.",
         affects="machine",
-    ),
-    Key("where", "project", "text", None, title="Google Cloud project", affects="result"),
-    Key(
-        "where",
-        "usd_per_hour",
-        "number",
+    )
+    project: str | None = key(None, "Google Cloud project", affects="result")
+    usd_per_hour: float | None = key(
         None,
+        "Pretended price",
         minimum=0.0,
         maximum=100_000,
-        title="Pretended price",
         unit="$/hour",
         help="On this computer only: rehearse the cost limit with a price you choose.",
         group="limits",
         affects="result",
-    ),
-)
+    )
 
-TABLES: tuple[str, ...] = ("model", "data", "training", "limits", "where")
+
+SCHEMAS: Mapping[str, type] = {"model": Model, "data": Data, "training": Training, "limits": Limits, "where": Where}
+TABLES: tuple[str, ...] = tuple(SCHEMAS)
 GROUPS = {
     "run": "The run",
     "data": "The data",
@@ -521,10 +320,14 @@ GROUPS = {
     "saving": "Checking and saving",
     "limits": "Limits",
 }
-BY_PATH: dict[str, Key] = {key.path: key for key in KEYS}
+KEYS: tuple[Key, ...] = (
+    *keys_of("", Top),
+    *(one for table, schema in SCHEMAS.items() for one in keys_of(table, schema)),
+)
+BY_PATH: dict[str, Key] = {one.path: one for one in KEYS}
 
 
-def step_values(values: Mapping[str, Any], *, machine: bool = False) -> dict[str, Any]:
+def step_values(values: Mapping[str, object], *, machine: bool = False) -> dict[str, object]:
     """The *values* of a resolved job that a step's time and memory may depend on; with *machine*, where it runs too."""
     kinds_of = ("step", "machine") if machine else ("step",)
     return {path: value for path, value in values.items() if BY_PATH[path].affects in kinds_of}

@@ -30,8 +30,8 @@ def nothing_agreed(sha256: str, place: str) -> bool:
 
 def check_model_file(plan: Plan, agreed: Agreed) -> None:
     """Raises ModelError ``model-no-consent`` (facts: file, place) for a run's own Python not agreed to here."""
-    if plan.job.has_own_model and not (plan.consent and agreed(plan.consent, plan.place)):
-        raise ModelError("model-no-consent", file=str(plan.job["model.file"]), place=plan.place)
+    if plan.job.model.is_own and not (plan.consent and agreed(plan.consent, plan.place)):
+        raise ModelError("model-no-consent", file=str(plan.job.model.file), place=plan.place)
 
 
 def check_rented_here(folder: Path, runs: Path, *, launched_here: bool) -> None:

@@ -9,8 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from tpu_studio.domain.run import RunView
 from tpu_studio.wire.errors import RunError
 from tpu_studio.wire.job import check
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.schema import BY_PATH
 from tpu_studio.wire.stops import MOST_HOURS
@@ -85,6 +87,26 @@ def stop(seen: Seen, keep: bool) -> SendControl | DeclareLost:
     if not seen.alive:
         return DeclareLost(seen.attempt, Reason.GUARDIAN_GONE)
     return SendControl({"verb": "stop", "keep": keep, "attempt": seen.attempt})
+
+
+def profile(seen: Seen, view: RunView) -> SendControl:
+    """A profile of some steps that are being made now; one at a time.
+
+    Raises:
+        RunError: ``run-is-over``, ``run-elsewhere``, ``profile-stopping``, ``profile-under-way``,
+            ``profile-not-training``.
+    """
+    if seen.over or not seen.alive:
+        raise RunError("run-is-over", run=seen.run, reason=seen.reason)
+    if seen.elsewhere:
+        raise RunError("run-elsewhere", run=seen.run)
+    if view.trained:
+        raise RunError("profile-stopping", run=seen.run)
+    if view.profiling:
+        raise RunError("profile-under-way", run=seen.run)
+    if view.phase is not Phase.TRAINING:
+        raise RunError("profile-not-training", run=seen.run, phase=view.phase.value)
+    return SendControl({"verb": "profile", "attempt": seen.attempt})
 
 
 def extend(

@@ -58,7 +58,7 @@ class Draft:
 
     @property
     def place(self) -> places.Place:
-        return places.by_id(str(self.job["where.place"]))
+        return places.by_id(self.job.where.place)
 
     @property
     def consent(self) -> str:

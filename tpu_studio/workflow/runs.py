@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tpu_studio import __version__
+from tpu_studio.domain.run import RunView
 from tpu_studio.wire import places
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
@@ -133,6 +134,16 @@ class Runs:
         attempt = action if isinstance(action, NewAttempt) else there.extend(folder, epochs, action)
         if attempt is not None:
             self._new_attempt(folder, there, attempt, "extend")
+
+    def profile(self, run: str) -> None:
+        """Ask for a profile of some steps; the run's events tell what becomes of it.
+
+        Raises:
+            RunError: ``profile-stopping``, ``profile-under-way``, ``profile-not-training``, and as `stop`;
+                ``run-in-colab``.
+        """
+        folder, there = self._steerable(run)
+        there.tell(folder, decide.profile(there.seen(folder), self._view(folder)))
 
     def resume(self, run: str, *, hours: float | None = None, money_usd: float | None = None) -> None:
         """Go on with a run that has ended or was lost, as a new attempt from its last checkpoint.
@@ -283,6 +294,14 @@ class Runs:
         there = self._at(folder)
         there.check_steerable(folder)
         return folder, there
+
+    def _view(self, folder: Path) -> RunView:
+        following = self._index.follow(folder)
+        try:
+            following.poll()
+            return following.view
+        finally:
+            following.close()
 
     def _seen(self, folder: Path) -> Seen:
         return self._at(folder).seen(folder)

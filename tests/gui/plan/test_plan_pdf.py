@@ -24,7 +24,7 @@ from tpu_studio.wire.plan import Plan
 def with_ways() -> Plan:
     made = make_plan(job("mlp", "digits", where={"place": "cloud"}), DIGITS, now=NOW, computer=LAPTOP)
     assert made.alternatives
-    return replace(made, job=replace(made.job, values={**made.job.values, "name": "<b>Häuser</b> & Bäume"}))
+    return replace(made, job=made.job.with_values({"name": "<b>Häuser</b> & Bäume"}))
 
 
 def alone() -> Plan:

@@ -24,7 +24,8 @@ from tpu_studio.gui.plots.scale import TIME
 from tpu_studio.gui.run.page import RunPage
 from tpu_studio.gui.run.trying import Picture, PicturePanel, RowPanel, TextPanel
 from tpu_studio.gui.shell.sheet import Sheet
-from tpu_studio.viewmodels.run import RunViewModel, Trial
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.viewmodels.samples import Sample
 from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.resources import resource_path

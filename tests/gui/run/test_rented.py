@@ -40,6 +40,7 @@ class Followed:
     def __init__(self, place: str, view: RunView) -> None:
         self.plan, self.view, self.metrics = plan_at(place), view, ()
         self.stops: list[bool] = []
+        self.profiles = 0
 
     def poll(self) -> None: ...
     def close(self) -> None: ...
@@ -48,6 +49,9 @@ class Followed:
 
     def extend(self, run: str, epochs: float) -> None: ...
     def resume(self, run: str) -> None: ...
+    def profile(self, run: str) -> None:
+        self.profiles += 1
+
     def export(self, run: str, destination: Path) -> None: ...
 
 
@@ -144,8 +148,9 @@ def test_how_busy_the_tpu_is_stands_with_the_speed_and_bears_out_that_it_waits(s
 
 def test_where_the_time_of_a_step_goes_is_explained_on_hover_a_sentence_each(show: Any):
     split = show("cloud", view_of(*TRAINS), T + 25).page.charts.split
-    computing, waiting = split.title.toolTip().split("\n")
+    computing, waiting, used = split.title.toolTip().split("\n")
     assert computing.startswith("Computing: ") and waiting.startswith("Waiting: ")
+    assert used.startswith("MFU (model FLOP utilisation) is ")
     assert split.legend.toolTip().endswith(split.title.toolTip())
 
 
@@ -250,7 +255,7 @@ def test_a_way_out_of_the_wait_plans_elsewhere_first_and_says_that_the_place_wil
     assert one.followed.stops == []  # it waits on until the other one starts
     assert one.left == [Leaving("digits-k3f7", one.followed.plan.job.name)]
     assert [job["where.tier"] for job in one.planned] == ["spot"]
-    assert one.planned[0]["where.place"] == "cloud" and one.planned[0].is_auto("where.accelerator")
+    assert one.planned[0]["where.place"] == "cloud" and one.planned[0].where.accelerator == "auto"
 
 
 def test_a_deletion_that_fails_is_red_with_its_price_until_it_is_proved(show: Any):

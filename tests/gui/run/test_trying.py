@@ -10,7 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from tpu_studio.gui.kit import theme
 from tpu_studio.gui.run.trying import TextPanel, Written
-from tpu_studio.viewmodels.run import RunViewModel, Trial
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runports import Trial
 
 
 def test_while_the_model_is_loaded_the_text_panel_says_so(qtbot: QtBot) -> None:

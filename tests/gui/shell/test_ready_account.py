@@ -27,4 +27,4 @@ def test_a_plan_that_waits_for_the_account_is_come_back_to_and_else_a_new_one_be
     assert studio.page is holder and model.state.value.job["data.kind"] == "digits"
     assert studio.shell.state.value.notices == ()
     account.plan_run("cloud")  # nothing waits any more
-    assert model.state.value.job["data.kind"] is None and model.state.value.rented
+    assert model.state.value.job.data.kind == "" and model.state.value.rented

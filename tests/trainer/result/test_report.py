@@ -131,6 +131,9 @@ def test_a_tpu_that_told_how_busy_it_was_has_its_line_and_practice_has_none() ->
     assert report._chips(plan, happened) == [("TPU", told)]
     assert report._chips(plan, happenings.Happenings()) == []
     assert report._chips(replace(plan, place="practice"), happened) == []
+    for seconds, mfu in ((10.0, 0.30), (30.0, 0.50)):
+        happened.see({"t": 6.0, "kind": "speed", "step": 1, "examples": 1, "seconds": seconds, "mfu": mfu})
+    assert report._chips(plan, happened)[0][1].startswith("45% MFU (model FLOP utilisation)")  # (3 + 15) / 40
 
 
 def test_phases_are_timed_and_interruptions_told(tmp_path: Path) -> None:

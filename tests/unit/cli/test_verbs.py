@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.waiting import PATIENCE_S
+from tests.fakes.waiting import PATIENCE_S, eventually
 from tpu_studio.cli import running
 from tpu_studio.domain.run import RunView
 
@@ -133,6 +133,8 @@ def test_show_and_watch_tell_how_busy_the_chips_are(terminal: Terminal) -> None:
     assert (told["duty_cycle"], told["devices"]) == (0.71, [chips])
     assert running._line(run, RunView(devices={0: chips}), 0.0)["devices"] == [chips]
     assert "devices" not in running._line(run, RunView(), 0.0)
+    assert running._line(run, RunView(flops_used=(4.1, 10.0)), 0.0)["mfu"] == pytest.approx(0.41)
+    assert told["mfu"] is None and "mfu" not in running._line(run, RunView(), 0.0)
     said = " ".join(terminal.run("show", run).stdout.split())
     assert "Chips TPU busy 71% on average, memory up to 9.1 of 16.0 GB" in said
 
@@ -332,7 +334,7 @@ def test_a_mistyped_command_names_what_may_be_meant(argv: list[str], raw: str, h
     assert caught.value.facts == {"raw": raw, "help": help}
 
 
-VERBS = "plan run runs show watch stop extend resume delete export import convert engine predict"
+VERBS = "plan run runs show watch stop extend resume profile delete export import convert engine predict"
 
 
 @pytest.mark.parametrize("verb", VERBS.split())
@@ -467,3 +469,20 @@ def test_a_question_that_the_model_cannot_take_is_refused_before_it_is_woken(
     terminal.json("run", JOB)
     code, told = terminal.json("predict", "digits", *arguments)
     assert (code, told["error"]["id"]) == (2, id)
+
+
+def test_a_profile_is_told_in_three_sentences_with_its_shares(terminal: Terminal) -> None:
+    terminal.trainer = ("--steps", "100000", "--step-s", "0.02")
+    run = terminal.json("run", JOB, "--detach")[1]["run"]
+    eventually(lambda: terminal.json("show", run)[1]["status"] == "training")
+    code, told = terminal.json("profile", run)
+    assert (code, told["run"]) == (0, run)
+    assert (told["profile"]["steps"], told["profile"]["on"]) == (24, "cpu")
+    assert sum(told["profile"]["shares"].values()) == pytest.approx(1.0)
+    assert len(told["sentences"]) == 3 and list(told["remedy"]["changes"]) == ["training.steps_per_call"]
+    assert told["trace"].startswith(str(Path(terminal.json("show", run)[1]["folder"]) / "profile"))
+    said = terminal.run("profile", run)
+    assert "multiplies matrices 50% of the time" in said.stdout and "The raw trace: " in said.stdout
+    terminal.run("stop", run)
+    refused, answer = terminal.json("profile", run)
+    assert (refused, answer["error"]["id"]) == (1, "run-is-over")

@@ -56,7 +56,7 @@ KINDS = ("images", "digits", "text", "numbers", "classes")
 @pytest.mark.parametrize("source", KINDS, indirect=True)
 def test_the_converted_data_set_gives_the_same_split_and_the_same_arrays(source, job_of, tmp_path):
     report = convert(source, tmp_path / "out")
-    again = job_of("tfrecord", tmp_path / "out", model=source.model)
+    again = job_of("tfrecord", tmp_path / "out", model=source.model.id)
 
     same(open_data(source), open_data(again))
     was, now = look(source), look(again)

@@ -33,7 +33,7 @@ def test_a_csv_file_is_a_table_with_its_target_and_task(tmp_path):
         "data.target": "label",
         "data.task": "classification",
     }
-    assert (guess_job(path).name, guess_job(path).model) == ("flowers", "mlp")
+    assert (guess_job(path).name, guess_job(path).model.id) == ("flowers", "mlp")
 
 
 def test_a_table_is_known_by_its_content_when_its_name_does_not_tell(tmp_path):

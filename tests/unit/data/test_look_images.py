@@ -129,7 +129,7 @@ def test_opening_twice_gives_the_same_arrays_and_agrees_with_the_look(job_of, pi
 
 def test_another_seed_gives_another_split(job_of, picture_folder):
     job = job_of("images", picture_folder({"cats": 20, "dogs": 20}))
-    reseeded = type(job)({**job.values, "training.seed": 1}, job.base, job.given)
+    reseeded = job.with_values({"training.seed": 1})
 
     one, other = open_data(job).validation, open_data(reseeded).validation
 

@@ -103,3 +103,21 @@ def test_scripts_get_one_object_a_worker_in_the_events_own_words() -> None:
 def test_the_stored_fold_remembers_it() -> None:
     view = fold(device(1, 2, 0.6, 9 * GB))
     assert viewcodec.loads(viewcodec.dumps(view)) == view
+
+
+def speed(t: float, seconds: float, mfu: Any = None) -> Event:
+    told = {} if mfu is None else {"mfu": mfu}
+    return event(t, "speed", step=int(t), steps=10, examples=320, seconds=seconds, **told)
+
+
+def test_mfu_is_that_of_the_latest_reports_by_their_time_and_afterwards_of_the_whole_run() -> None:
+    told = [speed(1, 2.0, 0.10), *(speed(t, 1.0, 0.40) for t in range(2, 10))]
+    assert fold(*told).mfu == pytest.approx(0.40)  # the eight latest
+    over = fold(*told, event(20, "end", status="finished", reason="completed", steps=90, final={}))
+    assert over.mfu == pytest.approx((2.0 * 0.10 + 8 * 0.40) / 10.0)
+    assert viewcodec.loads(viewcodec.dumps(over)) == over
+
+
+@pytest.mark.parametrize("damage", [None, "nan", -0.1, 1.5, "0.4", True])
+def test_an_mfu_that_cannot_be_is_none(damage: Any) -> None:
+    assert fold(speed(1, 2.0, damage)).mfu is None

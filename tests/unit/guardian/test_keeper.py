@@ -161,6 +161,30 @@ def test_an_extension_that_comes_while_the_result_is_saved_is_not_lost(run: Path
     assert [step for line in said(run, "metric") for step in line["step"]] == list(range(1, 31))
 
 
+def test_a_profile_reaches_the_trainer_of_its_attempt(run: Path) -> None:
+    for number, attempt in ((1, 7), (2, 1)):
+        asked = {"verb": "profile", "attempt": attempt}
+        create_once(control_file(run, number), json.dumps(asked).encode())
+    process = started(run, "--steps", "10000", "--step-s", "0.02")
+    eventually(lambda: said(run, "metric"))
+    assert said(run, "profile") == []  # those were there before a trainer was, and are nobody's
+    create_once(control_file(run, 3), json.dumps({"verb": "profile", "attempt": 1}).encode())
+    eventually(lambda: len(said(run, "profile")) == 2)
+    assert [one["state"] for one in said(run, "profile")] == ["begun", "done"]
+    create_once(control_file(run, 4), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+    assert process.wait(30) == 0
+
+
+def test_a_profile_that_is_asked_for_with_the_stop_is_refused_in_an_event(run: Path) -> None:
+    process = started(run, "--steps", "10000", "--step-s", "0.02", "--result-s", "2")
+    eventually(lambda: said(run, "metric"))
+    create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
+    eventually(lambda: any(line["phase"] == "saving" for line in said(run, "phase")))
+    create_once(control_file(run, 2), json.dumps({"verb": "profile", "attempt": 1}).encode())
+    assert process.wait(30) == 0
+    assert [(one["state"], one["why"]) for one in said(run, "profile")] == [("failed", "stopping")]
+
+
 def test_an_old_stop_does_not_stop_a_later_attempt(run: Path) -> None:
     create_once(control_file(run, 1), json.dumps({"verb": "stop", "keep": True, "attempt": 1}).encode())
     assert guard(run, "--steps", "5", attempt=2).returncode == 0

@@ -63,7 +63,7 @@ def own_plan() -> Plan:
 
 def with_batch(batch: int) -> Plan:
     made = plan()
-    return replace(made, job=replace(made.job, values={**made.job.values, "training.global_batch": batch}))
+    return replace(made, job=made.job.with_values({"training.global_batch": batch}))
 
 
 def test_an_answer_is_kept_for_the_same_question_only(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_a_timing_is_remembered_for_the_same_work_only(tmp_path: Path) -> None:
     assert watch.time(plan(), 1.0)["step_time_s"] == 0.5
     assert watch.known(plan(name="another name", limits={"hours": 9.0})) == {"step_time_s": 0.5}
     other = plan()
-    other = replace(other, job=replace(other.job, values={**other.job.values, "training.global_batch": 8}))
+    other = replace(other, job=other.job.with_values({"training.global_batch": 8}))
     assert watch.known(other) is None
 
 

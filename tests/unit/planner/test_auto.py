@@ -12,8 +12,9 @@ from tpu_studio.data.looked import Finding, Look
 from tpu_studio.planner.timing import Timing
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.job import Job, set_values
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import AUTO, KEYS
+from tpu_studio.wire.schema import KEYS
 
 EVERY = [
     (job("small-cnn", "digits", training={"epochs": 30}), DIGITS),

@@ -38,7 +38,7 @@ def rented(**values: Any) -> Plan:
     }
     return replace(
         made,
-        job=replace(made.job, values={**made.job.values, **job}),
+        job=made.job.with_values({**job}),
         place="cloud",
         framework="jax",
         accelerator="v5litepod-1",

@@ -12,7 +12,8 @@ from tpu_studio.planner import work
 from tpu_studio.planner.compiled import with_compiler
 from tpu_studio.planner.floor import mfu_bounds
 from tpu_studio.planner.public import plan_to_public_json
-from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.errors import RunError
+from tpu_studio.wire.plan import Plan, dumps, from_json, loads
 
 V5E_FLOPS, V5E_BYTES = 197e12, 819e9  # dense bf16 peak and memory rate of a chip (Google's page of v5e)
 
@@ -82,3 +83,37 @@ def test_a_program_bounds_the_utilisation_by_its_own_work_and_traffic() -> None:
     assert told["evaluate"]["mfu_bound"] == pytest.approx([2 / 3 / 1.5, 2 / 3])  # 128 examples, forward only
     refused = mfu_bounds(plan, {"train": {"batch": 64, "flops": None, "bytes_accessed": None}})
     assert refused["train"]["mfu_bound"] is None
+
+
+def test_a_plan_for_chips_carries_what_mfu_is_measured_by_and_a_processors_none() -> None:
+    plan = planned(global_batch=64)
+    assert plan.utilisation is not None and plan.examples_per_s is not None
+    assert plan.utilisation.peak_flops_per_s == pytest.approx(8 * V5E_FLOPS)
+    gpt = work.gpt({"layers": 12, "width": 768, "heads": 12, "vocabulary": 256}, tokens=1024)
+    assert plan.utilisation.flops_per_example == pytest.approx(gpt.flops)
+    told = plan_to_public_json(plan)["estimate"]["mfu"]["expected"]
+    assert plan.utilisation.mfu(plan.examples_per_s.expected) == pytest.approx(told)
+    assert loads(dumps(plan)).utilisation == plan.utilisation
+    for where in ({"place": "computer"}, {"place": "practice", "accelerator": "v5litepod-8"}):
+        here = make_plan(job("gpt-nano", "text", where=where), PLAYS, now=NOW, computer=LAPTOP)
+        assert here.utilisation is None
+
+
+def test_recomputed_work_is_no_part_of_mfu() -> None:
+    again, once = (planned(global_batch=64, rematerialize=each).utilisation for each in (True, False))
+    assert again == once
+
+
+@pytest.mark.parametrize("damage", [0, -1.0, "1e15", True, None])
+def test_a_plan_whose_peak_cannot_be_is_damaged(damage: object) -> None:
+    tree = planned(global_batch=64).to_json()
+    tree["utilisation"]["peak_flops_per_s"] = damage
+    with pytest.raises(RunError) as refused:
+        from_json(tree)
+    assert refused.value.id == "plan-unreadable"
+
+
+def test_a_plan_of_before_has_no_utilisation() -> None:
+    tree = planned(global_batch=64).to_json()
+    del tree["utilisation"]
+    assert from_json(tree).utilisation is None

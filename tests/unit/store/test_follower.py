@@ -444,3 +444,14 @@ def test_worker_0_alone_tells_the_curve_the_phases_and_the_end(index: Index, fol
     assert following.view.phase is Phase.TRAINING
     assert following.view.end is None
     assert following.view.devices[1]["memory_used_bytes"] == 5
+
+
+def test_mfu_is_a_curve_only_of_a_run_that_tells_it(index: Index, folder: Path, write: Write) -> None:
+    following = index.follow(folder)
+    speed = {"kind": "speed", "steps": 5, "examples": 10, "seconds": 2.0, "waiting_for_data_s": 0, "device_s": 1}
+    write({"t": 1.0, "step": 5, **speed})
+    following.poll()
+    assert "mfu" not in following.metrics
+    write({"t": 2.0, "step": 10, **speed, "mfu": 0.41})
+    following.poll()
+    assert points(following, "mfu") == [(10, 0.41)]

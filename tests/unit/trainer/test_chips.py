@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,12 @@ import pytest
 
 from tests.fakes.processes import alive
 from tests.fakes.waiting import PATIENCE_S
-from tpu_studio.trainer import chips
+from tpu_studio.trainer import backend, chips
 from tpu_studio.trainer.chips import ChipWatch, own_memory, reading
 from tpu_studio.trainer.reports import Reports
+from tpu_studio.wire.job import parse
+from tpu_studio.wire.plan import Plan
+from tpu_studio.wire.utilisation import Utilisation
 
 GIB = 2.0**30
 
@@ -273,3 +277,28 @@ def test_each_worker_of_a_slice_tells_of_its_own_chips_under_its_own_number() ->
     done = subprocess.run([sys.executable, "-c", worker], cwd=root, capture_output=True, check=True, timeout=PATIENCE_S)
     told = json.loads(done.stdout)
     assert (told["kind"], told["worker"], told["duty_cycle"]) == ("device", 3, 0.52)
+
+
+def reported(utilisation: Utilisation | None) -> dict[str, Any]:
+    """The speed event of 50 steps of 32 examples in 10 s."""
+    told: Any = Told()
+    reports = Reports(told, batch=32, chips=Busy(), utilisation=utilisation)
+    reports.add(0, {"loss": np.array([0.5])})
+    reports.spend(steps=50, seconds=10.0, waiting=1.0, device=5.0)
+    reports.send(compiles=1)
+    return dict(told.sent)["speed"]
+
+
+def test_on_chips_each_report_of_the_speed_tells_mfu_over_the_whole_time_of_its_steps() -> None:
+    told = reported(Utilisation(flops_per_example=1e12, peak_flops_per_s=8 * 197e12))
+    assert told["mfu"] == pytest.approx(160 * 1e12 / (8 * 197e12), rel=1e-3)  # 160 examples a second
+
+
+def test_on_processors_no_mfu_is_told_whatever_the_plan_says() -> None:
+    assert "mfu" not in reported(None)
+    told = Utilisation(1e12, 197e12)
+    job = parse({"name": "d", "model": {"name": "mlp"}, "data": {"kind": "digits"}})
+    plan = Plan(job=job, task="classification", framework="jax", place="cloud", utilisation=told)
+    assert backend.utilisation(plan) == told
+    for place in ("computer", "practice"):
+        assert backend.utilisation(replace(plan, place=place)) is None

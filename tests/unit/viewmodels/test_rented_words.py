@@ -438,3 +438,14 @@ def test_regions_are_offered_at_the_prices_that_count(monkeypatch: pytest.Monkey
     monkeypatch.setitem(catalogues._priced, "cloud", with_rows([row], date(2026, 11, 22)))
     where = planwhere.where_of(plan.job, plan, date(2026, 11, 22))
     assert "us-west4 · $9.87 an hour" in [one.words for one in where.regions]
+
+
+def test_the_receipt_tells_how_well_the_chips_were_used_where_they_told():
+    used = {"mfu": 0.414, "duty_cycle": 0.7, "hbm_used_bytes": 9.6e9, "hbm_total_bytes": 1.6e10}
+    bill = {"place": "cloud", "usd": 0.2, "usd_per_hour": 1.2}
+    (fact,) = [one for one in receipt_of({**bill, "chips": used}) if "MFU" in one.label]
+    assert (fact.label, fact.value) == ("MFU (model FLOP utilisation)", "41%")
+    assert fact.more == "Busy 70% of the time, memory up to 9.6 of 16.0 GB"
+    (busy,) = [one for one in receipt_of({**bill, "chips": {"duty_cycle": 0.7}}) if "TPU" in one.label]
+    assert busy.value == "busy 70% of the time"
+    assert receipt_of({**bill, "chips": {}}) == receipt_of(bill)

@@ -91,6 +91,9 @@ class Verbs:
     def resume(self, run: str) -> None:
         self._do("resume", run)
 
+    def profile(self, run: str) -> None:
+        self._do("profile", run)
+
     def export(self, run: str, destination: Path) -> Path:
         self._do("export", run, destination)
         return destination / run
@@ -213,6 +216,18 @@ def test_beside_the_speed_stands_how_busy_the_tpu_is_and_that_it_waits_for_data(
     assert speed.context == "waits for data 40% of the time"
     assert speed.more == "TPU busy 52%\nmemory 9.1 of 16.0 GB"
     assert "the next examples are made ready too slowly" in speed.hover
+
+
+def test_before_how_busy_stands_mfu_with_what_it_means(page: RunViewModel, watched: Watched):
+    watched.tell(*({**told, "mfu": 0.412} if told["kind"] == "speed" else told for told in training()))
+    watched.tell(chips(190, 0, 0.71, 9.1e9))
+    page.open()
+    speed = page.state.value.numbers[1]
+    assert speed.more == "MFU 41%, TPU busy 71%\nmemory 9.1 of 16.0 GB"
+    assert "MFU (model FLOP utilisation) is the part of the chips’ peak" in speed.hover
+    silent = replace(page.state.value.view, devices={}, busy=(0.0, 0), memory_most=(0.0, 0.0))
+    assert runchips.words(silent, "cloud") == "MFU 41%"
+    assert "counts what the chips idle" not in runchips.explained(silent, "cloud")  # they told nothing of themselves
 
 
 def test_over_several_machines_the_least_and_the_most_busy_are_told(page: RunViewModel, watched: Watched):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.fakes.looks import job
-from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, Key, concerns, step_values
+from tpu_studio.wire.keys import Key
+from tpu_studio.wire.schema import BY_PATH, GROUPS, KEYS, concerns, step_values
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)

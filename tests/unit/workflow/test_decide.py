@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from tpu_studio.domain.run import RunView
 from tpu_studio.domain.sentences import say
 from tpu_studio.wire.errors import JobError, RunError
+from tpu_studio.wire.phases import Phase
 from tpu_studio.wire.reasons import Reason
 from tpu_studio.workflow import decide
 from tpu_studio.workflow.decide import DeclareLost, NewAttempt, Seen, SendControl
@@ -149,3 +151,16 @@ def test_an_extension_beyond_all_measure_is_refused(epochs: float) -> None:
     for seen in (RUNNING, ENDED):
         with pytest.raises(JobError):
             decide.extend(seen, epochs)
+
+
+def test_a_profile_is_made_of_a_run_that_trains_one_at_a_time() -> None:
+    trains = RunView(phase=Phase.TRAINING, step=5)
+    assert decide.profile(RUNNING, trains) == SendControl({"verb": "profile", "attempt": 1})
+    assert refusal(decide.profile, ENDED, trains) == "run-is-over"
+    assert refusal(decide.profile, LOST, trains) == "run-is-over"
+    assert refusal(decide.profile, replace(RUNNING, elsewhere=True), trains) == "run-elsewhere"
+    assert refusal(decide.profile, RUNNING, replace(trains, profiling=True)) == "profile-under-way"
+    assert refusal(decide.profile, RUNNING, replace(trains, stopping=True)) == "profile-stopping"
+    assert refusal(decide.profile, RUNNING, replace(trains, phase=Phase.SAVING)) == "profile-stopping"
+    for phase in (Phase.QUEUED, Phase.SETTING_UP, Phase.COMPILING):
+        assert refusal(decide.profile, RUNNING, replace(trains, phase=phase)) == "profile-not-training"

@@ -15,6 +15,7 @@ import pytest
 
 from tests.fakes.plans import plan
 from tests.fakes.studio import Studio, loss_points
+from tests.fakes.waiting import eventually
 from tpu_studio.wire.errors import BadInput, NotReady, RunError
 from tpu_studio.wire.plan import Check, loads
 from tpu_studio.wire.runfolder import OWNER, PLAN, claim_file
@@ -86,6 +87,21 @@ def test_stop_and_keep(studio: Studio) -> None:
     assert (studio.runs.folder(run) / "result" / "model.keras").exists()
     with pytest.raises(RunError) as caught:
         studio.runs.stop(run)
+    assert caught.value.id == "run-is-over"
+
+
+def test_a_profile_while_it_runs_and_never_afterwards(studio: Studio) -> None:
+    studio.trainer = ["--steps", "10000", "--step-s", "0.02"]
+    run = studio.runs.launch(plan(steps=10000))
+    studio.wait(run, lambda row: row.step > 3)
+    studio.runs.profile(run)
+    eventually(lambda: studio.view(run).profiled is not None)
+    profile = studio.view(run).profiled
+    assert profile is not None and (profile.steps, profile.on_tpu) == (24, False)
+    studio.runs.stop(run)
+    studio.wait(run)
+    with pytest.raises(RunError) as caught:
+        studio.runs.profile(run)
     assert caught.value.id == "run-is-over"
 
 

@@ -63,6 +63,9 @@ NOTICES: dict[str, Entry] = {
         "Start the next run with a smaller learning rate.",
     ),
     "extended": lambda f: Sentence(f"Training goes on to step {f.text('steps', 'a later one')}", "As you asked.", ""),
+    "profile-under-way": Sentence(
+        "A profile is being made already", "The second request gets the same one. Training goes on meanwhile.", ""
+    ),
     "checkpoint-damaged": lambda f: Sentence(
         "A saved copy is damaged and was not used",
         f"The copy of step {f.text('step', 'one step')} does not match its checksum. It goes on from an older one, or "

@@ -306,6 +306,21 @@ ERRORS: dict[str, Entry] = {
         _UNCHANGED,
         "To go on with it: resume it with those limits, or train it further by some epochs.",
     ),
+    "profile-under-way": lambda f: Sentence(
+        f"A profile of {_run(f)} is being made already",
+        "The second request gets the same one. " + _UNCHANGED,
+        "Wait for it: it takes some seconds.",
+    ),
+    "profile-stopping": lambda f: Sentence(
+        f"{_run(f)} is ending, so no steps are left to profile",
+        _UNCHANGED,
+        "Profile the next run while it trains.",
+    ),
+    "profile-not-training": lambda f: Sentence(
+        f"{_run(f)} makes no steps yet",
+        "A profile is made of steps while they are made. " + _UNCHANGED,
+        "Ask again when it trains.",
+    ),
     "money-spent": lambda f: Sentence(
         f"{_run(f)} has cost as much as that limit already",
         f"{'' if f.raw('rented') else 'The price is pretended: nothing is charged. '}{_AS_IT_WAS}",

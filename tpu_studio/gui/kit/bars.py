@@ -93,8 +93,11 @@ class QuotaBar(ProgressBar):
 
 @dataclass(frozen=True)
 class MemoryPart:
+    """*legend*: what the legend says, where it is more than the name."""
+
     name: str
     size_bytes: float
+    legend: str = ""
 
 
 class MemoryBar(Themed, QLabel):
@@ -104,9 +107,10 @@ class MemoryBar(Themed, QLabel):
     of the legend, which leaves it its room.
     """
 
-    def __init__(self, *, beside: QWidget | None = None, parent: QWidget | None = None) -> None:
+    def __init__(self, *, beside: QWidget | None = None, what: str = "Memory", parent: QWidget | None = None) -> None:
+        """*what* it shows, for a screen reader."""
         super().__init__(parent)
-        self._beside = beside
+        self._beside, self._what = beside, what
         self._parts: tuple[MemoryPart, ...] = ()
         self._room_bytes = 1.0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -118,7 +122,7 @@ class MemoryBar(Themed, QLabel):
         self._parts = tuple(parts)
         self._room_bytes = max(room_bytes, 1.0)
         shares = ", ".join(f"{part.name} {part.size_bytes / self._room_bytes:.0%}" for part in self._parts)
-        self.setAccessibleName(f"Memory: {total}. {shares}")
+        self.setAccessibleName(f"{self._what}: {total}. {shares}")
         self.updateGeometry()
         self.update()
 
@@ -133,11 +137,12 @@ class MemoryBar(Themed, QLabel):
         lines: list[list[tuple[int, str, float]]] = [[]]
         x = 0.0
         for index, part in enumerate(self._parts):
-            need = 14 + paint.text_width(font, part.name)
+            shown = part.legend or part.name
+            need = 14 + paint.text_width(font, shown)
             if x and x + need > width:
                 lines.append([])
                 x = 0.0
-            lines[-1].append((index, part.name, x))
+            lines[-1].append((index, shown, x))
             x += need + Space.gap
         return lines
 

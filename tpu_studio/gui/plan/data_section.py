@@ -95,14 +95,14 @@ class DataSection(FoldingSection):
     def draw(self, view: PlanView) -> None:
         is_open, look = view.is_open("data"), view.look
         self.show_open(is_open, view.plan is not None and not view.looking)
-        kind = str(view.job["data.kind"] or "")
+        kind = view.job.data.kind
         note = planwords.data_note(look) if look else "Looking at it" if view.looking else ""
         known = kinds.find(kind)
         self.row.set_summary(planwords.data_title(view.job, look), note, known.icon if known else "database")
         if not is_open:
             return
         self.kinds.set_value(kind)
-        self.zone.set_kind(kind, str(view.job["data.path"] or ""))
+        self.zone.set_kind(kind, view.job.data.path or "")
         self.zone.setVisible(known is None or not known.is_built_in)
         self._draw_looking(view)
         shown = look is not None and not view.look_problem
@@ -123,7 +123,7 @@ class DataSection(FoldingSection):
         self._looking.setVisible(view.looking and view.look_slow)
         if view.looking:
             share = view.look_done / view.look_total if view.look_total else 0.0
-            noun = figures.noun(str(view.job["data.kind"]))
+            noun = figures.noun(view.job.data.kind)
             words = (
                 f"Looking at {view.look_done:,} of {view.look_total:,} {noun}"
                 if view.look_total
@@ -148,7 +148,7 @@ class DataSection(FoldingSection):
             self._notes.addWidget(Text(f"And: {'; '.join(check.title for check in rest)}.", "caption", "text_2"))
 
     def _choose_kind(self, kind: str) -> None:
-        if kind != self._model.state.value.job["data.kind"]:
+        if kind != self._model.state.value.job.data.kind:
             self._model.choose_data(kind, None)
 
     def _choose_path(self, path: Path) -> None:

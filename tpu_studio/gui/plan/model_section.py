@@ -55,11 +55,11 @@ class ModelSection(FoldingSection):
     def draw(self, view: PlanView) -> None:
         is_open, chosen = view.is_open("model"), view.steps[0].state in ("done", "problem")
         self.show_open(is_open, chosen)
-        icon = "file-code" if view.own else _icon(str(view.job["model.name"]))
+        icon = "file-code" if view.own else _icon(str(view.job.model.name))
         self.row.set_summary(planwords.model_title(view.job), planwords.model_note(view.job, view.plan), icon)
         if not is_open:
             return
-        kind = view.job["data.kind"]
+        kind = view.job.data.kind
         self._hint.setText(
             "These can learn from your data."
             if kind
@@ -68,7 +68,7 @@ class ModelSection(FoldingSection):
         if view.choices != self._choices:
             self._show(view.choices)
         if self.group is not None:
-            self.group.set_value(str(view.job["model.name"] or ""))
+            self.group.set_value(view.job.model.name or "")
         self.own.setText(planwords.model_title(view.job) if view.own else "Your own Keras file…")
         self.agree.setVisible(view.needs_consent and view.own is not None and bool(view.own.sha256))
 

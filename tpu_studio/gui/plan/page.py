@@ -166,7 +166,7 @@ class PlanPage(QWidget):
 
     def refresh(self) -> None:
         """F5: look at the data again."""
-        if self._model.state.value.job["data.kind"] is not None:
+        if self._model.state.value.job.data.kind:
             self._model.look_again()
 
     def explain(self, focus: QWidget | None = None) -> bool:
@@ -238,7 +238,7 @@ class PlanPage(QWidget):
         )
         self.leaving.setVisible(view.leaving is not None)
         if view.leaving is not None:
-            self.leaving.set_words(view.leaving.title, view.leaving.words(str(view.job["where.place"])))
+            self.leaving.set_words(view.leaving.title, view.leaving.words(view.job.where.place))
         self.undo.setEnabled(view.may_undo)
         self.report.setEnabled(view.plan is not None and not view.stale)
         steps = view.steps
@@ -264,7 +264,7 @@ class PlanPage(QWidget):
 
     def _ask(self, view: PlanView) -> None:
         if view.asking_consent and self._dialog is None and view.own is not None:
-            self._dialog = ConsentDialog(view.own, str(view.job["where.place"]), self.window())
+            self._dialog = ConsentDialog(view.own, view.job.where.place, self.window())
             self._dialog.answered.connect(self._answered)
             self._dialog.open()
 

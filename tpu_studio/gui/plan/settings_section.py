@@ -153,7 +153,7 @@ class MoreSettings(QWidget):
 
     def draw(self, view: PlanView) -> None:
         self.view = view
-        kind = kinds.find(view.job["data.kind"])
+        kind = kinds.find(view.job.data.kind)
         pictures = kind is not None and (kind.has_pictures or kind.is_converted)
         self._inside.setText(f"optimizer, {'random changes, ' if pictures else ''}saving, limits")
         if self.is_unfolded:

@@ -22,6 +22,7 @@ from tpu_studio.viewmodels.plan import PlanViewModel
 from tpu_studio.viewmodels.planexplain import greyed_out
 from tpu_studio.viewmodels.planstate import PlanView
 from tpu_studio.wire import places
+from tpu_studio.wire.keys import AUTO
 
 EARLY_CHECKS = 5
 
@@ -72,18 +73,14 @@ class WhereSection(QWidget):
     def draw(self, view: PlanView) -> None:
         self._drawing = True
         job, plan = view.job, view.plan
-        self.place.set_value(str(job["where.place"]))
+        self.place.set_value(job.where.place)
         self.about.setText(places.by_id(view.where.place).about or self._here)
         self.rented.setVisible(view.rented)
         if view.rented:
             self.rented.draw(view)
         self.grey.setVisible(bool(greyed_out(view.where)))
         self.promise.draw(view.where.place)
-        chosen = (
-            str(job["training.framework"])
-            if "training.framework" in job.given and not job.is_auto("training.framework")
-            else ""
-        )
+        chosen = job.training.framework if "training.framework" in job.given and job.training.framework != AUTO else ""
         self.framework.set_value(chosen)
         if plan is not None:
             word = planwords.FRAMEWORK_WORDS.get(plan.framework, plan.framework)
@@ -99,7 +96,7 @@ class WhereSection(QWidget):
             if view.beside
             else "It starts by itself when the other is over, also with this window closed."
         )
-        checks = int(job["training.early_stopping"] or 0)
+        checks = job.training.early_stopping
         self.early.setChecked(checks > 0)
         noun = planwords.noun_of(job)
         self.early.explanation.setText(

@@ -29,7 +29,7 @@ INPUT_BOUND_FROM = 0.15
 _WAITING = "Waiting: the part in which the next examples are not ready yet."
 SPLIT_ON_CHIPS = (
     "Computing: the part of a step's time that goes by between handing it to the TPU and having its result, "
-    "also where its chips are not busy all along.\n" + _WAITING
+    "also where its chips are not busy all along.\n" + _WAITING + "\n" + runchips.MFU_MEANS
 )
 SPLIT_HERE = "Computing: the part of a step's time in which this computer works on the step itself.\n" + _WAITING
 
@@ -96,6 +96,7 @@ class Charts:
             self.split: (
                 Wanted("device_share", "computing", "s1", "line"),
                 Wanted("waiting_share", "waiting", "s2", "line"),
+                Wanted("mfu", "MFU", "s3", "line"),
             ),
         }
         self.cost = Plot("Cost", TIME, MONEY, waits_for=soon) if facts.usd_per_hour else None

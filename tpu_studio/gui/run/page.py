@@ -26,9 +26,10 @@ from tpu_studio.gui.kit.tokens import Space
 from tpu_studio.gui.run import dialogs
 from tpu_studio.gui.run.charts import Charts
 from tpu_studio.gui.run.events import EventCard
+from tpu_studio.gui.run.profile import ProfileCard
 from tpu_studio.gui.run.rented import PracticeStrip, RemovalCard, WaitingCard
 from tpu_studio.gui.run.trying import TryPanel, panel_for
-from tpu_studio.viewmodels import runrented
+from tpu_studio.viewmodels import runprofile, runrented
 from tpu_studio.viewmodels.review import Fact
 from tpu_studio.viewmodels.run import RunPageState, RunViewModel
 from tpu_studio.wire.phases import Status
@@ -49,6 +50,8 @@ class RunPage(QWidget):
         self.pill = Pill("Opening", "neutral")
         self.folder_button = Button("Open folder", kind="quiet", icon="folder-open")
         self.export_button = Button("Save a copy…", icon="download")
+        self.profile_button = Button(runprofile.LABEL, kind="quiet", icon="gauge")
+        self.profile_button.setToolTip(runprofile.HINT)
         self.extend_button = Button("Train longer…", icon="plus")
         self.again_button = Button("Change and start again", icon="copy-plus")
         self.resume_button = Button("Carry on", kind="primary", icon="rotate-cw")
@@ -59,14 +62,22 @@ class RunPage(QWidget):
             self.pill,
             self.folder_button,
             self.export_button,
+            self.profile_button,
             self.extend_button,
             self.again_button,
             self.resume_button,
             self.stop_button,
         )
-        self._commands = (self.extend_button, self.again_button, self.resume_button, self.stop_button)
+        self._commands = (
+            self.profile_button,
+            self.extend_button,
+            self.again_button,
+            self.resume_button,
+            self.stop_button,
+        )
         self.folder_button.clicked.connect(self._open_folder)
         self.export_button.clicked.connect(self._export)
+        self.profile_button.clicked.connect(model.profile)
         self.extend_button.clicked.connect(self._extend)
         self.again_button.clicked.connect(model.plan_again)
         self.resume_button.clicked.connect(model.resume)
@@ -89,6 +100,8 @@ class RunPage(QWidget):
         timeline_card = Card(margins=(22, 14, 22, 14))
         timeline_card.body.addWidget(self.timeline)
         self.numbers = BigNumberRow(*TILES)
+        self.profile = ProfileCard()
+        self.profile.remedied.connect(model.plan_remedy)
         self.charts = Charts(model)
         self.happened = EventCard()
         self.happened.log.clicked.connect(lambda: dialogs.show_log(self, self.model))
@@ -115,6 +128,7 @@ class RunPage(QWidget):
             timeline_card,
             self.waiting,
             self.numbers,
+            self.profile,
         ):
             self.column.addWidget(widget)
         self.grid = QGridLayout()
@@ -151,6 +165,12 @@ class RunPage(QWidget):
         untrained = live and not state.view.step
         self.extend_button.setVisible(not untrained and (live or state.may_extend or bool(state.busy)))
         self.extend_button.setEnabled(state.may_extend)
+        self.profile_button.setVisible(live and not untrained)
+        self.profile_button.setEnabled(state.may_profile)
+        profile = state.profile
+        self.profile.setVisible(profile is not None)
+        if profile is not None:
+            self.profile.show_profile(profile)
         self.resume_button.setVisible(state.may_resume)
         self.again_button.setVisible(state.may_plan_again)
         self.folder_button.setVisible(state.over)

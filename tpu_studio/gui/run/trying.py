@@ -42,7 +42,8 @@ from tpu_studio.gui.kit.text import Line, Text
 from tpu_studio.gui.kit.theme import Themed, ink, px
 from tpu_studio.gui.kit.tokens import Radius, Space
 from tpu_studio.gui.kit.tooltip import plain
-from tpu_studio.viewmodels.run import RunViewModel, Trial
+from tpu_studio.viewmodels.run import RunViewModel
+from tpu_studio.viewmodels.runports import Trial
 from tpu_studio.viewmodels.samples import Sample, samples_of
 from tpu_studio.viewmodels.thumbnails import Thumbnail, may_be_picture
 from tpu_studio.wire import tasks

@@ -10,6 +10,7 @@ from tpu_studio.planner import assumptions as assumed
 from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.auto import power_of_two_below, significant
 from tpu_studio.planner.rules import CALLS_AT_LEAST
+from tpu_studio.wire.keys import AUTO
 
 ROWS, COLUMNS = 8, 128  # registers are 8 × 128; arrays are padded to that (Cloud TPU performance guide)
 WASTE = 1.3  # padded against real elements, from which on it is told
@@ -24,7 +25,7 @@ def bfloat16(s: Situation) -> Iterator[Advice]:
 
 def batch(s: Situation) -> Iterator[Advice]:
     """To the next multiple of 8 for each device, with a learning rate that was given going along."""
-    if not s.charged or s.job.is_auto("training.global_batch"):
+    if not s.charged or s.job.training.global_batch == AUTO:
         return
     parts = s.plan.devices * int(s.value("training.accumulate"))
     share = s.resolved.batch // parts
@@ -34,7 +35,7 @@ def batch(s: Situation) -> Iterator[Advice]:
         return
     fix: dict[str, Any] = {"training.global_batch": target}
     facts: dict[str, Any] = {"batch": target, "share": share, "padded": padded}
-    if not s.job.is_auto("training.learning_rate"):
+    if s.job.training.learning_rate != AUTO:
         rate = float(s.value("training.learning_rate")) * _rate_factor(s, target / s.resolved.batch)
         fix["training.learning_rate"], facts["rule"] = significant(rate), rate_rule(s)
     yield Advice("advice-batch", fix, facts, measure=True, promise=padded / share >= WASTE)
@@ -71,11 +72,8 @@ def steps_per_call(s: Situation) -> Iterator[Advice]:
     if not s.charged or s.step_s > SHORT_STEP_S:
         return
     now = int(s.value("training.steps_per_call"))
-    rhythm = [
-        int(s.value(path))
-        for path in ("training.evaluate_every", "training.checkpoint_every")
-        if not s.job.is_auto(path)
-    ]
+    asked = (s.job.training.evaluate_every, s.job.training.checkpoint_every)
+    rhythm = [every for every in asked if every != AUTO]
     most = min(MOST_PER_CALL, max(1, s.resolved.steps // CALLS_AT_LEAST))
     if rhythm:
         common = math.gcd(*rhythm)
@@ -98,7 +96,7 @@ def _rate_factor(s: Situation, times: float) -> float:
 
 
 def _option(s: Situation, **changed: Any) -> dict[str, Any]:
-    return {"model.options": {**dict(s.job.options), **changed}}
+    return {"model.options": {**dict(s.job.model.options), **changed}}
 
 
 RULES = (bfloat16, batch, width, vocabulary, steps_per_call)

@@ -12,6 +12,7 @@ from tpu_studio.planner.advice.situation import Advice, Situation
 from tpu_studio.planner.auto import significant, two_figures
 from tpu_studio.planner.checks import UNUSUAL_RATE
 from tpu_studio.wire import kinds
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.models import BY_NAME, MODELS
 from tpu_studio.wire.models import options as model_options
 
@@ -24,9 +25,9 @@ LEAST_SIDE = 32  # pixels; pictures are not advised to be smaller than that
 
 def learning_rate(s: Situation) -> Iterator[Advice]:
     """A rate that fits another batch. Far too high is a check of its own (learning-rate-high)."""
-    if s.job.is_auto("training.learning_rate"):
+    if s.job.training.learning_rate == AUTO:
         return
-    rate, recommended = float(s.value("training.learning_rate")), float(s.usual.values["training.learning_rate"])
+    rate, recommended = float(s.value("training.learning_rate")), float(s.usual.job.training.learning_rate)
     if (
         s.resolved.rule.reads_tokens
         or 1 / RATE_OFF < rate / recommended < RATE_OFF
@@ -40,9 +41,9 @@ def learning_rate(s: Situation) -> Iterator[Advice]:
 
 
 def warm_up(s: Situation) -> Iterator[Advice]:
-    if s.job.is_auto("training.warmup") or float(s.value("training.warmup")) >= 0.01:
+    if s.job.training.warmup == AUTO or float(s.value("training.warmup")) >= 0.01:
         return
-    high = float(s.value("training.learning_rate")) > 2 * float(s.usual.values["training.learning_rate"])
+    high = float(s.value("training.learning_rate")) > 2 * float(s.usual.job.training.learning_rate)
     if s.resolved.rule.reads_tokens or high or s.resolved.batch >= 1024:
         yield Advice("advice-warmup", {"training.warmup": "auto"}, promise=True)
 

@@ -13,6 +13,7 @@ from tpu_studio.planner.compare import Way
 from tpu_studio.planner.estimate import SAVE_BYTES_PER_S
 from tpu_studio.planner.work import FLOAT
 from tpu_studio.wire import frameworks, loans, places
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Range
 
 RHYTHM_OFF = 3.0  # times too seldom or too often, from which on the rhythm of copies is told
@@ -41,7 +42,7 @@ def rent(s: Situation) -> Iterator[Advice]:
         "why": s.verdict.why,
     }
     fix: dict[str, Any] = {"where.place": best.place, "where.accelerator": best.accelerator}
-    if not s.job.is_auto("training.framework") and not frameworks.by_id(s.value("training.framework")).leads_on_chip:
+    if s.job.training.framework != AUTO and not frameworks.by_id(s.value("training.framework")).leads_on_chip:
         fix["training.framework"] = "auto"
     yield Advice("advice-rent", fix, facts, _less(s.plan.time_s, best.time_s), promise=not s.plan.fits)
 

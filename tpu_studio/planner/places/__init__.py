@@ -42,7 +42,7 @@ class Limits:
 
     @property
     def hours(self) -> float:
-        return float(self.resolved.values["limits.hours"])
+        return float(self.resolved.job.limits.hours)
 
     @property
     def usd_per_hour(self) -> float | None:

@@ -24,13 +24,13 @@ class ComputerPlanner:
         return here
 
     def price(self, sized: Sized) -> dict[str, Any] | None:
-        given = sized.resolved.values["where.usd_per_hour"]
+        given = sized.resolved.job.where.usd_per_hour
         return {"usd_per_hour": given, "source": "pretended"} if given else None
 
     def limits(self, parts: Parts) -> Limits:
         found = unlimited(parts)
         resolved = found.resolved
-        hours, why = limit_hours(parts.estimate.time_s, float(resolved.values["limits.wait_hours"])), USUAL_HOURS
+        hours, why = limit_hours(parts.estimate.time_s, float(resolved.job.limits.wait_hours)), USUAL_HOURS
         if found.price is None and hours < rules.COMPUTER_HOURS_LEAST:
             hours, why = rules.COMPUTER_HOURS_LEAST, "Ten minutes at least: to load the engine may take minutes"
         resolved.put("limits.hours", hours, f"{why}.")
@@ -38,7 +38,7 @@ class ComputerPlanner:
             resolved.reasons["limits.money_usd"] = "Nothing is charged on this computer."
             return found
         resolved.put("limits.money_usd", limit_usd(found.cost), f"{USUAL_USD}.")
-        return replace(found, money=float(resolved.values["limits.money_usd"]))
+        return replace(found, money=float(resolved.job.limits.money_usd))
 
     def checks(self, parts: Parts) -> Iterator[Check]:
         return iter(())

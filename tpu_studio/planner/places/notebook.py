@@ -18,6 +18,7 @@ from tpu_studio.planner.estimate import Estimate, learned, limit_hours, plus
 from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, Limits, unlimited
 from tpu_studio.planner.rented import Rented
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check, Range
 from tpu_studio.wire.resources import resource_path
 
@@ -45,10 +46,10 @@ class NotebookPlanner:
         """
         job, part = question.job, catalogue().slice(str(known()["accelerator"]))
         problem, why, reasons = "", "", {}
-        if job.is_auto("where.accelerator"):
+        if job.where.accelerator == AUTO:
             room = figures.size(rented.program_bytes(catalogue().generation(part.generation)))
             reasons["where.accelerator"] = f"What Colab lends for nothing: one v5e chip with {room} for a program."
-        elif catalogue().slice(str(job["where.accelerator"])) != part:
+        elif catalogue().slice(job.where.accelerator) != part:
             why = f"Colab lends {title_of(part.accelerator_type)} for nothing and no other TPU."
             problem = "accelerator-impossible"
         return Rented(part, (), "free", None, reasons, problem, why)
@@ -66,7 +67,7 @@ class NotebookPlanner:
 
     def limits(self, parts: Parts) -> Limits:
         found = unlimited(parts)
-        hours = limit_hours(parts.estimate.time_s, float(found.resolved.values["limits.wait_hours"]))
+        hours = limit_hours(parts.estimate.time_s, float(found.resolved.job.limits.wait_hours))
         found.resolved.put("limits.hours", hours, f"{USUAL_HOURS}.")
         found.resolved.reasons["limits.money_usd"] = "Nothing is charged in a free Colab notebook."
         return found

@@ -18,6 +18,7 @@ from tpu_studio.planner.own import Mine
 from tpu_studio.planner.places import USUAL_HOURS, USUAL_USD, Limits, unlimited
 from tpu_studio.planner.rented import Rented
 from tpu_studio.wire import loans
+from tpu_studio.wire.keys import AUTO
 from tpu_studio.wire.plan import Check
 from tpu_studio.wire.stops import beyond_s
 
@@ -33,20 +34,20 @@ RESULT_TIMES, RESULT_BYTES = 4, 4 << 20  # the model in each of its formats; cur
 
 class RentedPlanner:
     def choose(self, question: Question, sized: Sized) -> Rented:
-        framework = str(sized.resolved.values["training.framework"])
+        framework = sized.resolved.job.training.framework
         return rented.choose(question.job, framework, rented.need_bytes(sized.memory, 1))
 
     def estimate(self, sized: Sized, here: Estimate, mine: Mine) -> Estimate:
         return rented.estimate(sized.resolved, sized.work, sized.tpu, here, mine)
 
     def price(self, sized: Sized) -> dict[str, Any] | None:
-        return rented.price_json(sized.tpu, sized.resolved.values["where.usd_per_hour"])
+        return rented.price_json(sized.tpu, sized.resolved.job.where.usd_per_hour)
 
     def limits(self, parts: Parts) -> Limits:
         found, tpu = unlimited(parts), parts.sized.tpu
         resolved, price, practice = found.resolved, found.usd_per_hour, parts.question.place.rehearses
         most = {"most": checks.FLEX_MOST_HOURS} if loans.by_id(tpu.tier).waits else {}
-        hours = limit_hours(parts.estimate.time_s, float(resolved.values["limits.wait_hours"]), **most)
+        hours = limit_hours(parts.estimate.time_s, float(resolved.job.limits.wait_hours), **most)
         more = max(hours, rented.PRACTICE_HOURS_LEAST) if practice else hours
         resolved.put("limits.hours", more, f"{rented.PRACTICE_LIMIT_WHY if more > hours else USUAL_HOURS}.")
         money: float | None = None
@@ -57,9 +58,9 @@ class RentedPlanner:
             besides = _extras(parts, found, None)
             usd = rented.cents_up(usd + besides["reserved_usd"] + besides["machine_usd_per_hour"] * besides["hours"])
             resolved.put("limits.money_usd", usd, f"{why}, and what it costs besides the chips.")
-            money = float(resolved.values["limits.money_usd"])
-        elif not parts.question.job.is_auto("limits.money_usd"):
-            money = float(resolved.values["limits.money_usd"])
+            money = float(resolved.job.limits.money_usd)
+        elif parts.question.job.limits.money_usd != AUTO:
+            money = float(resolved.job.limits.money_usd)
         return replace(found, money=money, extras=_extras(parts, found, money), more=_more(parts))
 
     def checks(self, parts: Parts) -> Iterator[Check]:
@@ -72,7 +73,7 @@ PLANNER = RentedPlanner()
 def _extras(parts: Parts, limits: Limits, money: float | None) -> dict[str, Any]:
     """What the machine costs besides its chips, under the limits as they are resolved."""
     found, resolved, known = parts.sized.tpu, limits.resolved, parts.question.known
-    practice, values = parts.question.place.rehearses, resolved.values
+    practice, job = parts.question.place.rehearses, resolved.job
     home = areas.practice_home(catalogue_at(parts.question.place.id)) if practice else known.bucket_region
     compute = found.backend == "compute-engine"
     loan = Loan(tuple(found.zones), found.tier, found.slice.vms, compute, home, known.kept_days)
@@ -83,22 +84,21 @@ def _extras(parts: Parts, limits: Limits, money: float | None) -> dict[str, Any]
         data=parts.question.look.bytes_on_disk,
         steps=resolved.steps,
         copies=sum(
-            math.ceil(resolved.steps / int(values[f"training.{often}"]))
-            for often in ("checkpoint_every", "evaluate_every")
+            math.ceil(resolved.steps / every) for every in (job.training.checkpoint_every, job.training.evaluate_every)
         ),
     )
     told = extras_of(loan, moved, hours=limits.hours, money_usd=money, usd_per_hour=limits.usd_per_hour)
-    return told if values["where.usd_per_hour"] else told | {"chips_usd_per_hour": dict(found.usd_by_region)}
+    return told if job.where.usd_per_hour else told | {"chips_usd_per_hour": dict(found.usd_by_region)}
 
 
 def _more(parts: Parts) -> dict[str, Any]:
-    found, values = parts.sized.tpu, parts.resolved.values
-    wait_hours = float(values["limits.wait_hours"])
+    found, job = parts.sized.tpu, parts.resolved.job
+    wait_hours = float(job.limits.wait_hours)
     own = loans.by_id(found.tier).waits or found.backend == "compute-engine"
     return {
         "wait_hours": wait_hours,
         **_wait_away(found, wait_hours),
-        "idle_minutes": float(values["limits.idle_minutes"]),
+        "idle_minutes": float(job.limits.idle_minutes),
         "stops": ["guardian", "outside", *(["platform"] if own else []), "desktop"],
         "margin_s": _MARGIN_S,
         "margin_boot_s": margin_boot_s(wait_hours, platform=own),

@@ -55,7 +55,7 @@ def reserved(plan: Plan) -> str:
 
 def places(plan: Plan) -> str:
     """Where machine and bucket may be, and what that means for traffic."""
-    zones = [str(zone) for zone in plan.job["where.zones"] or ()]
+    zones = list(plan.job.where.zones)
     home, regions = str(plan.extras.get("bucket_region") or ""), dict.fromkeys(region_of(zone) for zone in zones)
     if not home:
         return ""

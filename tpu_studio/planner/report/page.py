@@ -77,7 +77,7 @@ class Way:
         self.place, self.accelerator, self.tier = str(told["place"]), str(told["accelerator"]), told.get("tier")
         self.front = False
         same = self.place == plan.place and self.accelerator == plan.accelerator
-        self.planned = same and (not places.by_id(self.place).charges or self.tier == plan.job["where.tier"])
+        self.planned = same and (not places.by_id(self.place).charges or self.tier == plan.job.where.tier)
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ def numbers(plan: Plan) -> list[tuple[str, str, str]]:
     else:
         told.append(("Cost", "free" if places.by_id(plan.place).free else "not known", ""))
     if plan.examples_per_s:
-        noun = figures.noun(str(plan.job["data.kind"]))
+        noun = figures.noun(plan.job.data.kind)
         speed = f"{figures.figure(plan.examples_per_s.expected)} {noun}/s"
         told.append(("Speed", speed, _range(plan.examples_per_s, figures.figure)))
     need, limit = plan.memory.get("device_bytes"), plan.memory.get("limit_bytes")
@@ -191,16 +191,16 @@ def _fix(fix: Mapping[str, Any] | None) -> str:
 
 def run_rows(plan: Plan) -> list[tuple[str, str]]:
     limits, job = plan.limits, plan.job
-    batch = job["training.global_batch"]
+    batch = job.training.global_batch
     told = [
         ("Model", _model(plan)),
         ("Data", _data(plan)),
-        ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(str(job['data.kind']))}"),
+        ("Steps", f"{plan.steps:,} of {batch:,} {figures.noun(job.data.kind)}"),
         ("Framework", plan.framework),
         ("Runs on", _machine(plan)),
     ]
     if places.by_id(plan.place).rents:
-        told.append(("Rented", f"{job['where.tier']}, in {', '.join(job['where.zones'])}"))
+        told.append(("Rented", f"{job.where.tier}, in {', '.join(job.where.zones)}"))
         if plan.price:
             as_of = f" (as of {plan.price['as_of']})" if plan.price.get("as_of") else ""
             told.append(("Price", f"{figures.money(float(plan.price['usd_per_hour']))} an hour{as_of}"))
@@ -227,13 +227,13 @@ def setting_rows(plan: Plan) -> list[tuple[str, str, str]]:
     """Title, value and reason of what was chosen, by the person or by a rule; usual values and files are left out."""
     rows = []
     for key in KEYS:
-        value, why = plan.job.values.get(key.path), plan.reasons.get(key.path)
+        value, why = plan.job[key.path], plan.reasons.get(key.path)
         chosen = why or value != key.default
         if (
             key.table in ("training", "data")
             and chosen
             and key.kind != "path"
-            and concerns(key, plan.job["data.kind"], plan.task)
+            and concerns(key, plan.job.data.kind, plan.task)
         ):
             rows.append((key.title or key.path, plain(value), why or "As given."))
     return rows
@@ -249,13 +249,13 @@ def plain(value: Any) -> str:
 
 def _model(plan: Plan) -> str:
     params = plan.memory.get("params")
-    name = str(plan.job["model.name"] or plan.job["model.file"] or "").rpartition("/")[2]
+    name = str(plan.job.model.name or plan.job.model.file or "").rpartition("/")[2]
     return f"{name}, {int(params):,} weights" if params else name
 
 
 def _data(plan: Plan) -> str:
-    kind = str(plan.job["data.kind"])
-    name = str(plan.job["data.path"] or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    kind = plan.job.data.kind
+    name = (plan.job.data.path or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     examples = plan.data.get("examples")
     count = f"{int(examples):,} {figures.noun(kind)}" if examples else figures.noun(kind)
     return f"{name} ({count})" if name else count

@@ -78,9 +78,9 @@ class _Check:
         self.full = bool(asked.get("full"))
         self.build_limit_s = float(asked.get("build_limit_s") or 55.0)
         self.matrix_unit = int(asked.get("matrix_unit") or 128)
-        self.file = Path(str(self.plan.job["model.file"])) if self.plan.job.has_own_model else None
+        self.file = Path(str(self.plan.job.model.file)) if self.plan.job.model.is_own else None
         self.framework = frameworks.by_id(self.plan.framework)
-        self.batch = int(self.plan.job["training.global_batch"])
+        self.batch = self.plan.job.training.global_batch
         self.compiler_python = Path(asked["compiler_python"]) if asked.get("compiler_python") else None
 
     def go(self) -> None:
@@ -191,7 +191,7 @@ class _Check:
         first = first if hardest.fits else replace(first, fits=False, device_bytes=hardest.device_bytes)
         if not first.fits or self.largest:
             self._say({"stage": "largest-batch"})
-            unit = self.target.devices * int(self.plan.job["training.accumulate"])
+            unit = self.target.devices * self.plan.job.training.accumulate
             guess = compiling.first_guess(compiler, first, limit, unit)
             self._say({"answer": "largest-batch", "guess": guess})
             if first.fits and guess >= self.plan.steps_per_epoch * self.batch:
@@ -224,7 +224,7 @@ class _Check:
         look = Look.from_json(self.plan.data) if self.plan.data else None
         opened = sources.open_data(self.plan.job, look, memory_budget_bytes=DATA_BUDGET, workers=os.cpu_count() or 1)
         count = min(self.batch, MOST_EXAMPLES, len(opened.train))
-        seed = int(self.plan.job["training.seed"])
+        seed = self.plan.job.training.seed
         order = Order(len(opened.train), min(self.batch, len(opened.train)), seed)
         batch = opened.train.batch(order.indices(0)[:count], rng=generator(seed, 0, 0))
         self.description = opened.description
@@ -275,7 +275,7 @@ class _Traced:
         self.state = [*weights, *others, *((size, np.dtype(np.float32)) for _ in shape.slots for size, _ in weights)]
         self.slots_from = len(weights) + len(others)
         self.per_call = backend.way(check.plan, convolutions=backend.has_convolutions(model)).per_call
-        self.parts = int(check.plan.job["training.accumulate"])
+        self.parts = check.plan.job.training.accumulate
 
     def answer(self) -> dict[str, Any]:
         """``problems``, ``operations``, and what the model is made of."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 from tpu_studio.trainer.recipe import Recipe
@@ -37,6 +39,17 @@ class Devices:
     kind: str
 
 
+class Trace(Protocol):
+    """A profile under way, begun with `Functions.trace`; for one thread."""
+
+    def mark(self, name: str) -> AbstractContextManager[Any]:
+        """*name* stands in the trace for as long as it is entered."""
+        ...
+
+    def stop(self) -> None:
+        """Write it. Raises RuntimeError, OSError."""
+
+
 class Functions(Protocol):
     """What a module of a framework has."""
 
@@ -58,6 +71,10 @@ class Functions(Protocol):
     def keep_attention_plain(self) -> None: ...
     def recomputed(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """*function*, whose inside is worked out again in the backward pass."""
+        ...
+
+    def trace(self, folder: Path) -> Trace:
+        """Begin a profile; its ``*.xplane.pb`` is written somewhere under *folder*. Raises RuntimeError."""
         ...
 
     def compiled(self, model: Any) -> Callable[[Any], Any]:

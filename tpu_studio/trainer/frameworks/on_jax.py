@@ -5,6 +5,9 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer.frameworks import Devices, Way, needs_a_tpu
@@ -54,7 +57,7 @@ def devices(plan: Plan) -> Devices:
 
 def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     """Always compiled. Convolutions on a processor are slow either way, and one step a call keeps compiling short."""
-    return Way(True, 1 if slow_convolutions else max(1, int(plan.job["training.steps_per_call"])))
+    return Way(True, 1 if slow_convolutions else max(1, plan.job.training.steps_per_call))
 
 
 def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
@@ -81,6 +84,29 @@ def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
     import jax
 
     return jax.checkpoint(function)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class JaxTrace:
+    """Of ``jax.profiler``."""
+
+    profiler: Any
+
+    def mark(self, name: str) -> AbstractContextManager[Any]:
+        return self.profiler.TraceAnnotation(name)  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        self.profiler.stop_trace()
+
+
+def trace(folder: Path) -> JaxTrace:
+    from jax import profiler
+
+    options = profiler.ProfileOptions()
+    options.host_tracer_level = 1  # what the threads of a processor compute, not what they say to one another
+    options.python_tracer_level = 0  # each call of Python's would be an event
+    profiler.start_trace(str(folder), profiler_options=options)
+    return JaxTrace(profiler)
 
 
 def compiled(model: Any) -> Callable[[Any], Any]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tpu_studio.trainer.frameworks import Devices, Way
@@ -34,7 +37,7 @@ def way(plan: Plan, *, slow_convolutions: bool) -> Way:
     else gains from XLA, and short steps from many a call. On several devices gradients are summed between graphs."""
     if slow_convolutions or plan.devices > 1:
         return Way(False, 1)
-    return Way(True, max(1, int(plan.job["training.steps_per_call"])))
+    return Way(True, max(1, plan.job.training.steps_per_call))
 
 
 def make_steps(plan: Plan, model: Any, recipe: Recipe, shape: Layout, chosen: Way) -> Any:
@@ -51,6 +54,34 @@ def recomputed(function: Callable[..., Any]) -> Callable[..., Any]:
     import tensorflow as tf
 
     return tf.recompute_grad(function)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class TfTrace:
+    """Of ``tf.profiler.experimental``."""
+
+    tf: Any
+
+    def mark(self, name: str) -> AbstractContextManager[Any]:
+        return self.tf.profiler.experimental.Trace(name)  # type: ignore[no-any-return]
+
+    def stop(self) -> None:
+        try:
+            self.tf.profiler.experimental.stop()
+        except self.tf.errors.OpError as error:
+            raise RuntimeError(str(error)) from error
+
+
+def trace(folder: Path) -> TfTrace:
+    import tensorflow as tf
+
+    profiler = tf.profiler.experimental
+    options = profiler.ProfilerOptions(host_tracer_level=2, python_tracer_level=0)
+    try:
+        profiler.start(str(folder), options=options)
+    except tf.errors.OpError as error:
+        raise RuntimeError(str(error)) from error
+    return TfTrace(tf)
 
 
 def compiled(model: Any) -> Callable[[Any], Any]:

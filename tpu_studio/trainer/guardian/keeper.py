@@ -353,6 +353,11 @@ class Keeper:
             elif verb == "extend" and trainer is not None:
                 self._extension_unheard = True
                 trainer.tell({"verb": "extend", "epochs": control.get("epochs"), "number": control["number"]})
+            elif verb == "profile" and trainer is not None:
+                if self._told_to_stop():
+                    self._events.say("profile", state="failed", step=self._step, why="stopping", raw="")
+                else:
+                    trainer.tell({"verb": "profile", "number": control["number"]})
 
     def _heed(self, trainer: Trainer | None) -> None:
         """What the machine itself has to say."""

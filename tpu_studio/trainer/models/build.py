@@ -30,15 +30,15 @@ def build(plan: Plan, description: Mapping[str, Any]) -> keras.Model:
     Raises:
         ModelError: The user's own file was refused (see ``own``), or the data's shapes are not known.
     """
-    sizes, seed = shapes(plan, description), int(plan.job["training.seed"])
+    sizes, seed = shapes(plan, description), plan.job.training.seed
     attention.keep_plain()
-    if plan.job.has_own_model:
+    if plan.job.model.is_own:
         from tpu_studio.trainer.models import own  # reads and runs a person's file: only when asked to
 
         return own.build(own.path_of(plan), plan.consent, own.own_job(plan, sizes))
-    chosen, family = plan.options, families.by_id(catalogue.spec(plan.job.model).family)
+    chosen, family = plan.options, families.by_id(catalogue.spec(plan.job.model.id).family)
     keras.utils.clear_session()  # names of layers, hence of weights, must not depend on what was built before
-    with precision(str(plan.job["training.precision"])):
+    with precision(plan.job.training.precision):
         build: Builder = import_module(f"{__package__}.{family.builder}").build
         return build(sizes, chosen, seed, plan)
 

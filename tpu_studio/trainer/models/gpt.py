@@ -23,7 +23,7 @@ NOT_SEEN = -1e9  # added to the score of a later token; finite, so that bfloat16
 
 
 def build(shapes: Shapes, options: Mapping[str, Any], seed: int, plan: Plan) -> keras.Model:
-    return gpt(shapes, options, seed, rematerialize=plan.job["training.rematerialize"] is True)
+    return gpt(shapes, options, seed, rematerialize=plan.job.training.rematerialize is True)
 
 
 def gpt(shapes: Shapes, options: Mapping[str, Any], seed: int, *, rematerialize: bool) -> keras.Model:

@@ -94,13 +94,13 @@ def own_job(plan: Plan, sizes: Shapes) -> OwnJob:
         sequence_length=sizes.input[0] if text else None,
         vocabulary=sizes.outputs if text else None,
         options=plan.options,
-        seed=int(plan.job["training.seed"]),
-        precision=str(plan.job["training.precision"]),
+        seed=plan.job.training.seed,
+        precision=plan.job.training.precision,
     )
 
 
 def path_of(plan: Plan) -> Path:
-    return Path(plan.job.base) / str(plan.job["model.file"])
+    return Path(plan.job.base) / str(plan.job.model.file)
 
 
 def build(path: Path, consent: str, job: OwnJob, *, limit_s: float | None = None) -> keras.Model:

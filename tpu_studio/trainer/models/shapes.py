@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tpu_studio.wire import models as catalogue
 from tpu_studio.wire import tasks
 from tpu_studio.wire.errors import ModelError
 from tpu_studio.wire.plan import Plan
-from tpu_studio.wire.schema import AUTO
 
 TOKENS_OF_BYTES = 256
 
@@ -51,11 +49,11 @@ def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
     Raises:
         ModelError: ``model-data-unknown`` when the description does not say how large an example is.
     """
-    kind = str(description.get("kind") or plan.job["data.kind"])
+    kind = str(description.get("kind") or plan.job.data.kind)
     classes = tuple(str(name) for name in description.get("classes") or ())
     task = tasks.by_id(plan.task)
     if task.has_tokens:
-        return Shapes("text", plan.task, (_sequence_length(plan),), "int32", _vocabulary(plan, description))
+        return Shapes("text", plan.task, (plan.job.data.sequence_length,), "int32", _vocabulary(plan, description))
     given = description.get("input_shape")
     if not given:
         raise ModelError("model-data-unknown", kind=kind)
@@ -66,14 +64,6 @@ def shapes(plan: Plan, description: Mapping[str, Any]) -> Shapes:
         raise ModelError("model-data-unknown", kind=kind)
     white = float(description.get("value_max") or 255.0)
     return Shapes(kind, plan.task, shape, dtype, outputs, white, classes if task.has_classes else ())
-
-
-def _sequence_length(plan: Plan) -> int:
-    given = plan.job["data.sequence_length"]
-    if given != AUTO:
-        return int(given)
-    known = None if plan.job.has_own_model else catalogue.spec(plan.job.model).sequence_length
-    return known or 64
 
 
 def _vocabulary(plan: Plan, description: Mapping[str, Any]) -> int:

@@ -35,13 +35,13 @@ def card(
 ) -> dict[str, Any]:
     sizes = shapes(plan, description)
     own = None
-    if plan.job.has_own_model:
+    if plan.job.model.is_own:
         own = {"sha256": plan.consent, "file": files.OWN_MODEL, "job": asdict(own_job(plan, sizes))}
     return {
         "format": files.FORMAT,
         "name": plan.job.name,
         "run": plan.run,
-        "model": plan.job.model,
+        "model": plan.job.model.id,
         "options": plan.options,
         "task": plan.task,
         "classes": list(sizes.classes),
@@ -55,7 +55,7 @@ def card(
         "data": dict(description),
         "trained": {
             "framework": plan.framework,
-            "precision": plan.job["training.precision"],
+            "precision": plan.job.training.precision,
             "steps": step,
             "ended": reason,
             "final": {name: _plain(value) for name, value in final.items()},

@@ -19,6 +19,7 @@ class Happenings:
         notices: (time, id, level, facts), oldest first.
         resumes: (time, step) of each time the run went on from a checkpoint.
         training_s, examples, waiting_s: Sums over the speed reports.
+        flops_used: Over those that told MFU, the sum of MFU · seconds, and of those seconds.
         busy: Each duty cycle that this machine's chips told, 0 to 1.
         memory: Used and total bytes of its fullest chip when it was fullest; zeros: not told.
     """
@@ -32,6 +33,7 @@ class Happenings:
     training_s: float = 0.0
     waiting_s: float = 0.0
     examples: float = 0.0
+    flops_used: tuple[float, float] = (0.0, 0.0)
     log_lines: int = 0
     busy: list[float] = field(default_factory=list)
     memory: tuple[float, float] = (0.0, 0.0)
@@ -40,6 +42,12 @@ class Happenings:
     @property
     def examples_per_s(self) -> float | None:
         return self.examples / self.training_s if self.training_s > 0 else None
+
+    @property
+    def mfu(self) -> float | None:
+        """Model FLOP utilisation over the whole training, 0 to 1; None: not told."""
+        used, seconds = self.flops_used
+        return used / seconds if seconds > 0 else None
 
     @property
     def waited_share(self) -> float:
@@ -67,7 +75,10 @@ class Happenings:
             self.training_s += float(event.get("seconds") or 0.0)
             self.waiting_s += float(event.get("waiting_for_data_s") or 0.0)
             self.examples += float(event.get("examples") or 0.0)
-
+            if (mfu := event.get("mfu")) is not None:
+                used, seconds = self.flops_used
+                lasted = float(event.get("seconds") or 0.0)
+                self.flops_used = used + float(mfu) * lasted, seconds + lasted
         elif event.kind == "device":
             self._see_chips(event)
 

@@ -147,7 +147,7 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
         ),
         ("Place", f"{plan.place} ({plan.accelerator})"),
         *_chips(plan, happened),
-        ("Data", str(plan.job["data.path"] or "built-in sample")),
+        ("Data", str(plan.job.data.path or "built-in sample")),
     ]
     if look.get("train"):
         rows.append(
@@ -163,11 +163,13 @@ def _about(plan: Plan, card: Mapping[str, Any], happened: Happenings) -> list[tu
 
 
 def _chips(plan: Plan, happened: Happenings) -> list[tuple[str, str]]:
-    """How busy the chips of this machine were and how full their memory, as far as they told. In practice there are
-    none."""
+    """How well the chips of this machine were used, how busy they were and how full their memory, as far as they told.
+    In practice there are none."""
     if places.by_id(plan.place).rehearses:
         return []
     told = []
+    if happened.mfu is not None:
+        told.append(f"{happened.mfu:.0%} MFU (model FLOP utilisation): its model’s part of the chips’ bf16 peak")
     if happened.busy:
         told.append(f"computed {sum(happened.busy) / len(happened.busy):.0%} of the time")
     if happened.memory[1]:
@@ -182,7 +184,7 @@ def _settings(plan: Plan) -> str:
         value = plan.job[key.path]
         if key.table not in ("data", "training", "model") or value in (None, {}, []) or key.kind == "path":
             continue
-        if not concerns(key, plan.job["data.kind"], plan.task):
+        if not concerns(key, plan.job.data.kind, plan.task):
             continue
         term = f" <small>{_e(key.term)}</small>" if key.term else ""
         why = plan.reasons.get(key.path, "")

@@ -22,12 +22,12 @@ LABEL = "tpu-studio"
 
 
 def rules_of(plan: Plan, limits: Limits) -> Rules:
-    compute = catalogue().by_compute_engine(plan.accelerator, plan.job.values)
+    compute = catalogue().by_compute_engine(plan.accelerator, plan.job.where.backend)
     return Rules(
-        zones=tuple(str(zone) for zone in plan.job["where.zones"]),
+        zones=tuple(plan.job.where.zones),
         backend="compute" if compute else "tpu",
-        alpha=not compute and loans.by_id(str(plan.job["where.tier"])).waits,
-        wait_s=float(plan.job["limits.wait_hours"]) * 3600.0,
+        alpha=not compute and loans.by_id(plan.job.where.tier).waits,
+        wait_s=plan.job.limits.wait_hours * 3600.0,
         silence_s=SILENCE_S + 120.0,
         boot_s=BOOT_S,
         usd_per_hour=limits.usd_per_hour,
@@ -148,7 +148,7 @@ def wanted(
     now: float,
 ) -> Wanted:
     slice_ = catalogue().slice(plan.accelerator)
-    tier = str(plan.job["where.tier"])
+    tier = plan.job.where.tier
     own_stop = loans.by_id(tier).waits or machine.ref.backend == "compute"
     return Wanted(
         ref=machine.ref,

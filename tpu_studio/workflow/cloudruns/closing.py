@@ -22,6 +22,7 @@ from tpu_studio.wire.reasons import Reason
 from tpu_studio.wire.runfolder import claim_file, ledger_file, result_folder
 from tpu_studio.wire.stops import LONGEST_GAP_S
 from tpu_studio.workflow.cloudruns import asking, bill
+from tpu_studio.workflow.cloudruns.chipuse import chips_used
 from tpu_studio.workflow.cloudruns.decide import OWN_REASON
 from tpu_studio.workflow.cloudruns.lasted import THERE_S, Signs, Until, until
 from tpu_studio.workflow.cloudruns.mirror import desk_events
@@ -176,7 +177,7 @@ class Closing:
         if reason is Reason.NO_CAPACITY:
             facts = {"accelerator": run.plan.accelerator, "unseen_usd": _unseen_usd(run.folder, run.state), **facts}
         if reason in OWN_REASON.values():
-            tier = str(run.plan.job["where.tier"])
+            tier = run.plan.job.where.tier
             hosts = asking.workers_of(run.plan)
             known = {"accelerator": run.plan.accelerator, "tier": tier, "project": run.side.project, "hosts": hosts}
             facts = {**known, **facts}
@@ -240,6 +241,7 @@ class Closing:
             stop_account=_stop_account(run.folder),
             kept_bytes=kept,
             parts=parts,
+            chips=chips_used(run.folder),
         )
         data = json.dumps(record, indent=1).encode() + b"\n"
         write_inside(run.folder, result_folder(run.folder) / "receipt.json", data)

@@ -34,6 +34,7 @@ from tpu_studio.wire.runfolder import (
     OWNER,
     PLAN,
     WATCHING,
+    belongs,
     claim_file,
     control_file,
     desk_events_file,
@@ -233,12 +234,13 @@ class Mirror:
         return size < self._pushed and self._pull_file(name, path, True, DESK_AT_MOST)
 
     def result(self) -> int:
-        """Download what lies under result/; how many files are there now. Names that lead elsewhere, or that no file
-        can have here, are left out, and what is beyond RESULT_AT_MOST or RESULT_FILES: by the bytes that came."""
+        """Download what lies under result/, and the raw traces of profiles; how many files are there now. Names that
+        lead elsewhere, or that no file can have here, are left out, and what is beyond RESULT_AT_MOST or RESULT_FILES:
+        by the bytes that came."""
         count, total = 0, 0
-        for stored in self._box.list(f"{self.prefix}result/"):
+        for stored in (*self._box.list(f"{self.prefix}result/"), *self._box.list(f"{self.prefix}profile/")):
             relative = stored.name.removeprefix(self.prefix)
-            if relative.endswith("/"):
+            if relative.endswith("/") or not belongs(PurePosixPath(relative)):
                 continue
             try:
                 path = inside(self.folder, relative)

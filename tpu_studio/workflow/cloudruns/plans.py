@@ -16,7 +16,7 @@ from tpu_studio.wire import frameworks, kinds
 from tpu_studio.wire import plan as plans
 from tpu_studio.wire.claims import try_lock
 from tpu_studio.wire.errors import RunError, StudioError
-from tpu_studio.wire.job import parse
+from tpu_studio.wire.job import parse_resolved
 from tpu_studio.wire.plan import Plan, loads
 from tpu_studio.wire.runfolder import PLAN, write_atomically
 from tpu_studio.workflow import desk
@@ -33,7 +33,7 @@ def any_plan(place: str) -> Plan:
     """Enough of a plan to reach *place* with."""
     kind = kinds.first(lambda kind: kind.is_built_in)
     told = {"name": "any", "model": {"name": kind.model}, "data": {"kind": kind.id}, "where": {"place": place}}
-    return Plan(parse(told), kind.tasks[0], frameworks.for_chips().id, place=place)
+    return Plan(parse_resolved(told), kind.tasks[0], frameworks.for_chips().id, place=place)
 
 
 def is_damaged(folder: Path) -> bool:

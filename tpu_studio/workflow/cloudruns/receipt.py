@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tpu_studio.domain.catalogue import catalogue, region_of
@@ -26,6 +26,7 @@ def receipt(
     stop_account: str = "",
     kept_bytes: int | None = None,
     parts: Sequence[Part] = (),
+    chips: Mapping[str, Any] | None = None,
 ) -> Any:
     """JSON of ``result/receipt.json``: times in seconds since 1970, money in USD.
 
@@ -34,6 +35,7 @@ def receipt(
         parts: What it has cost, part by part: their sum is the cost.
         unseen_usd: What machines may have cost that nobody saw; it is part of ``usd_at_most`` only.
         stop_account: The account as which stops from outside would have deleted; "": there were none.
+        chips: How well they were used (`chipuse.chips_used`).
         kept_bytes: What the run's folder in the bucket holds; None: that could not be read.
     """
     end = state.end
@@ -64,6 +66,7 @@ def receipt(
         "usd_per_hour": usd_per_hour,
         "parts": [part.to_json() for part in parts],
         "price": dict(plan.price) if plan.price else None,
+        "chips": dict(chips or {}),
         "kept": f"gs://{bucket}/runs/{plan.run}/",
         "kept_bytes": kept_bytes,
         "kept_usd_per_month": _per_month(plan, kept_bytes),
@@ -87,7 +90,7 @@ def _shared(bucket: str, plan: Plan, state: State) -> list[dict[str, Any]]:
 
 def _per_month(plan: Plan, size: int | None) -> float | None:
     """USD; None: the price is unknown. The bucket is in the region of the plan's first zone."""
-    zones = plan.job["where.zones"] or [""]
+    zones = plan.job.where.zones or [""]
     rate = catalogue().storage_usd_per_gb_month(str(zones[0]))
     return None if rate is None or size is None else round(size / 2**30 * rate, 6)
 

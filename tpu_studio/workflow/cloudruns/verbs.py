@@ -66,6 +66,15 @@ class CloudVerbs:
             except StudioError:
                 raise desk.disk_error(error, folder) from error
 
+    def send(self, folder: Path, record: Mapping[str, object]) -> None:
+        """A word to the guardian that changes neither limits nor what is deleted when. Raises RunError
+        ``run-taken-over``; of the disk."""
+        self._refuse_taken_over(folder, _known_owner(folder))
+        try:
+            controls.send(folder, record)
+        except OSError as error:
+            raise desk.disk_error(error, folder) from error
+
     def extend(self, folder: Path, action: tuple[SendControl, ...]) -> None:
         """Of a machine that trains: who drives it is read first, then stops at Google, then the word to the guardian.
 
@@ -211,7 +220,7 @@ class CloudVerbs:
         if state.waived(plan.limits):
             return
         side = self.driver.side_of(folder.name, plan)
-        if loans.by_id(str(plan.job["where.tier"])).waits or machine.ref.backend == "compute":
+        if loans.by_id(plan.job.where.tier).waits or machine.ref.backend == "compute":
             raise RunError("past-platform-limit", run=folder.name, limit_s=float(plan.limits["hours"]) * 3600.0)
         limits = believed.limits(folder, plan, records)
         number = self._journal.open("extend", folder.name, {"name": machine.ref.name}, side.clock.now())

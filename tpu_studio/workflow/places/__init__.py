@@ -51,6 +51,10 @@ class PlaceRuns(Protocol):
         """Of a run that goes on; the attempt that it takes instead where it was ending at that very moment."""
         ...
 
+    def tell(self, folder: Path, action: SendControl) -> None:
+        """A word to the guardian of a run that goes on, which changes neither its limits nor its end."""
+        ...
+
     def again(self, folder: Path, action: NewAttempt, verb: str) -> None:
         """A new attempt of a run that is over."""
         ...

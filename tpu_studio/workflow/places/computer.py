@@ -64,6 +64,9 @@ class LocalRuns:
             raise RunError("limits-of-an-ended-run", run=folder.name)
         return NewAttempt(row.attempt + 1)
 
+    def tell(self, folder: Path, action: SendControl) -> None:
+        self._desktop.send(folder, str(action.record["verb"]), [action.record])
+
     def again(self, folder: Path, action: NewAttempt, verb: str) -> None:
         plan, journal = plans.read(folder), self._desktop.journal
         self._place(plan.place).check_ready()

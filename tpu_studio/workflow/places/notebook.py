@@ -64,6 +64,9 @@ class NotebookRuns:
     def extend(self, folder: Path, epochs: float | None, action: Sequence[SendControl]) -> NoReturn:
         self.check_steerable(folder)
 
+    def tell(self, folder: Path, action: SendControl) -> NoReturn:
+        self.check_steerable(folder)
+
     def again(self, folder: Path, action: NewAttempt, verb: str) -> NoReturn:
         self.check_steerable(folder)
 

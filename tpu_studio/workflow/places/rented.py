@@ -44,6 +44,9 @@ class RentedRuns:
         self._cloud(plans.read(folder)).extend(folder, tuple(action))
         return None
 
+    def tell(self, folder: Path, action: SendControl) -> None:
+        self._cloud(plans.read(folder)).send(folder, action.record)
+
     def again(self, folder: Path, action: NewAttempt, verb: str) -> None:
         self._cloud(plans.read(folder)).again(folder, action)
 

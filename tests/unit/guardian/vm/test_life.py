@@ -14,6 +14,19 @@ def steps(cloud: Cloud, attempt: int = 1) -> list[int]:
     return [step for event in cloud.said("metric", attempt) for step in event["step"]]
 
 
+def test_a_profile_is_asked_for_through_the_bucket_and_its_trace_comes_with_the_result(
+    cloud: Cloud, machine: Machine
+) -> None:
+    cloud.config()
+    vm = machine("--steps 200 --step-s 0.05").boot()
+    cloud.wait(lambda: cloud.said("metric"), "a step")
+    cloud.put("control/000001.json", json.dumps({"verb": "profile", "attempt": 1}).encode())
+    vm.to_its_deletion()
+    begun, done = cloud.said("profile")
+    assert (begun["state"], done["state"]) == ("begun", "done")
+    assert cloud.objects[f"{PREFIX}{done['path']}/plugins/profile/steps/host.xplane.pb"] == b"trace"
+
+
 def test_from_boot_to_its_own_deletion(cloud: Cloud, machine: Machine) -> None:
     cloud.config()
     vm = machine().boot()

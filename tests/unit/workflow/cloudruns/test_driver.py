@@ -356,6 +356,24 @@ def test_a_torn_append_is_mended_and_nothing_comes_twice(desk: CloudDesk, sky: S
     assert [e.get("step") for e in desk.mirrored() if e.kind == "metric"] == [[n] for n in range(1, 41)]
 
 
+def test_the_raw_trace_of_a_profile_comes_with_the_result_and_nothing_else_of_its_folder(
+    desk: CloudDesk, sky: Sky
+) -> None:
+    place = "profile/00000040/plugins/profile/steps"
+    for name in ("host.xplane.pb", "sitecustomize.py"):
+        sky._put(f"runs/{RUN}/{place}/{name}", b"trace")
+    desk.until()
+    assert [path.name for path in (desk.folder / place).iterdir()] == ["host.xplane.pb"]
+
+
+def test_a_profile_of_a_rented_run_is_asked_for_by_a_control_file(desk: CloudDesk, sky: Sky) -> None:
+    desk.turn()
+    verbs(desk).send(desk.folder, {"verb": "profile", "attempt": 1})
+    desk.turn()
+    (name,) = (name for name in sky.objects if "/control/" in name)
+    assert json.loads(sky.objects[name][0])["verb"] == "profile"
+
+
 def test_a_result_never_leads_out_of_the_runs_folder(desk: CloudDesk, sky: Sky, tmp_path: Path) -> None:
     for name in ("result/../../../evil", "result//etc/evil", "result/a\\..\\evil"):
         sky._put(f"runs/{RUN}/{name}", b"evil")

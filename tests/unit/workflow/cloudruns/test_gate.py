@@ -232,7 +232,7 @@ def test_an_account_that_stays_refused_for_ten_minutes_ends_the_launch(desk: Clo
 @pytest.mark.parametrize("code", [5, 7])
 def test_a_proof_is_no_waiting_for_capacity(desk: CloudDesk, sky: Sky, code: int) -> None:
     plan = cloud_plan()
-    short = replace(plan, job=replace(plan.job, values={**plan.job.values, "limits.wait_hours": 0.1}))
+    short = replace(plan, job=plan.job.with_values({"limits.wait_hours": 0.1}))
     desk.__init__(desk.home / "short", sky, short)  # type: ignore[misc]
     sky.says[RUNNER], sky.codes[RUNNER] = ("unknown", "no-grant"), 7
     began = sky.now

@@ -16,14 +16,23 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tpu_studio.trainer.guardian.vm.bucket import Bucket
 from tpu_studio.trainer.guardian.vm.config import Config
 from tpu_studio.trainer.guardian.vm.web import Backoff, Refused, Unreachable
 from tpu_studio.wire.events import encode
-from tpu_studio.wire.runfolder import COMMITTED, WATCHING, control_file, create_once, events_file, events_name
+from tpu_studio.wire.runfolder import (
+    COMMITTED,
+    WATCHING,
+    belongs,
+    control_file,
+    create_once,
+    events_file,
+    events_name,
+    profile_folder,
+)
 
 RANGE_BYTES = 256 * 1024
 WATCHED_S, UNWATCHED_S, OTHERS_S, IN_S, COPIES_S = 2.0, 20.0, 15.0, 2.5, 1.0
@@ -384,12 +393,12 @@ class Copies:
 
 
 def upload_result(bucket: Bucket, config: Config, run: Path) -> int:
-    """Every plain file of ``result/``; how many. Raises Unreachable, Refused, OSError."""
-    folder = run / "result"
+    """Every plain file of ``result/``, and the raw traces; how many. Raises Unreachable, Refused, OSError."""
     count = 0
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if path.is_file() and not path.is_symlink():
-            bucket.upload(path, f"{config.prefix}result/{path.relative_to(folder).as_posix()}")
+    for path in [*sorted((run / "result").rglob("*")), *sorted(profile_folder(run).rglob("*"))]:
+        name = PurePosixPath(path.relative_to(run).as_posix())
+        if path.is_file() and not path.is_symlink() and belongs(name) and not name.parts[1].startswith(".making"):
+            bucket.upload(path, f"{config.prefix}{name}")
             count += 1
     return count
 

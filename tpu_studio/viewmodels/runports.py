@@ -1,0 +1,50 @@
+"""What the Run page needs besides events: what can be done to a run, and its model that answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from tpu_studio.domain.sentences import Sentence
+
+
+class Verbs(Protocol):
+    """What can be done to a run (``workflow.runs.Runs``)."""
+
+    def stop(self, run: str, keep: bool = True) -> None: ...
+
+    def extend(self, run: str, epochs: float) -> None: ...
+
+    def resume(self, run: str) -> None: ...
+
+    def profile(self, run: str) -> None: ...
+
+    def export(self, run: str, destination: Path) -> Any: ...
+
+
+class Predictor(Protocol):
+    def ask(
+        self, question: Mapping[str, Any], on_answer: Callable[[Mapping[str, Any]], None]
+    ) -> Callable[[], None]: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One question to the model and what has come back.
+
+    Attributes:
+        question: ``image`` path, ``row`` mapping, or ``prompt`` text, as sent; empty before the first.
+        classes: (name, probability), best first. ``value``: a measured target. ``text``: what was written so far.
+    """
+
+    question: Mapping[str, Any] | None = None
+    asking: bool = False
+    classes: tuple[tuple[str, float], ...] = ()
+    value: float | None = None
+    text: str = ""
+    problem: Sentence | None = None
+    unread: str = ""  # what of a row could not be read, in words
